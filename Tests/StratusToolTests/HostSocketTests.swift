@@ -303,7 +303,7 @@ struct HostSocketTests {
               wait $child
             }
             interrupt; code=$?
-            while grep -q 'Nothing has come for so long' errors; do interrupt; code=$?; done
+            while grep -q 'The connection was idle for too long' errors; do interrupt; code=$?; done
             echo $code
             cat errors >&2
             "$TOOL" compact --store store > /dev/null 2> note; echo $?
@@ -406,7 +406,7 @@ struct HostSocketTests {
         }
         let path = "\(directory.path)/told"
         // The tool makes the file before it watches; it says on standard error that it does.
-        while !FileManager.default.fileExists(atPath: path) || !host.isToolWatching {
+        while !FileManager.default.fileExists(atPath: path) || !host.output.feed.isWatched {
             try await Task.sleep(for: .milliseconds(20))
         }
         await host.close()

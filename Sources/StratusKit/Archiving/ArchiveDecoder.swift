@@ -1,18 +1,18 @@
-// Decodes a keyed archive without Foundation's unarchiver, which ends the process on some damaged ones.
+// Decodes a keyed archive without Foundation's unarchiver, which ends the process on some damaged archives.
 //
-// Invariants: only classes of ArchivedClasses and the plain ones of Foundation are ever made, whatever the archive
-// names; an object is made, or found to be damaged, once; handing out a container that many places hold costs its size
-// each time, from a budget. So time and memory are bounded by the archive's size. Circles end at the object that is
-// under way, and an object's height, the longest way down from it, is bounded: letting a taller one go would run out of
-// stack. The first thing wrong is kept in `problem`, because decoders cannot throw.
+// Invariants: whatever an archive names, only classes of `ArchivedClasses` and Foundation's plain ones are created.
+// Each object is created, or found to be damaged, once. Returning a container in many places costs its size each time,
+// from a budget. So the size of the archive bounds time and memory. A circle ends at the object that is being decoded.
+// An object's height, the longest path down from it, is bounded: releasing a taller one would overflow the stack. The
+// first problem is kept in `problem`, because decoders cannot throw.
 //
-// Nothing is dropped. An object that is asked for and cannot be made is a problem, whether it is damaged, of an
-// unknown class or of another class than its place asks for. So is a key with a value that its object's decoder did
-// not ask for, unless `ArchivedKeys` names it.
+// Nothing is dropped. It is a problem if an object is asked for and cannot be created: because it is damaged, or
+// its class is unknown or not the expected one. It is also a problem if a key has a value and the decoder of its object
+// did not ask for it, unless `ArchivedKeys` lists the key.
 
 import Foundation
 
-/// A coder over a property list that was read without trust.
+/// A coder over an untrusted property list.
 final class ArchiveDecoder: NSCoder, ArchiveReader {
     private static let heightLimit = 32
     private static let keyLimit = 1_024
@@ -24,15 +24,15 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     private var asked: Set<String> = []
     private var made: [Int: MadeObject] = [:]
     private var underWay: Set<Int> = []
-    /// The height of the tallest object that was handed out for the one that is being made.
+    /// The height of the tallest object that was returned for the current object.
     private var tallestPart = 0
-    /// How many elements of containers may still be handed out.
+    /// How many elements of containers may still be returned.
     private var elementBudget: Int
     private(set) var problem: StratusArchiveError?
     private let top: [String: PropertyValue]
 
     private struct MadeObject {
-        /// Nil for an object that is damaged, or of a class that is not known.
+        /// Nil for a damaged object, or one of an unknown class.
         var object: NSObject?
         var height: Int
     }
@@ -40,7 +40,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     init(_ archive: PropertyValue) throws(StratusArchiveError) {
         guard let list = archive.dictionary, list["$archiver"]?.string == "NSKeyedArchiver",
             let top = list["$top"]?.dictionary, let objects = list["$objects"]?.array
-        else { throw StratusArchiveError(.notAnArchive, "The property list is no keyed archive.") }
+        else { throw StratusArchiveError(.notAnArchive, "The property list is not a keyed archive.") }
         self.objects = objects
         self.top = top
         current = top
@@ -48,7 +48,8 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         super.init()
     }
 
-    /// The object that the archive is of; nil where it has keys of its own, as one of system fields has.
+    /// The archive's root object; nil if the archive has the keys of an object itself, like an archive of system
+    /// fields.
     func rootObject() -> (isPresent: Bool, object: NSObject?) {
         guard let root = top["root"] else { return (false, nil) }
         let made = root.reference.flatMap { object(at: $0) }
@@ -65,8 +66,8 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         problem = problem ?? StratusArchiveError(.notUnderstood, message, fields)
     }
 
-    /// Notes the keys of the current object that have a value and were not asked for.
-    /// - Parameter className: The object's class, by Apple's name.
+    /// Reports the keys of the current object that have a value and were not asked for.
+    /// - Parameter className: Apple's name of the object's class.
     func noteUnaskedKeys(className: String) {
         guard problem == nil else { return }
         let unknown = current.keys.filter { key in
@@ -79,7 +80,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
             ["class": className, "key": key])
     }
 
-    /// Whether a value says no more than its absence would.
+    /// Whether a value means the same as a missing one.
     private func isEmpty(_ value: PropertyValue) -> Bool {
         switch value {
         case .null: true
@@ -98,16 +99,16 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         switch object {
         case .string(let text): text.isEmpty || text == "$null"
         case .dictionary(let content): content["NS.objects"]?.array?.isEmpty ?? false
-        // No object is a reference. Following one could lead in a circle.
+        // An object is never a reference. Following one could lead into a circle.
         case .reference: false
         default: isEmpty(object)
         }
     }
 
-    /// The object of a number; nil for none, for one of a class that is not known, and for a damaged one.
+    /// The object with a number; nil if it is missing, damaged or of an unknown class.
     private func object(at index: Int) -> NSObject? {
         guard objects.indices.contains(index) else {
-            note("The archive names an object that it does not have.", index)
+            note("The archive refers to an object that it does not contain.", index)
             return nil
         }
         if let known = made[index] {
@@ -115,7 +116,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
             return known.object.flatMap { pay(for: $0, index) }
         }
         guard underWay.count < Self.heightLimit, underWay.insert(index).inserted else {
-            note("The archive nests too deep or in a circle.", index)
+            note("The archive is nested too deeply or in a circle.", index)
             return nil
         }
         let outerTallest = tallestPart
@@ -124,7 +125,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         let height = tallestPart + 1
         underWay.remove(index)
         if height > Self.heightLimit {
-            note("The archive nests too deep.", index)
+            note("The archive is nested too deeply.", index)
             object = nil
         }
         if object == nil, objects[index].string != "$null" { note("An object of the archive is damaged.", index) }
@@ -133,12 +134,12 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         return object.flatMap { pay(for: $0, index) }
     }
 
-    /// An object, unless it is a container and the budget is spent.
+    /// The object, unless it is a container and the budget is used up.
     private func pay(for object: NSObject, _ index: Int) -> NSObject? {
         elementBudget -=
             (object as? NSArray)?.count ?? (object as? NSDictionary)?.count ?? (object as? NSSet)?.count ?? 0
         if elementBudget >= 0 { return object }
-        note("The archive has its containers in too many places.", index)
+        note("The archive refers to its containers too often.", index)
         return nil
     }
 
@@ -179,7 +180,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         default:
             guard let type = ArchivedClasses.type(named: name) else {
                 noteUnknown(
-                    "An object of the archive is of a class that is not known. Decode it on the system that wrote it.",
+                    "An object of the archive has an unknown class. Decode it on the system that wrote it.",
                     ["class": name])
                 return nil
             }
@@ -207,7 +208,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         return NSURL(string: String(relative), relativeTo: (base as? NSURL).map { $0 as URL })
     }
 
-    /// The members of a container; nil where one is missing.
+    /// The members of a container; nil if one is missing.
     private func members(of content: [String: PropertyValue], _ key: String, at index: Int) -> [NSObject]? {
         var members: [NSObject] = []
         for member in content[key]?.array ?? [] {
@@ -239,14 +240,15 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         var pairs: [String: NSObject] = [:]
         for (key, value) in zip(keys, values) {
             guard let key = (key as? NSString).map({ String($0) }), pairs.updateValue(value, forKey: key) == nil else {
-                note("A dictionary of the archive has keys that are no texts, or one key twice.", index)
+                note("A dictionary of the archive has a key that is not a text, or one key twice.", index)
                 return nil
             }
         }
         return NSDictionary(dictionary: pairs)
     }
 
-    /// Foundation's dictionaries slow down when somebody chooses keys of one hash; a record has 256 fields (L-06).
+    /// Foundation's dictionaries become slow if someone chooses keys with equal hashes. A record has at most 256 fields
+    /// (L-06).
     private func hasFewKeys(_ count: Int, _ index: Int) -> Bool {
         if count <= Self.keyLimit { return true }
         note("A dictionary or a set of the archive has too many keys.", index)
@@ -269,7 +271,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     override func decodeObject(forKey key: String) -> Any? {
         guard let value = value(forKey: key) else { return nil }
         guard let index = value.reference else {
-            note("A place of the archive holds a plain value instead of an object.", 0)
+            note("A key of the archive has a plain value instead of an object.", 0)
             return nil
         }
         return object(at: index)
@@ -283,7 +285,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     override func decodeObject(of classes: [AnyClass]?, forKey key: String) -> Any? {
         guard let object = decodeObject(forKey: key) as? NSObject else { return nil }
         if classes?.contains(where: { object.isKind(of: $0) }) != false { return object }
-        note("An object of the archive is of another class than its place asks for.", current[key]?.reference ?? 0)
+        note("An object of the archive has another class than its key expects.", current[key]?.reference ?? 0)
         return nil
     }
 
@@ -299,19 +301,19 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
 
     override func decodeFloat(forKey key: String) -> Float { Float(decodeDouble(forKey: key)) }
 
-    /// The number under a key, which may be an object of its own; nil where there is none.
+    /// The number under a key, which may be an object of its own; nil if there is none.
     private func number<Number>(forKey key: String, _ number: (PropertyValue) -> Number?) -> Number? {
         guard var value = value(forKey: key) else { return nil }
         if let index = value.reference {
             guard objects.indices.contains(index) else {
-                note("The archive names an object that it does not have.", index)
+                note("The archive refers to an object that it does not contain.", index)
                 return nil
             }
             value = objects[index]
             if value.string == "$null" { return nil }
         }
         let result = number(value)
-        if result == nil { note("A place of the archive holds something else than a number.", 0) }
+        if result == nil { note("A key of the archive has a value that is not a number.", 0) }
         return result
     }
 }

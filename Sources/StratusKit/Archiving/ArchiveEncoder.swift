@@ -1,26 +1,26 @@
 // Writes keyed archives as Apple's systems do, with equal bytes for equal objects.
 //
-// Foundation's archiver on Linux numbers objects by the order of a dictionary, which differs from process to process, and
-// takes equal objects for one. Here an object is written where it is met, depth first. Texts, dates and identifiers of
-// the same content are written once, whether they are one object or many: what is one object in memory makes no
-// difference. Keys, members of sets and keys of dictionaries are in the order of their texts.
+// Foundation's archiver on Linux numbers objects by the order of a dictionary, which differs between processes, and
+// takes equal objects for one object. This encoder writes objects depth first, in the order in which it meets them.
+// Texts, dates and identifiers with the same content are written once, whether they are one object in memory or many.
+// Keys, members of sets and keys of dictionaries are sorted by their text.
 //
-// Objects look at the coder: in such an archive they use Apple's keys, and keys of ours for what those have no place for.
+// Objects check the coder: in these archives they use Apple's keys, and our own keys for what Apple has no key for.
 
 import Foundation
 
 /// A coder that collects the objects of an archive.
 final class ArchiveEncoder: NSCoder, AppleFormatWriter {
     private static let heightLimit = 32
-    /// What never changes and is equal by content.
+    /// Classes whose objects are immutable and equal by content.
     private static let sharedClasses: Set = ["CKRecordID", "CKRecordZoneID", "NSDate", "NSNull"]
 
-    /// The objects so far. The first stands for nil.
+    /// The objects so far. The first one represents nil.
     private var objects: [PropertyValue] = [.string("$null")]
     /// The object that is being encoded.
     private var current: [String: PropertyValue] = [:]
     private var height = 0
-    /// The numbers of texts, of what is in `sharedClasses`, and of the descriptions of classes.
+    /// The numbers of texts, of objects of `sharedClasses`, and of class descriptions.
     private var texts: [[UInt8]: Int] = [:]
     private var shared: [String: Int] = [:]
     private var classes: [String: Int] = [:]
@@ -73,7 +73,7 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
         let bytes = Array(text.utf8)
         if let index = texts[bytes] { return .reference(index) }
         texts[bytes] = objects.count
-        // The name of nil is no text: such a text goes in as an object.
+        // This text represents nil in an archive, so a text with this content is written as an object.
         return text == "$null"
             ? add(className: "NSString") { ["NS.string": .string(text)] } : add(.string(text))
     }
@@ -116,7 +116,7 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
             problem
             ?? StratusArchiveError(
                 .notArchivable,
-                "An object is of a class that archives do not hold, or lies too deep. Archive it on its own.",
+                "An object has a class that cannot be archived, or is nested too deeply. Archive it separately.",
                 ["class": "\(type(of: object))"])
         return .reference(0)
     }
@@ -126,7 +126,7 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
         return .reference(objects.count - 1)
     }
 
-    /// Adds an object of a class. It is numbered before its parts, unless an equal one may be there already.
+    /// Adds an object of a class. It gets its number before its parts, unless an equal object may exist already.
     private func add(className: String, _ makeContent: () -> [String: PropertyValue]) -> PropertyValue {
         guard Self.sharedClasses.contains(className) else {
             let index = objects.count
@@ -145,7 +145,7 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
         return add(.dictionary(content))
     }
 
-    /// What tells one part of a shared object from another.
+    /// Distinguishes the parts of shared objects.
     private static func name(of part: PropertyValue) -> String {
         switch part {
         case .reference(let index): "\(index)"

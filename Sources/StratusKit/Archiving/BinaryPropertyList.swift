@@ -1,18 +1,22 @@
-// Reads binary property lists that anybody may have written.
+// Reads untrusted binary property lists, and writes them.
 //
-// The format: eight bytes "bplist00"; objects, each a byte of kind and size and its content, in which other objects are
-// named by number; a table with the offset of every object; 32 bytes of trailer that say where the table is. Numbers
-// are big-endian.
+// The format: eight bytes "bplist00"; the objects, each a byte of kind and size and its content, which names other
+// objects by number; a table with the offset of every object; a trailer of 32 bytes that locates the table. Numbers are
+// big-endian.
 //
-// Invariants: no byte is read outside of the data; every object is read once, however often it is named, so that time
-// and memory grow with the size of the data; an object's height, the longest way down from it, is bounded, so that
-// nobody who walks the list runs out of stack. Whatever is wrong is thrown, and nothing traps.
+// Foundation's `PropertyListSerialization` does not serve. It returns the references of an archive as objects of a
+// private class, keeps one of two equal keys without an error, and reads an object again for each reference to it: 24
+// nested arrays in 163 bytes took it 11 seconds. Its writer does not promise equal bytes.
+//
+// Invariants of reading: no byte outside the data is read. Every object is read once, however often it is referenced,
+// so time and memory grow with the size of the data. An object's height, the longest path down from it, is bounded, so
+// no code that walks the list overflows the stack. Errors are thrown; nothing traps.
 
 import Foundation
 
-/// A binary property list, read without trust.
+/// A reader of an untrusted binary property list.
 struct BinaryPropertyList {
-    /// A keyed archive nests five deep.
+    /// A keyed archive nests five levels deep.
     private static let heightLimit = 16
     private static let trailerByteCount = 32
     private static let header = Array("bplist00".utf8)
@@ -25,7 +29,7 @@ struct BinaryPropertyList {
     private let tableOffset: Int
     private var states: [ObjectState]
 
-    /// How far the reading of an object has come.
+    /// The progress of reading an object.
     private enum ObjectState {
         case unread
         case underWay
@@ -41,7 +45,7 @@ struct BinaryPropertyList {
     private init(_ bytes: [UInt8]) throws(StratusArchiveError) {
         let trailer = bytes.count - Self.trailerByteCount
         guard trailer >= Self.header.count, bytes.starts(with: Self.header) else {
-            throw StratusArchiveError(.notAnArchive, "This is no binary property list.")
+            throw StratusArchiveError(.notAnArchive, "This is not a binary property list.")
         }
         self.bytes = bytes
         offsetByteCount = Int(bytes[trailer + 6])
@@ -59,7 +63,7 @@ struct BinaryPropertyList {
         self.tableOffset = tableOffset
     }
 
-    /// A number of up to eight bytes that lies before `end` and fits an `Int`.
+    /// A number of up to eight bytes that ends before `end` and fits an `Int`.
     private static func number(in bytes: [UInt8], at offset: Int, byteCount: Int, end: Int) -> Int? {
         bits(in: bytes, at: offset, byteCount: byteCount, end: end).flatMap { Int(exactly: $0) }
     }
@@ -75,7 +79,7 @@ struct BinaryPropertyList {
         StratusArchiveError(.damaged, "An object of the property list is damaged.", ["object": "\(index)"])
     }
 
-    /// An object and its height. `ancestorCount` says how many objects it was found under.
+    /// An object and its height. `ancestorCount` is the number of objects it was found under.
     private mutating func value(
         of index: Int, under ancestorCount: Int
     ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
@@ -83,9 +87,9 @@ struct BinaryPropertyList {
         let result: (value: PropertyValue, height: Int)
         switch states[index] {
         case .read(let value, let height): result = (value, height)
-        case .underWay: throw StratusArchiveError(.damaged, "The property list runs in a circle.")
+        case .underWay: throw StratusArchiveError(.damaged, "The property list contains a circle.")
         case .unread:
-            // The way down is bounded too, because it is walked with the stack.
+            // The depth is bounded too, because the recursion uses the stack.
             guard ancestorCount < Self.heightLimit else { throw tooDeep }
             states[index] = .underWay
             result = try read(index, under: ancestorCount)
@@ -95,7 +99,9 @@ struct BinaryPropertyList {
         return result
     }
 
-    private var tooDeep: StratusArchiveError { StratusArchiveError(.damaged, "The property list nests too deep.") }
+    private var tooDeep: StratusArchiveError {
+        StratusArchiveError(.damaged, "The property list is nested too deeply.")
+    }
 
     private mutating func read(
         _ index: Int, under ancestorCount: Int
@@ -132,7 +138,7 @@ struct BinaryPropertyList {
         case (0x0, 0x9): return .bool(true)
         case (0x1, 0...2): return bits(1 << size).map { .integer(Int64($0)) }
         case (0x1, 3): return bits(8).map { .integer(Int64(bitPattern: $0)) }
-        // Sixteen bytes hold what is larger than the largest signed number, which no record can hold.
+        // Sixteen bytes are for numbers above the largest signed one, which no record can hold.
         case (0x1, 4): return bits(8) == 0 ? bits(8, 8).flatMap { Int64(exactly: $0) }.map { .integer($0) } : nil
         case (0x2, 2): return bits(4).map { .real(Double(Float(bitPattern: UInt32($0)))) }
         case (0x2, 3): return bits(8).map { .real(Double(bitPattern: $0)) }
@@ -142,7 +148,7 @@ struct BinaryPropertyList {
         }
     }
 
-    /// How many elements an object has, and where they begin.
+    /// The number of an object's elements, and where they begin.
     private func count(size: Int, at start: Int) -> (count: Int, start: Int)? {
         guard size == 0x0F else { return (size, start) }
         guard start < tableOffset, bytes[start] >> 4 == 0x1, bytes[start] & 0x0F <= 3 else { return nil }
@@ -171,7 +177,7 @@ struct BinaryPropertyList {
         }
     }
 
-    /// The numbers of objects in a container.
+    /// The numbers of the objects in a container.
     private func members(count: Int, at start: Int, of index: Int) throws(StratusArchiveError) -> [Int] {
         guard start <= tableOffset, count <= (tableOffset - start) / referenceByteCount else { throw damaged(index) }
         var members: [Int] = []
@@ -209,10 +215,164 @@ struct BinaryPropertyList {
         for (key, content) in zip(members[..<count], members[count...]) {
             guard let name = try value(of: key, under: ancestorCount + 1).value.string else { throw damaged(index) }
             let content = try value(of: content, under: ancestorCount + 1)
-            // The same key again would hide a value.
+            // A second equal key would hide a value.
             guard pairs.updateValue(content.value, forKey: name) == nil else { throw damaged(index) }
             height = max(height, content.height)
         }
         return (.dictionary(pairs), height + 1)
+    }
+}
+
+// Writes binary property lists.
+//
+// Invariant: equal lists give equal bytes. Keys of dictionaries are sorted, numbers are written in the fewest bytes,
+// and the text of each key once.
+
+/// A property list that is being written.
+struct BinaryPropertyListWriter {
+    /// An object's kind and content, or the numbers of its members, whose width is known only at the end.
+    private enum Object {
+        case plain([UInt8])
+        case container(head: [UInt8], members: [Int])
+    }
+
+    private var objects: [Object] = []
+    private var keys: [String: Int] = [:]
+
+    /// The bytes of a list.
+    static func data(of list: PropertyValue) -> Data {
+        var writer = BinaryPropertyListWriter()
+        let top = writer.add(list)
+        return writer.data(top: top)
+    }
+
+    private func data(top: Int) -> Data {
+        let referenceByteCount = Self.byteCount(of: objects.count)
+        var bytes = Array("bplist00".utf8)
+        var offsets: [Int] = []
+        for object in objects {
+            offsets.append(bytes.count)
+            switch object {
+            case .plain(let content): bytes += content
+            case .container(let head, let members):
+                bytes += head
+                for member in members { bytes += Self.big(member, referenceByteCount) }
+            }
+        }
+        let table = bytes.count
+        let offsetByteCount = Self.byteCount(of: table)
+        for offset in offsets { bytes += Self.big(offset, offsetByteCount) }
+        bytes += [0, 0, 0, 0, 0, 0, UInt8(offsetByteCount), UInt8(referenceByteCount)]
+        bytes += Self.big(objects.count, 8) + Self.big(top, 8) + Self.big(table, 8)
+        return Data(bytes)
+    }
+
+    private mutating func add(_ value: PropertyValue) -> Int {
+        let index = objects.count
+        switch value {
+        case .array(let values):
+            objects.append(.plain([]))
+            let members = values.map { add($0) }
+            objects[index] = .container(head: Self.head(0xA, members.count), members: members)
+        case .dictionary(let pairs):
+            objects.append(.plain([]))
+            let pairs = pairs.sorted { $0.key < $1.key }
+            let keys = pairs.map { addKey($0.key) }
+            let values = pairs.map { add($0.value) }
+            objects[index] = .container(head: Self.head(0xD, pairs.count), members: keys + values)
+        default: objects.append(.plain(Self.bytes(of: value)))
+        }
+        return index
+    }
+
+    /// Keys are names in this program: no two differ only in their normalisation.
+    private mutating func addKey(_ key: String) -> Int {
+        if let index = keys[key] { return index }
+        let index = add(.string(key))
+        keys[key] = index
+        return index
+    }
+
+    private static func bytes(of value: PropertyValue) -> [UInt8] {
+        switch value {
+        case .null, .array, .dictionary: [0x00]
+        case .bool(let flag): [flag ? 0x09 : 0x08]
+        case .integer(let number): bytes(of: number)
+        case .real(let number): [0x23] + big(number.bitPattern, 8)
+        case .date(let seconds): [0x33] + big(seconds.bitPattern, 8)
+        case .data(let data): head(0x4, data.count) + data
+        case .string(let text): bytes(of: text)
+        case .reference(let index):
+            [0x80 | UInt8(byteCount(of: index) - 1)] + big(index, byteCount(of: index))
+        }
+    }
+
+    /// Negative numbers take eight bytes, because shorter numbers are read as positive.
+    private static func bytes(of number: Int64) -> [UInt8] {
+        let byteCount = number < 0 ? 8 : byteCount(of: Int(number))
+        return [0x10 | UInt8(byteCount.trailingZeroBitCount)] + big(UInt64(bitPattern: number), byteCount)
+    }
+
+    private static func bytes(of text: String) -> [UInt8] {
+        if text.utf8.allSatisfy({ $0 < 0x80 }) { return head(0x5, text.utf8.count) + Array(text.utf8) }
+        let units = Array(text.utf16)
+        return head(0x6, units.count) + units.flatMap { [UInt8($0 >> 8), UInt8($0 & 0xFF)] }
+    }
+
+    private static func head(_ kind: UInt8, _ count: Int) -> [UInt8] {
+        count < 15 ? [kind << 4 | UInt8(count)] : [kind << 4 | 0xF] + bytes(of: Int64(count))
+    }
+
+    /// One, two, four or eight: the fewest bytes for a number that is not negative.
+    private static func byteCount(of number: Int) -> Int {
+        number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
+    }
+
+    private static func big(_ number: Int, _ byteCount: Int) -> [UInt8] {
+        big(UInt64(number), byteCount)
+    }
+
+    private static func big(_ number: UInt64, _ byteCount: Int) -> [UInt8] {
+        (0..<byteCount).reversed().map { UInt8(truncatingIfNeeded: number >> (UInt64($0) * 8)) }
+    }
+}
+
+/// A value of a property list, including the references of keyed archives.
+enum PropertyValue: Sendable {
+    case null
+    case bool(Bool)
+    case integer(Int64)
+    case real(Double)
+    /// Seconds since the beginning of 2001.
+    case date(Double)
+    case data(Data)
+    case string(String)
+    /// A reference to another object of the archive.
+    case reference(Int)
+    case array([PropertyValue])
+    case dictionary([String: PropertyValue])
+
+    var string: String? { if case .string(let text) = self { text } else { nil } }
+    var reference: Int? { if case .reference(let index) = self { index } else { nil } }
+    var array: [PropertyValue]? { if case .array(let values) = self { values } else { nil } }
+    var dictionary: [String: PropertyValue]? { if case .dictionary(let values) = self { values } else { nil } }
+
+    /// A number as an integer; nil if it is not one.
+    var number: Int64? {
+        switch self {
+        case .bool(let flag): flag ? 1 : 0
+        case .integer(let number): number
+        case .real(let number): Int64(exactly: number)
+        default: nil
+        }
+    }
+
+    /// A number as a floating-point number.
+    var double: Double? {
+        switch self {
+        case .integer(let number): Double(number)
+        case .real(let number): number
+        default: nil
+        }
     }
 }

@@ -1,15 +1,18 @@
-// Reads XML property lists that anybody may have written: what an archiver writes whose format is XML.
+// Reads untrusted XML property lists, as archivers write them in their XML format.
 //
-// Only what archivers write is read: elements without attributes but on `plist`, the five named entities and those of
-// numbers, comments between elements. A reference of an archive is a dictionary with the one key `CF$UID`. There are no
-// entities of the document's own: a document type with declarations is refused.
+// Only what archivers write is accepted: elements without attributes except on `plist`, the five named entities and
+// numeric ones, comments between elements. A reference of an archive is a dictionary with the single key `CF$UID`. A
+// document type with declarations is refused, so a document has no entities of its own.
 //
-// Invariants: every byte is read once, from the first to the last, so that time and memory grow with the size of the
-// data; the depth is bounded. Whatever is wrong is thrown, and nothing traps.
+// Foundation's `PropertyListSerialization` does not serve: it keeps one of two equal keys without an error, so that
+// part of an archive could be dropped silently.
+//
+// Invariants: every byte is read once, from the first to the last, so time and memory grow with the size of the data.
+// The depth is bounded. Errors are thrown; nothing traps.
 
 import Foundation
 
-/// An XML property list, read without trust.
+/// A reader of an untrusted XML property list.
 struct XMLPropertyList {
     private static let depthLimit = 16
     private static let referenceKey = "CF$UID"
@@ -29,7 +32,7 @@ struct XMLPropertyList {
         let kind: Kind
     }
 
-    /// Whether data may be such a list: its first character says so.
+    /// Whether data may be such a list, judged by its first character.
     static func isLikely(_ data: Data) -> Bool {
         data.first { !isSpace($0) && $0 < 0x80 } == UInt8(ascii: "<")
     }
@@ -39,7 +42,7 @@ struct XMLPropertyList {
         var reader = XMLPropertyList(bytes: [UInt8](data))
         let start = try reader.nextTag()
         guard start.name == "plist", start.kind == .opening else {
-            throw StratusArchiveError(.notAnArchive, "This is no XML property list.")
+            throw StratusArchiveError(.notAnArchive, "This is not an XML property list.")
         }
         let value = try reader.value(after: reader.nextTag(), depth: 0)
         try reader.close("plist")
@@ -58,7 +61,7 @@ struct XMLPropertyList {
 
     private mutating func value(after tag: Tag, depth: Int) throws(StratusArchiveError) -> PropertyValue {
         guard depth < Self.depthLimit else {
-            throw StratusArchiveError(.damaged, "The property list nests too deep.")
+            throw StratusArchiveError(.damaged, "The property list is nested too deeply.")
         }
         switch (tag.name, tag.kind) {
         case ("true", .empty): return .bool(true)
@@ -125,7 +128,7 @@ struct XMLPropertyList {
         while position < bytes.count, Self.isSpace(bytes[position]) { position += 1 }
     }
 
-    /// Passes over everything up to and with a mark.
+    /// Skips everything up to and including a mark.
     private mutating func skip(past mark: StaticString) throws(StratusArchiveError) {
         let mark = Array("\(mark)".utf8)
         while position < bytes.count {
@@ -142,11 +145,11 @@ struct XMLPropertyList {
         mark.count <= bytes.count - position && bytes[position..<position + mark.count].elementsEqual(mark)
     }
 
-    /// The next tag. The declaration, the document type and comments before it are passed over.
+    /// The next tag. Skips the declaration, the document type and comments before it.
     private mutating func nextTag() throws(StratusArchiveError) -> Tag {
         while true {
             skipSpace()
-            // The mark of UTF-8.
+            // The byte order mark of UTF-8.
             if position == 0, starts(with: [0xEF, 0xBB, 0xBF]) { position = 3 }
             if starts(with: Array("<?".utf8)) {
                 try skip(past: "?>")
@@ -204,7 +207,7 @@ struct XMLPropertyList {
         return text
     }
 
-    /// What an entity stands for, which begins here.
+    /// The character of the entity that begins here.
     private mutating func entity() throws(StratusArchiveError) -> [UInt8] {
         let longestByteCount = 10
         let rest = bytes[position + 1..<min(bytes.count, position + 1 + longestByteCount)]

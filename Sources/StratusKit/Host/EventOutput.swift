@@ -1,24 +1,25 @@
-// Where the events of a store go: the host's hook, its log, its metrics.
+// The events of a store, and where they go: the host's hook, its log, its metrics.
 //
-// The names of metrics and of their dimensions are documented in Docs/HOST.md and do not change.
+// Docs/HOST.md documents the names of metrics and of their dimensions. Never change them.
 
+public import Foundation
 import Logging
 import Metrics
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Tells a host of every request.
+/// Reports every request to a host.
 final class EventOutput: Sendable {
     private let hook: (@Sendable (Stratus.Event) -> Void)?
     private let logger: Logger?
     private let metrics: RequestMetrics?
-    /// Whoever watches from another process.
+    /// The watchers in other processes.
     let feed: EventFeed
     private let clock: any CloudClock
     private let secretBase: String
 
-    /// `secretBase` is what the URLs of shares begin with, which nobody who watches gets to know.
+    /// `secretBase` is the beginning of the URLs of shares, whose secrets watchers must not get.
     init(
         hook: (@Sendable (Stratus.Event) -> Void)?, logger: Logger?, metricsFactory: (any MetricsFactory)?,
         feed: EventFeed, clock: any CloudClock, secretBase: String
@@ -38,12 +39,12 @@ final class EventOutput: Sendable {
         hook?(Stratus.Event(event))
     }
 
-    /// Says something that is no request, at a level of its own.
+    /// Logs a message that is not about a request.
     func log(_ level: Logger.Level, _ message: Logger.Message, _ metadata: Logger.Metadata = [:]) {
         logger?.log(level: level, message, metadata: metadata)
     }
 
-    /// Reports that the store takes no writes, with the reason, or takes them again.
+    /// Reports that the store takes no writes, with the reason, or that it takes them again.
     func tellRecovery(_ error: (any Error)?) {
         metrics?.record(takesWrites: error == nil)
         tell(
@@ -57,14 +58,14 @@ final class EventOutput: Sendable {
                 }))
     }
 
-    /// Tells that notifications could not be handed on.
+    /// Reports that notifications could not be delivered.
     func tellDeliveryFailure(_ error: any Error) {
         let caller = Caller(container: "", account: nil)
         tell(CloudEvent(kind: .deliverNotifications, caller: caller, error: CloudError(answering: error)))
     }
 
     private func log(_ event: CloudEvent, _ logger: Logger) {
-        // What only the host can mend is an error; what the client must deal with is not.
+        // Problems that only the host can fix are errors; problems that clients must handle are not.
         if [.openStore, .queryUnknownField].contains(event.kind), let error = event.error {
             return logger.warning("\(error.message)", metadata: error.fields.mapValues { .string($0) })
         }
@@ -101,7 +102,7 @@ final class EventOutput: Sendable {
     }
 }
 
-/// The metrics of requests, one set for each kind and outcome, made once.
+/// The metrics of requests, one set for each kind and outcome, created once.
 private final class RequestMetrics: Sendable {
     private struct Key: Hashable {
         var kind: RequestKind
@@ -150,5 +151,50 @@ private final class RequestMetrics: Sendable {
         set.conflicts.increment(by: event.conflictCount)
         set.commits.increment(by: event.commitCount)
         set.duration.recordNanoseconds(Int64(event.durationSeconds * 1e9))
+    }
+}
+
+extension Stratus {
+    /// A request that was answered, and its cost.
+    ///
+    /// An operation of a client is one request, and so is each convenience call. A request that is answered in pages
+    /// has an event for each page. If notifications cannot be delivered, there is an event of
+    /// ``Operation/deliverNotifications`` with only an error: waiting notifications are safe, and delivery is tried
+    /// again. If the content of an asset is missing, damaged or unreadable, there is an event of
+    /// ``Operation/fetchAssets`` at each attempt to read it. Its error names the file: restore that file from a backup.
+    public struct Event: Sendable {
+        /// The kind of request.
+        public let operation: Operation
+        /// The identifier of the container; empty for an event of the whole store.
+        public let containerIdentifier: String
+        /// ``Account/id`` of the caller; nil if no account was signed in.
+        public let accountID: String?
+        /// The number of records or zones in the request.
+        public let itemCount: Int
+        /// How many of them failed.
+        public let failedItemCount: Int
+        /// How many of them failed because the server's record was newer (`serverRecordChanged`).
+        public let conflictCount: Int
+        /// The number of commits: at most one for each zone.
+        public let commitCount: Int
+        /// The duration of the work, in seconds.
+        public let durationSeconds: TimeInterval
+        /// The error of the request as a whole; nil if only items failed.
+        public let errorCode: CKError.Code?
+        /// The description of that error, including its variables.
+        public let errorDescription: String?
+
+        init(_ event: CloudEvent) {
+            operation = Operation(event.kind)
+            containerIdentifier = event.caller.container.text
+            accountID = event.caller.account?.text
+            itemCount = event.itemCount
+            failedItemCount = event.failedItemCount
+            conflictCount = event.conflictCount
+            commitCount = event.commitCount
+            durationSeconds = event.durationSeconds
+            errorCode = event.error.flatMap { CKError.Code(rawValue: $0.code.rawValue) }
+            errorDescription = event.error.map(\.description)
+        }
     }
 }

@@ -1,21 +1,21 @@
-// Long-lived operations of a store in a directory, each in a file of its own (O-14). They are kept beside the store and
-// not in it: they are the client's side, and a store that somebody moves need not bring them along.
-//   <operation>.operation        the operation; its name is its identity in hexadecimal
+// The long-lived operations of a store in a directory, each in its own file (O-14). They are next to the store, not in
+// it: they belong to the client's side, and can be left behind when a store is moved.
+//   <operation>.operation        the operation; its name is its identifier in hexadecimal
 //   <operation>.files/<number>   the files that it uploads
 //
 // Invariants:
-//   1. A file is written whole under another name, synced, and then given its name: it is there whole or not at all.
-//   2. What is in memory is what lies in the directory; the directory is read once.
-//   3. What an operation uploads is there, name and all, before the operation is. Files without an operation are what a
-//      crash has left: reading the directory removes them.
-//   4. A file carries the digest of what it says. One that is damaged fails its own operation, and is left alone until
-//      that is removed or saved anew; all others go on.
+//   1. A file is written under another name, synced, and then renamed: it exists completely or not at all.
+//   2. Memory and directory have the same content; the directory is read once.
+//   3. The files that an operation uploads exist, with their names, before the operation does. Files without an
+//      operation are left from a crash; reading the directory removes them.
+//   4. A file has a digest of its content. A damaged file fails only its own operation, and stays until that operation
+//      is removed or saved again.
 
 import Foundation
 import StratusCloud
 import StratusStore
 
-/// Keeps long-lived operations in a directory.
+/// Stores long-lived operations in a directory.
 final class OperationFiles: LongLivedStore {
     private static let suffix = ".operation"
     private static let filesSuffix = ".files"
@@ -24,16 +24,16 @@ final class OperationFiles: LongLivedStore {
     private let directory: String
     private let files: any AssetFiles
     private let keeper: FileKeeper
-    /// Nil until the directory was read.
+    /// Nil until the directory is read.
     private let kept = Locked<Kept?>(nil)
 
     private struct Kept {
         var entries: [String: LongLivedEntry] = [:]
-        /// By the names of their files: what is wrong with those that cannot be read.
+        /// What is wrong with files that cannot be read, by their names.
         var damages: [String: String] = [:]
     }
 
-    /// The directory is made with the first operation; the one above it must be there then.
+    /// The first operation creates the directory. Its parent must exist then.
     init(directory: String, files: any AssetFiles = SystemAssetFiles()) {
         self.directory = directory
         self.files = files
@@ -48,20 +48,20 @@ final class OperationFiles: LongLivedStore {
         }
     }
 
-    /// Throws `internalError` where the operation's file is damaged.
+    /// Throws `internalError` if the operation's file is damaged.
     func entry(_ id: String) throws -> LongLivedEntry? {
         let name = Self.fileName(of: id)
         return try changing { kept in
             if let cause = kept.damages[name] {
                 throw CloudError(
-                    .internalError, "The file of a long-lived operation is damaged: remove it, its operation is lost.",
+                    .internalError, "The file of a long-lived operation is damaged. Remove it; its operation is lost.",
                     ["file": "\(directory)/\(name)"], cause: cause)
             }
             return kept.entries[id]
         }
     }
 
-    /// Those whose files can be read.
+    /// The operations whose files can be read.
     func entries() throws -> [LongLivedEntry] { try changing { Array($0.entries.values) } }
 
     func remove(_ id: String) throws {
@@ -71,17 +71,17 @@ final class OperationFiles: LongLivedStore {
             do throws(FileFailure) { try files.removeFile(path(of: id)) } catch {
                 guard error.isAbsence else { throw error }
             }
-            // Not before: what the disk refuses to remove is still there, and is asked for again.
+            // Not earlier: if the disk refuses to remove the file, the operation still exists.
             kept.entries[id] = nil
             kept.damages[name] = nil
             try files.syncDirectory(directory)
         }
-        // What cannot be removed now is removed when the directory is read again.
+        // If this fails, the next reading of the directory removes it.
         keeper.removeDirectory(filesDirectory(of: id))
     }
 
     func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
-        // Reading the directory removes files without an operation, and these have none yet.
+        // Read the directory now: reading removes files without an operation, and these have none yet.
         try changing { _ in }
         return try FileKeeper.explaining(directory) {
             try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id))
@@ -100,7 +100,7 @@ final class OperationFiles: LongLivedStore {
     ) throws -> Result {
         try kept.withLock { kept in
             var read = try kept ?? FileKeeper.explaining(directory) { try self.read() }
-            // Also where the body has failed: what is read need not be read again.
+            // Also if the body has failed, so that the directory is not read again.
             defer { kept = read }
             return try FileKeeper.explaining(directory) { try body(&read) }
         }
@@ -149,7 +149,7 @@ final class OperationFiles: LongLivedStore {
         try files.syncDirectory(directory)
     }
 
-    /// Removes what a crash has left of operations that were not kept yet, or were gone already.
+    /// Removes the files that a crash left of operations that were not saved yet, or already removed.
     private func removeLeftovers(_ names: Set<String>) {
         for name in names {
             if name.hasSuffix(Self.incomingSuffix) { try? files.removeFile("\(directory)/\(name)") }
@@ -171,10 +171,10 @@ final class OperationFiles: LongLivedStore {
 // MARK: - Backup
 
 extension OperationFiles {
-    /// Copies the operations of a store that may be open. Returns how many there are.
+    /// Copies the operations of a store that may be open. Returns their number.
     ///
-    /// An operation's files are there before it is, and go after it: so they are taken before it. `progress` is told how
-    /// many were looked at, and of how many.
+    /// An operation's files exist before and after the operation itself, so they are copied first. `progress` gets how
+    /// many operations were processed, and the total.
     static func copy(
         _ source: String, to target: String, files: any AssetFiles = SystemAssetFiles(),
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
@@ -194,12 +194,12 @@ extension OperationFiles {
             return count
         } catch let error as FileFailure {
             throw CloudError(
-                .serviceUnavailable, "Long-lived operations cannot be copied: mend what the disk refuses.",
+                .serviceUnavailable, "Long-lived operations cannot be copied. Fix the cause and try again.",
                 ["directory": source], cause: error.reason)
         }
     }
 
-    /// The names in a directory; nil where there is none.
+    /// The names in a directory, or nil if it does not exist.
     private static func existingNames(in directory: String, _ files: any AssetFiles) throws(FileFailure) -> [String]? {
         do throws(FileFailure) { return try files.names(in: directory) } catch {
             guard error.number == FileFailure.notFound else { throw error }
@@ -214,7 +214,7 @@ extension OperationFiles {
         try files.syncDirectory(target)
     }
 
-    /// False where the file has gone meanwhile.
+    /// Returns false if the file no longer exists.
     private static func take(_ source: String, to target: String, _ files: any AssetFiles) throws -> Bool {
         do throws(FileFailure) {
             _ = try files.linkOrCopy(source, to: target)
@@ -226,19 +226,19 @@ extension OperationFiles {
     }
 }
 
-/// What a file holds.
+/// The content of a file.
 private struct OperationFile: Codable {
     var id: String
     var container: String
     var account: String?
-    /// Nil in files of older versions.
+    /// Nil in files that older versions wrote.
     var device: String?
     var kind: String
     var request: Data
     var kept: Date?
     var answer: Data?
     var answered: Date?
-    /// Of the same file without it; nil in files of older versions.
+    /// The digest of the same file without it; nil in files that older versions wrote.
     var digest: Data?
 
     init(_ entry: LongLivedEntry) {
@@ -266,7 +266,7 @@ private struct OperationFile: Codable {
         return try Self.encoder.encode(file)
     }
 
-    /// What is wrong with a file of this name that could be decoded.
+    /// What is wrong with a file of this name that could be decoded, or nil.
     func damage(under name: String) throws -> String? {
         if OperationFiles.fileName(of: id) != name { return "the file is another operation's" }
         guard let digest else { return nil }

@@ -1,7 +1,7 @@
-// A store that another process has open and serves: what the tool does with it instead of opening it.
+// A store that another process has open and serves over its socket. The tool uses it instead of opening the store.
 //
-// Reading goes through snapshots of the host's, writing through the host's server, so that the host's rules, options, events
-// and notifications are those of every request. Nothing of the store's directory is opened or written here.
+// Reading uses snapshots of the host, writing goes through the host's server. So the host's rules, options, events and
+// notifications apply as to every request. Nothing in the store's directory is opened or written here.
 
 package import Foundation
 package import StratusCloud
@@ -11,16 +11,16 @@ import StratusStore
 
 /// A store at the other end of a host's socket. Calls block their thread.
 package final class ServedStore: Sendable {
-    /// The record layer over the host's entries: it reads.
+    /// The record layer over the host's entries. It only reads.
     package let engine: RecordEngine
-    /// The server's rules over the same, for what is looked up: it reads.
+    /// The server's rules over the same entries. It only reads.
     package let service: CloudService
     private let client: LocalClient
     private let session: CloudSession
 
-    /// The store in a directory; nil where no host serves it.
+    /// Connects to the host of the store in a directory. Returns nil if no host serves it.
     ///
-    /// Throws `StratusError` where the host refuses, and what reading the store does.
+    /// Throws `StratusError` if the host refuses, and what reading the store throws.
     package init?(directory: String) throws {
         guard let client = try Self.naming(directory, { try LocalClient(directory: directory) }) else { return nil }
         self.client = client
@@ -41,7 +41,7 @@ package final class ServedStore: Sendable {
         session.activity.waitUntilOver()
     }
 
-    private static func naming<Result>(_ directory: String, _ body: () throws -> Result) throws -> Result {
+    private static func naming<Result>(_ directory: String?, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as LocalSocketError {
@@ -50,24 +50,16 @@ package final class ServedStore: Sendable {
     }
 
     private func ask<Answer: Decodable>(_ call: HostCall, _ type: Answer.Type = Answer.self) throws -> Answer {
-        do {
-            return try client.ask(.host(call))
-        } catch let error as LocalSocketError {
-            throw error.told()
-        }
+        try Self.naming(nil) { try client.ask(.host(call)) }
     }
 
-    /// Is told of long work now and then.
+    /// Gets the progress of long work.
     package typealias Listener = (WorkProgress) -> Void
 
     private func ask<Answer: Decodable>(
         _ call: HostCall, _ progress: Listener, _ isStopping: () -> Bool
     ) throws -> Answer? {
-        do {
-            return try client.ask(.host(call), telling: progress, isStopping: isStopping)
-        } catch let error as LocalSocketError {
-            throw error.told()
-        }
+        try Self.naming(nil) { try client.ask(.host(call), telling: progress, isStopping: isStopping) }
     }
 
     // MARK: People
@@ -101,14 +93,14 @@ package final class ServedStore: Sendable {
         return try existing(account.accountID)
     }
 
-    /// As `Stratus.deleteAccountWithAllData(_:)`. `progress` is told meanwhile how much of what there is was looked at.
+    /// As `Stratus.deleteAccountWithAllData(_:)`. `progress` gets how much was processed.
     package func deleteAccountWithAllData(
         _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
     ) throws {
         let _: Done? = try ask(
             .deleteAccount(account.accountID),
             { told in
-                // Hosts of before told of this part alone, and did not say so.
+                // Older hosts report only this part, without its name.
                 let part = told.part.flatMap { FreeingProgress.Part(rawValue: $0) } ?? .departures
                 progress(FreeingProgress(part: part, doneCount: told.doneCount, totalCount: told.totalCount))
             }, { false })
@@ -116,12 +108,12 @@ package final class ServedStore: Sendable {
 
     private func existing(_ id: AccountID) throws -> Stratus.Account {
         guard let account = try account(id: id.text) else {
-            throw StratusError(.unknownAccount, "The account is gone again.", ["id": id.text])
+            throw StratusError(.unknownAccount, "The account was deleted.", ["id": id.text])
         }
         return account
     }
 
-    /// A container of the host's for one account.
+    /// A container for one account, over the host's server.
     package func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer {
         CKContainer(session: session, identifier: identifier, account: account.accountID)
     }
@@ -151,9 +143,9 @@ package final class ServedStore: Sendable {
 
     // MARK: The store
 
-    /// As `Stratus.writeFailure`, of the store in a directory. Not served where no host answers at its socket.
+    /// As `Stratus.writeFailure`, of the store in a directory. Not served if no host answers at its socket.
     ///
-    /// Throws `StratusError` where the host refuses, and where it does not answer within seconds.
+    /// Throws `StratusError` if the host refuses, or does not answer within seconds.
     package static func writeFailure(
         ofStoreAt directory: String
     ) throws -> (isServed: Bool, failure: StratusError?) {
@@ -161,16 +153,16 @@ package final class ServedStore: Sendable {
         return (state != nil, (state?.failure?.error).flatMap { StratusError.wrapped($0) })
     }
 
-    /// As `Stratus.recover()`, of the store in a directory. Returns whether it had to be opened again; nil where no host
+    /// As `Stratus.recover()`, of the store in a directory. Returns whether it had to be reopened; nil if no host
     /// serves it.
     ///
-    /// Throws `StratusError` with what keeps it from being opened, and where the host refuses.
+    /// Throws `StratusError` with the reason why it cannot be opened, and if the host refuses.
     package static func recover(storeAt directory: String) throws -> Bool? {
         let answer: Recovered? = try ask(.recover, ofStoreAt: directory)
         return answer?.isReopened
     }
 
-    /// Asks the host of a store of which nothing may be read now.
+    /// Sends a request to the host of a store that may not be readable now.
     private static func ask<Answer: Decodable>(
         _ call: HostCall, ofStoreAt directory: String, greetingSeconds: Double = LocalPatience().frameSeconds
     ) throws -> Answer? {
@@ -184,9 +176,8 @@ package final class ServedStore: Sendable {
         let _: Done = try ask(.importSchema(text, ContainerName(identifier)))
     }
 
-    /// Fills and clears indexes until all are what their schemas want. `progress` is told meanwhile of each part of it.
-    /// Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host
-    /// stops then.
+    /// Fills and clears indexes until all match their schemas. `progress` gets the progress of each part. Returns false
+    /// if `isStopping`, which is checked from time to time, ends the waiting; the host then stops.
     package func finishIndexes(
         progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
@@ -194,9 +185,9 @@ package final class ServedStore: Sendable {
         return done != nil
     }
 
-    /// Makes the indexes of a zone anew from its records. `progress` is told meanwhile of each step of it.
-    /// Returns false where `isStopping`, which is asked now and then, says that nobody waits any longer: the host goes on
-    /// with it to its end, because the zone takes no requests in its middle.
+    /// Builds the indexes of a zone again from its records. `progress` gets the progress of each step. Returns false if
+    /// `isStopping`, which is checked from time to time, ends the waiting; the host continues to the end, because the
+    /// zone takes no requests before it.
     package func rebuild(
         _ zone: ZoneID, incarnation: UUID, progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
@@ -204,17 +195,17 @@ package final class ServedStore: Sendable {
         return done != nil
     }
 
-    /// Removes what deleted zones and accounts have left behind. `progress` is told meanwhile of each of its parts. Nil
-    /// where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops then.
+    /// Removes what deleted zones and accounts have left behind. `progress` gets the progress of each part. Returns nil
+    /// if `isStopping`, which is checked from time to time, ends the waiting; the host then stops.
     package func purgeDeletedZones(
         progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> PurgeProgress? {
         try ask(.purgeZones, progress, isStopping)
     }
 
-    /// Rewrites the store's files without what was deleted. `progress` is told meanwhile how many bytes of files were looked
-    /// at. Nil where `isStopping`, which is asked now and then, says that nobody waits any longer: the host stops before the
-    /// next slice of them, and what is done stays.
+    /// Rewrites the store's files without deleted data. `progress` gets how many bytes of files were processed. Returns
+    /// nil if `isStopping`, which is checked from time to time, ends the waiting; the host then stops before the next
+    /// slice, and finished slices stay.
     package func compact(
         progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> CompactedFiles? {
@@ -223,10 +214,62 @@ package final class ServedStore: Sendable {
 }
 
 extension LocalSocketError {
-    /// The error as the callers of this target get it.
+    /// The error for callers of this target.
     func told(of directory: String? = nil) -> any Error {
         var fields = fields
         fields["path"] = fields["path"] ?? directory
         return StratusError(.unavailable, text: message, fields, cause: nil)
+    }
+}
+
+/// Watches what another process does with its store: the events of its host. Use it on one thread.
+package final class HostWatch {
+    /// The host's process.
+    package let processID: Int32
+    private let channel: LocalChannel
+
+    /// Begins to watch the host of the store in a directory. Returns nil if no host serves it. Every later event is
+    /// reported.
+    ///
+    /// Throws `StratusError` if the host refuses.
+    package init?(directory: String) throws {
+        do {
+            guard let channel = try LocalClient.connect(directory) else { return nil }
+            self.channel = channel
+            processID = channel.peer?.process ?? 0
+            let _: Done = try LocalClient.ask(.watch, over: channel)
+        } catch let error as LocalSocketError {
+            throw error.told(of: directory)
+        }
+    }
+
+    /// The result of waiting for the host.
+    package enum Told: Sendable {
+        case events(WatchedEvents)
+        /// There was no event in the given time.
+        case nothing
+        /// The host has ended, or the caller wants to stop.
+        case ended
+    }
+
+    /// The next events. Waits for them for the given time. `isStopping` is checked from time to time.
+    ///
+    /// Throws `StratusError` if the connection fails.
+    package func next(waitingAtMost seconds: Double, isStopping: () -> Bool) throws -> Told {
+        do {
+            guard let frame = try LocalClient.receive(channel, seconds: seconds, isStopping: isStopping) else {
+                return .ended
+            }
+            switch LocalFrame.Kind(rawValue: frame.kind) {
+            case .events?: return .events(try LocalCoding.decode(from: frame.content))
+            case .refusal?: throw try LocalCoding.decode(LocalSocketError.self, from: frame.content)
+            default: throw LocalSocketError(message: "The host sent an unexpected message.")
+            }
+        } catch let error as LocalSocketError {
+            // A killed host sends nothing more.
+            if error == .cutOff { return .ended }
+            if error == .idle { return .nothing }
+            throw error.told()
+        }
     }
 }

@@ -1,4 +1,4 @@
-// Where the bytes of a store lie. This is the one file of the target that names the engine.
+// Where the bytes of a store are. This is the only file of the target that names the engine.
 
 import Foundation
 import StratusCloud
@@ -6,7 +6,7 @@ import StratusLevelDB
 import StratusRecords
 import StratusStore
 
-/// How much memory a store may take.
+/// The memory limits of a store.
 struct StoreMemory: Sendable {
     var cacheByteCount: Int
     var hierarchyCacheByteCount: Int
@@ -23,22 +23,23 @@ struct StoreMemory: Sendable {
     var storeOptions: LevelDBOptions {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.opensOlderFormats = olderFormat != .refused
-        // A quarter for records that are asked for again and again, decoded; the rest for what lies around them.
+        // A quarter for decoded records that are read repeatedly; the rest for blocks.
         options.keptByteCount = max(0, cacheByteCount / 4)
         options.blockCacheByteCount = max(0, cacheByteCount) - options.keptByteCount
-        // LevelDB's own bounds.
+        // LevelDB's own limits.
         options.writeBufferByteCount = min(max(writeBufferByteCount, 64 << 10), 1 << 30)
-        // Whoever loads much into new zones has large buffers: as much again tells which names are new there.
+        // A host that loads much data into new zones has large buffers. The same size again holds the names that are
+        // new there.
         options.freshByteCount = options.writeBufferByteCount
         return options
     }
 }
 
-/// Where stores in memory of this process keep the contents of assets and what they upload: in one directory, which goes
-/// with the last of them. Where the process dies with it, the next process that opens a store removes it.
+/// The directory for asset contents and uploads of this process's stores in memory. It is removed with the last of
+/// these stores. If the process dies first, the next process that opens a store removes it.
 package enum MemoryDirectories {
     private static let prefix = "stratus-memory-"
-    /// Where no directory can be made: saving an asset fails, and not the opening of a store that may never have one.
+    /// Used if no directory can be created: saving an asset fails, but not opening a store that may never have one.
     private static let nowhere = "/proc/none"
 
     private struct State {
@@ -50,7 +51,7 @@ package enum MemoryDirectories {
 
     private static let state = Locked(State())
 
-    /// The path of a directory of its own for a store, which is not made yet. Give it back.
+    /// The path of a new directory for a store. The directory does not exist yet. Give the path back.
     static func take() -> String {
         sweep()
         return state.withLock { state in
@@ -64,7 +65,7 @@ package enum MemoryDirectories {
         }
     }
 
-    /// Removes a directory that was taken, once.
+    /// Removes a directory returned by `take`. Call it once.
     static func giveBack(_ path: String) {
         try? FileManager.default.removeItem(atPath: path)
         state.withLock { state in
@@ -75,7 +76,7 @@ package enum MemoryDirectories {
         }
     }
 
-    /// Removes what processes that have died have left, once in a process.
+    /// Removes what dead processes left, once in a process.
     package static func sweep() {
         let isFirst = state.withLock { state in
             defer { state.hasSwept = true }
@@ -85,11 +86,11 @@ package enum MemoryDirectories {
     }
 }
 
-/// A directory, or memory with a temporary directory for the contents of assets.
+/// A store's directory, or memory with a temporary directory for the contents of assets.
 final class StoreBacking: Sendable {
     /// Nil in memory.
     private let directory: URL?
-    /// What a store in memory has taken of the process's directory, while it is open.
+    /// The path that a store in memory has taken, while it is open.
     private let temporaryDirectory = Locked<String?>(nil)
     let memory: StoreMemory
     /// The store's directory while it is open; nil in memory.
@@ -104,14 +105,14 @@ final class StoreBacking: Sendable {
 
     deinit { close() }
 
-    /// What must be found when a store that was closed after a failed write is opened again.
+    /// What must be found when a store is reopened after a failed write.
     struct Continuation: Sendable {
         fileprivate let store: StoreContinuation
     }
 
-    /// Opens what is there, or creates it; with `continuing` only the store that was closed. The notices are for the host.
-    /// `didFailWrite` is called when a write has failed: it must be short and must not call the store. `emptying` hears how many
-    /// files are removed, and of how many, where the store is to be emptied.
+    /// Opens or creates the store; with `continuing`, only the store that was closed. The notices are for the host.
+    /// `didFailWrite` is called when a write has failed: it must be short and must not call the store. If the store has
+    /// to be emptied, `emptying` gets the number of removed files and the total.
     func open(
         continuing: Continuation? = nil, didFailWrite: @escaping @Sendable (StoreError) -> Void,
         emptying: WorkMeter.Listener = { _, _ in }
@@ -125,18 +126,18 @@ final class StoreBacking: Sendable {
         return (store, store.notices)
     }
 
-    /// Gives a store that `open` returned, and that the engine has migrated, the format of this software.
+    /// Gives a store that `open` returned, and that the engine has migrated, the current format.
     func adoptFormat(_ store: any OrderedStore) throws {
         if memory.olderFormat == .migrated { try (store as? LevelDBStore)?.adoptFormat() }
     }
 
-    /// Why a store that `open` returned takes no more writes; nil while it does.
+    /// Why a store that `open` returned takes no more writes, or nil.
     func failure(of store: any OrderedStore) -> StoreError? { (store as? LevelDBStore)?.failure }
 
-    /// Throws where the disk has no room for what opening the store again writes.
+    /// Throws if the disk has no room for what reopening the store writes.
     func checkRoom(for store: any OrderedStore) throws { try (store as? LevelDBStore)?.checkRoom() }
 
-    /// Closes a store that `open` returned, to open it again. Readers may go on for `readerSeconds`.
+    /// Closes a store that `open` returned, to reopen it. Readers may continue for `readerSeconds`.
     func closeToReopen(_ store: any OrderedStore, readerSeconds: Double) -> Continuation? {
         guard let store = store as? LevelDBStore else { return nil }
         defer { held?.lose() }
@@ -149,10 +150,10 @@ final class StoreBacking: Sendable {
         store.close()
     }
 
-    /// The files beside the engine's.
+    /// The file access for files next to the engine's.
     var files: any AssetFiles { SystemAssetFiles(in: held) }
 
-    /// Where the contents of assets go: in a directory beside the engine's files, made with the first asset.
+    /// The directory for asset contents. It is next to the engine's files, and the first asset creates it.
     var assetDirectory: String {
         if let directory { return directory.appendingPathComponent("assets").path }
         return temporaryDirectory.withLock { taken in
@@ -162,22 +163,22 @@ final class StoreBacking: Sendable {
         }
     }
 
-    /// So often an emptied store is opened where another process has it, and so long each attempt waits for the next.
+    /// How often opening an emptied store is tried while another process has it, and the pause between attempts.
     private static let reopeningAttemptCount = 250
     private static let reopeningPauseSeconds = 0.02
 
-    /// Whether the store is open as it was after `beginEmptying` has failed.
+    /// Whether the store is open and unchanged after `beginEmptying` has failed.
     static func isUnchanged(after error: any Error) -> Bool { (error as? StoreError)?.code != .commitUnknown }
 
-    /// Has the next opening empty the store, in any process: so it is emptied whole or not at all, however this process
-    /// ends. Close the store next, and call `reopenEmpty`.
+    /// Marks the store so that the next opening, in any process, empties it. So it is emptied completely or not at all,
+    /// however this process ends. Then close the store and call `reopenEmpty`.
     func beginEmptying(_ store: any OrderedStore) throws { try (store as? LevelDBStore)?.beginEmptying() }
 
-    /// Opens the store after `beginEmptying`. A reader in another process may have come between, and empties it meanwhile.
+    /// Opens the store after `beginEmptying`. A reader in another process may have opened and emptied it first.
     func reopenEmpty(
         didFailWrite: @escaping @Sendable (StoreError) -> Void, _ progress: WorkMeter.Listener
     ) throws -> (store: any OrderedStore, notices: [StoreError]) {
-        // In memory there is nothing but the contents of assets.
+        // A store in memory has only the contents of assets.
         close()
         for _ in 1..<Self.reopeningAttemptCount {
             do {
@@ -189,8 +190,7 @@ final class StoreBacking: Sendable {
         return try open(didFailWrite: didFailWrite, emptying: progress)
     }
 
-    /// Finishes the emptying of a store that an ended process has begun. It does nothing for any other, and where nothing is
-    /// there.
+    /// Finishes emptying a store if an ended process began it. Otherwise, and if nothing is there, it does nothing.
     static func finishEmptying(ofStoreAt path: String) throws {
         guard try LevelDBStore.isBeingEmptied(path) else { return }
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
@@ -198,10 +198,10 @@ final class StoreBacking: Sendable {
         try LevelDBStore.open(at: path, options: options).close()
     }
 
-    /// For the blocks of a copy while it is checked.
+    /// The block cache while a copy is verified.
     private static let verifyingCacheByteCount = 16 << 20
 
-    /// What a copy of the engine's files consists of.
+    /// The parts of a copy of the engine's files.
     struct EngineFigures {
         var entryCount: Int
         var linkedTableCount: Int
@@ -210,9 +210,9 @@ final class StoreBacking: Sendable {
         var unfinishedPaths: [String]
     }
 
-    /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` is given its directory
-    /// before, `prepare` the verified copy before it has its name; `progress` is told of the tables and of their entries.
-    /// `making` makes the directory.
+    /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` gets the directory before
+    /// the copy, `prepare` the verified copy before it is renamed. `progress` reports tables and their entries.
+    /// `making` creates the directory.
     static func copyEngine(
         from source: String, to destination: String, progress: (BackupProgress) -> Void,
         begin: (String) throws -> Void, prepare: (any OrderedStore) throws -> Void,
@@ -220,7 +220,7 @@ final class StoreBacking: Sendable {
     ) throws -> EngineFigures {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.opensOlderFormats = true
-        // The copy is read from its beginning to its end, and most of it once.
+        // The copy is read from beginning to end, mostly once.
         options.keptByteCount = 0
         options.blockCacheByteCount = verifyingCacheByteCount
         let report = try LevelDBStore.backup(
@@ -233,15 +233,15 @@ final class StoreBacking: Sendable {
             unfinishedPaths: report.unfinishedPaths)
     }
 
-    /// Removes the directories of copies beside `destination` whose processes have ended without finishing them. Returns their
+    /// Removes the directories of unfinished copies next to `destination` whose processes have ended. Returns their
     /// paths.
     static func sweepUnfinishedCopies(besides destination: String) -> [String] {
         let folder = URL(fileURLWithPath: destination).standardizedFileURL.deletingLastPathComponent()
         return LevelDBStore.sweepUnfinishedCopies(in: folder.path)
     }
 
-    /// Rewrites an open store's files without what was deleted; nil for a store that has none. `progress` is told now and
-    /// then how many bytes of files were looked at, and of how many; where it throws nothing more is done.
+    /// Rewrites an open store's files without deleted data. Returns nil for a store without files. `progress` gets from
+    /// time to time how many bytes of files were processed, and the total; if it throws, nothing more is done.
     static func compact(
         _ store: any OrderedStore, sliceByteCount: Int = LevelDBStore.compactionByteCount,
         progress: (_ done: Int, _ total: Int) throws -> Void
@@ -251,7 +251,7 @@ final class StoreBacking: Sendable {
         return CompactedFiles(byteCountBefore: before, byteCountAfter: after)
     }
 
-    /// Gives back what a store in memory has on disk.
+    /// Removes what a store in memory has on disk.
     func close() {
         let taken = temporaryDirectory.withLock { taken in
             defer { taken = nil }

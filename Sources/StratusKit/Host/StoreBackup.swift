@@ -1,38 +1,38 @@
-// A backup of a store as a whole: records, contents of assets, long-lived operations.
+// Backups of a whole store: records, contents of assets, long-lived operations.
 //
-// What is copied first and last decides what a backup means:
-//   1. Long-lived operations. One that is answered meanwhile is in the copy as one that was not, and is sent again: what
-//      it did is in the copied records, or not. The other way round it would count as done, and not have been.
-//   2. Contents of assets that are there.
+// The order of copying decides what a backup means:
+//   1. Long-lived operations. If one is answered meanwhile, the copy has it as unanswered and sends it again; its
+//      effect is in the copied records or not. In another order it could count as done without its effect.
+//   2. The existing contents of assets.
 //   3. The engine's files: every commit that had returned when this began, and a prefix of all commits.
-//   4. Contents that the copied records name and that came after 2. One that has gone again is gone from the records
-//      too, but not from the copied ones: then everything is done again.
-// The copy is opened and checked, contents and all, before it gets its name. A directory that was not finished is removed,
-// and so are those beside it that killed processes have left.
+//   4. Contents that the copied records name and that were added after step 2. If one has been removed since, it is
+//      still named by the copied records: then the copy begins again.
+// The copy is opened and checked, including contents, before it gets its name. An unfinished directory is removed, and
+// so are those of killed processes next to it.
 
-import Foundation
+public import Foundation
 import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
 
-/// How far a backup has come, part by part.
+/// The progress of a backup, part by part.
 package struct BackupProgress: Hashable, Sendable {
-    /// What is being done; one part comes after the other.
+    /// The parts of a backup, in order.
     package enum Part: Hashable, Sendable, CaseIterable {
         /// Long-lived operations are copied.
         case operations
-        /// Contents that are there are copied.
+        /// Existing contents are copied.
         case contents
         /// The engine's files are copied.
         case tables
         /// Bytes of the copied tables are verified.
         case entries
-        /// Contents that the copied records name are looked for, and the others removed.
+        /// Contents that the copied records name are added, and others removed.
         case namedContents
         /// Bytes of the copied contents are verified.
         case contentBytes
-        /// Those who hold contents are counted.
+        /// The holders of contents are counted.
         case holders
         /// Zones get new incarnations.
         case incarnations
@@ -42,34 +42,34 @@ package struct BackupProgress: Hashable, Sendable {
     package var doneCount: Int
     package var totalCount: Int
 
-    /// Whether bytes are counted, and not single things.
+    /// Whether the counts are bytes.
     package var countsBytes: Bool { [.entries, .contentBytes].contains(part) }
 }
 
 /// One backup.
 struct StoreBackup: Sendable {
-    /// When others may change the store.
+    /// When other processes may change the store.
     enum Moment: Sendable {
         case contentsTaken
         case engineCopied
     }
 
-    /// Contents that went while the store was copied.
+    /// Contents that were removed while the store was copied.
     private struct Overtaken: Error {
         let contents: Set<AssetKey>
     }
 
-    /// A content must come and go within milliseconds for one attempt to fail.
+    /// For one attempt to fail, a content must be added and removed within milliseconds.
     private static let attemptLimit = 20
 
     let source: String
     let destination: String
-    /// Called at moments at which others may change the store, with the number of the attempt. For tests.
+    /// Called when other processes may change the store, with the number of the attempt. For tests.
     var onMoment: @Sendable (Moment, Int) throws -> Void = { _, _ in }
-    /// Makes the directory of each attempt.
+    /// Creates the directory of each attempt.
     var making: @Sendable (_ make: () throws -> Void) throws -> Void = { try $0() }
 
-    /// `progress` is told now and then how far it has come. Where the store changes too fast it begins anew.
+    /// Makes the backup. `progress` gets the progress. If the store changes too fast, the copy begins again.
     func make(progress: @escaping (BackupProgress) -> Void = { _ in }) throws -> Stratus.BackupReport {
         let removed = StoreBacking.sweepUnfinishedCopies(besides: destination)
         var overtaken: Set<AssetKey> = []
@@ -122,7 +122,7 @@ struct StoreBackup: Sendable {
         return report
     }
 
-    /// Completes a copy whose engine has been verified, and checks it. Returns what is wrong without anything being lost.
+    /// Completes and checks a copy whose engine is verified. Returns findings that lose no data.
     private func finish(
         _ store: any OrderedStore, in directory: String, _ contents: inout AssetBackup?,
         _ progress: @escaping (BackupProgress) -> Void
@@ -142,7 +142,7 @@ struct StoreBackup: Sendable {
             switch finding {
             case .missing, .damaged:
                 throw StratusError(
-                    .corruption, "A content that records of the store name is damaged: restore an earlier backup.",
+                    .corruption, "The content of an asset in the store is damaged. Restore an earlier backup.",
                     [
                         "path": source, "finding": "\(finding)",
                         "findingCount": "\(report.findings.count + report.unkeptCount)",
@@ -150,7 +150,7 @@ struct StoreBackup: Sendable {
             case .orphaned, .miscounted, .zoneMiscounted, .foreign: continue
             }
         }
-        // Positions in the feeds of the one must not be taken for positions in the other.
+        // A position in the feeds of the store must not count as a position in the copy.
         try engine.renewIncarnations(draw: { UUID.drawn() }, progress: Self.listener(progress, .incarnations))
         let rest = report.unkeptCount
         return report.findings.map(\.description) + (rest > 0 ? ["… and \(rest) more"] : [])
@@ -164,11 +164,88 @@ struct StoreBackup: Sendable {
 
     private func missing(_ key: AssetKey) -> StratusError {
         StratusError(
-            .corruption, "Records of the store name a content of which there is no file: restore an earlier backup.",
+            .corruption, "The content of an asset in the store is missing. Restore an earlier backup.",
             ["path": source, "finding": "\(AssetFinding.missing(key))"])
     }
 
     private static func assets(in directory: String) -> AssetStore {
         AssetStore(directory: directory + "/assets", session: UUID.drawn(), clock: SystemClock())
+    }
+}
+
+extension Stratus {
+    /// What a backup contains.
+    public struct BackupReport: Hashable, Sendable {
+        /// Entries of the engine. All of them were read from the copy.
+        public internal(set) var entryCount = 0
+        /// Tables of the engine that the copy shares with the store.
+        public internal(set) var linkedTableCount = 0
+        /// Tables of the engine that were copied because the file system could not share them.
+        public internal(set) var copiedTableCount = 0
+        /// Logs of the engine.
+        public internal(set) var logCount = 0
+        /// Contents of assets. All of them were read from the copy.
+        public internal(set) var assetCount = 0
+        /// Long-lived operations.
+        public internal(set) var operationCount = 0
+        /// How often the store was copied until records and assets agreed.
+        public internal(set) var attemptCount = 0
+        /// Wrong counts in the store, and so in the copy. No data is lost, and `stratus verify` says more. If there are
+        /// very many of a kind, the first ones, and then how many more.
+        public internal(set) var findings: [String] = []
+        /// Directories next to the copy that other backups to the same destination have not finished. These still run,
+        /// or their files could not be removed.
+        public internal(set) var unfinishedPaths: [String] = []
+        /// Unfinished copies of ended processes next to the copy, which this backup removed.
+        public internal(set) var removedPaths: [String] = []
+    }
+
+    /// Copies this store, which continues to serve requests.
+    ///
+    /// The copy has every record that was saved before this call, all as of one moment, every asset that these records
+    /// name, and the long-lived operations. If the file system allows it, tables and contents are shared, so that the
+    /// copy takes little room at first. The copy is opened, read completely and verified before it gets its name, and
+    /// is durable when this returns. It refuses change tokens of the store.
+    ///
+    /// This call blocks its thread, and reads everything once.
+    ///
+    /// - Parameter destination: The directory to create. It must not exist; its parent must.
+    /// - Returns: What the copy contains.
+    /// - Throws: ``StratusError``: `corruption` if the store is damaged, `unavailable` if it changes too fast,
+    ///   `notPermitted`, `diskFull`, `inputOutput` if the destination exists, `invalidArgument` for a store in memory.
+    ///   Then nothing is left at the destination.
+    @discardableResult
+    public func backup(to destination: URL) throws -> BackupReport {
+        guard let directory else {
+            throw StratusError(.invalidArgument, "A store in memory has no files to copy: open one in a directory.")
+        }
+        // After closing, the directory may be another process's.
+        _ = try service
+        return try Self.backup(ofStoreAt: directory, to: destination)
+    }
+
+    /// Copies a store that may be open in this process, in another one, or in none; see `backup(to:)`.
+    ///
+    /// - Parameters:
+    ///   - source: The store's directory.
+    ///   - destination: The directory to create. It must not exist; its parent must.
+    /// - Returns: What the copy contains.
+    /// - Throws: ``StratusError``; also `notAStore` and `newerFormat`.
+    @discardableResult
+    public static func backup(ofStoreAt source: URL, to destination: URL) throws -> BackupReport {
+        try StratusError.wrapping {
+            try StoreBackup(source: source.path, destination: destination.path).make()
+        }
+    }
+
+    /// The same, reporting to `progress`. `making` must create the directory of an unfinished copy, or not return. A
+    /// caller that removes such directories uses it to prevent that one is created afterwards.
+    package static func backup(
+        ofStoreAt source: URL, to destination: URL, progress: @escaping (BackupProgress) -> Void,
+        making: @escaping @Sendable (_ make: () throws -> Void) throws -> Void = { try $0() }
+    ) throws -> BackupReport {
+        try StratusError.wrapping {
+            try StoreBackup(source: source.path, destination: destination.path, making: making).make(progress: progress)
+        }
     }
 }

@@ -1,50 +1,50 @@
-// How a store takes writes again after one has failed: on a full disk, after an input or output error, or when its volume was
-// lost and is back.
+// How a store takes writes again after a failed one: a full disk, an input or output error, or a volume that was lost
+// and is back.
 //
-// LevelDB may go on acknowledging after a failed write, so the store refuses writes from then on, and answers reads of what is
-// durable. Opening it again in place decides the commit in doubt: it is there whole, or not at all. Containers, devices, sync
-// engines, subscriptions and long-lived operations stay as they are.
+// LevelDB may continue to acknowledge after a failed write, so from then on the store refuses writes and answers reads
+// of durable data. Reopening it in place decides the commit in doubt: it exists completely or not at all. Containers,
+// devices, sync engines, subscriptions and long-lived operations stay as they are.
 
 import Foundation
 import StratusCloud
 import StratusStore
 
 extension Stratus {
-    /// Why the store takes no writes: the error of the write that has failed, or of the attempt to open the store again. Nil
-    /// while it takes them.
+    /// Why the store takes no writes: the error of the failed write, or of the attempt to reopen the store. Nil while
+    /// it takes writes.
     public var writeFailure: StratusError? {
         guard let failure = server.writeFailure else { return nil }
         return StratusError.wrapped(failure)
             ?? StratusError(.unavailable, "The store takes no writes: fix the cause, then call recover().")
     }
 
-    /// Opens the store again in place after a failed write. Does nothing where none has failed.
+    /// Reopens the store in place after a failed write. Does nothing if none has failed.
     ///
-    /// Fix the cause first: make room on the disk, or mount the volume again. What was acknowledged is there afterwards, change
-    /// tokens stay valid, and nothing is carried out again: a request that was answered with `serverResponseLost` has happened
-    /// or not. Requests that come meanwhile fail with `serviceUnavailable` and a time to try again; those that run may go on for
-    /// five seconds.
+    /// Fix the cause first: free space on the disk, or mount the volume again. Acknowledged data is there afterwards,
+    /// change tokens stay valid, and nothing is applied twice: a request that was answered with `serverResponseLost`
+    /// has happened or not. Requests meanwhile fail with `serviceUnavailable` and a time to try again; running requests
+    /// may continue for five seconds.
     ///
-    /// Before anything is closed, a file as large as what opening the store writes is written, synced and removed. Where that
-    /// fails, the store goes on answering reads. It blocks its thread, and must be called neither from a block of an operation
-    /// nor from the host's `onEvent`.
+    /// Before anything is closed, a file as large as what reopening the store writes is written, synced and removed. If
+    /// that fails, the store continues to answer reads. This call blocks its thread. Do not call it from a block of an
+    /// operation or from the host's `onEvent`.
     ///
-    /// - Throws: ``StratusError`` with `diskFull`, `inputOutput` or `notPermitted` where the cause is still there, and
-    ///   `unavailable` where another store, or an older copy of this one, is at the path. Call it again once that is fixed.
-    ///   `notAllowed` where `onEvent` calls it when it is told of a failed write.
+    /// - Throws: ``StratusError`` with `diskFull`, `inputOutput` or `notPermitted` if the cause still exists, and
+    ///   `unavailable` if another store, or an older copy of this one, is at the path. Fix it and call again.
+    ///   `notAllowed` if `onEvent` calls it while it handles a failed write.
     public func recover() throws {
         try recovery.recover()
     }
 }
 
 extension Stratus {
-    /// Says how the store is opened again.
+    /// Defines how the store is reopened.
     func startRecovery() {
         recovery.start(
             reopen: { [server, upkeep, hub = session.hub] in
                 let isReopened = try upkeep.pausing { try StratusError.wrapping { try server.recover() } }
                 guard isReopened else { return false }
-                // Deliver notifications of commits that were made before the failure.
+                // Deliver notifications of commits before the failure.
                 hub.wake()
                 return true
             }, takesWrites: { [server] in server.writeFailure == nil },
@@ -52,19 +52,19 @@ extension Stratus {
     }
 }
 
-/// Reports failed writes to the host, and opens the store again: when it is asked to, or by itself with growing pauses.
+/// Reports failed writes to the host, and reopens the store: on request, or by itself with growing pauses.
 ///
 /// Invariants:
-///   1. The host gets an event of every failed write, and not on the thread that has failed, which holds the store's lock.
+///   1. The host gets an event of every failed write, but not on the thread of the write, which holds the store's lock.
 ///   2. The host gets the events of failures and recoveries in order: the last one is the current state.
-///   3. The thread starts with the first failed write and ends at `stop`; it keeps nothing of the store alive.
+///   3. The thread starts with the first failed write and ends at `stop`. It keeps nothing of the store alive.
 final class StoreRecovery: @unchecked Sendable {
     // Because every variable is touched only between `condition.lock` and `unlock`, and `isTelling` under `telling`.
 
     /// Pauses double from the first to this one, in seconds.
     private static let longestPauseSeconds = 60.0
 
-    /// Held while an event is sent, and while the store is opened again.
+    /// Held while an event is sent, and while the store is reopened.
     private let telling = NSRecursiveLock()
     private var isTelling = false
     private let condition = TimedCondition()
@@ -73,21 +73,21 @@ final class StoreRecovery: @unchecked Sendable {
     private var reopen: (@Sendable () throws -> Bool)?
     private var takesWrites: @Sendable () -> Bool = { true }
     private var afterwards: @Sendable () -> Void = {}
-    /// What the host has not heard of yet.
+    /// A failure that was not reported to the host yet.
     private var failure: StoreError?
-    /// When the store is to be opened again by itself, and the pause after that.
+    /// When to reopen the store automatically, and the pause after that.
     private var attempt: (time: Double, nextPauseSeconds: TimeInterval)?
     private var isStarted = false
     private var isStopped = false
 
-    /// `firstPauseSeconds` is how long after a failed write the store is opened again by itself; nil where it is not.
+    /// `firstPauseSeconds` is the time between a failed write and the first automatic attempt; nil for none.
     init(output: EventOutput, firstPauseSeconds: TimeInterval?) {
         self.output = output
         self.firstPauseSeconds = firstPauseSeconds
     }
 
-    /// Sets how the store is opened again; the result of `reopen` says whether there was anything to do. `afterwards` is
-    /// called when it was opened.
+    /// Sets how the store is reopened. `reopen` returns whether there was anything to do. `afterwards` is called after
+    /// a success.
     func start(
         reopen: @escaping @Sendable () throws -> Bool, takesWrites: @escaping @Sendable () -> Bool,
         afterwards: @escaping @Sendable () -> Void
@@ -97,7 +97,7 @@ final class StoreRecovery: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// To be called when a write has failed. Returns at once.
+    /// Call this when a write has failed. Returns at once.
     func noteFailure(_ error: StoreError) {
         condition.lock()
         defer { condition.unlock() }
@@ -116,13 +116,13 @@ final class StoreRecovery: @unchecked Sendable {
     func stop() {
         condition.lock()
         isStopped = true
-        // They keep the server.
+        // These closures keep the server alive.
         (reopen, takesWrites, afterwards) = (nil, { true }, {})
         condition.broadcast()
         condition.unlock()
     }
 
-    /// Opens the store again, and reports how that went. Returns false where there was nothing to do.
+    /// Reopens the store and reports the result. Returns false if there was nothing to do.
     @discardableResult
     func recover() throws -> Bool {
         condition.lock()
@@ -138,7 +138,7 @@ final class StoreRecovery: @unchecked Sendable {
         telling.lock()
         defer { telling.unlock() }
         guard !isTelling else {
-            throw StratusError(.notAllowed, "The hook of an event must not recover the store: use another thread.")
+            throw StratusError(.notAllowed, "onEvent must not recover the store. Call recover() on another thread.")
         }
         tellFailure()
         do {
@@ -151,7 +151,7 @@ final class StoreRecovery: @unchecked Sendable {
         return true
     }
 
-    /// Reports that the store takes writes again. A write of the store that was opened may have failed already.
+    /// Reports that the store takes writes again. A write of the reopened store may have failed already.
     func tellRecovered() {
         telling.lock()
         defer { telling.unlock() }
@@ -162,7 +162,7 @@ final class StoreRecovery: @unchecked Sendable {
         if takesWrites() { tell(nil) }
     }
 
-    /// Reports a failed write that the host has no event of yet.
+    /// Reports a failed write that was not reported yet.
     private func tellFailure() {
         telling.lock()
         defer { telling.unlock() }
@@ -189,7 +189,7 @@ final class StoreRecovery: @unchecked Sendable {
         }
     }
 
-    /// Waits for a failed write, or until the store is to be opened again. Returns false when it is over.
+    /// Waits for a failed write, or for the time to reopen the store. Returns false after `stop`.
     private func waitForWork() -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -203,7 +203,7 @@ final class StoreRecovery: @unchecked Sendable {
         return !isStopped
     }
 
-    /// Plans the next attempt, and returns its time, where the store is to be opened now.
+    /// Plans the next attempt and returns its time, if the store should be reopened now.
     private func takeAttempt() -> Double? {
         condition.lock()
         defer { condition.unlock() }
@@ -214,7 +214,7 @@ final class StoreRecovery: @unchecked Sendable {
         return now + pause
     }
 
-    /// Forgets an attempt, unless a write that failed meanwhile has planned another.
+    /// Forgets an attempt, unless a later failed write has planned another one.
     private func cancel(_ planned: Double) {
         condition.lock()
         if attempt?.time == planned { attempt = nil }

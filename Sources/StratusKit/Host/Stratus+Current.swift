@@ -1,4 +1,4 @@
-// Which store code means that only knows CloudKit (X-28).
+// The current store: the one that code uses which knows only CloudKit (X-28).
 
 public import Foundation
 import StratusCloud
@@ -8,16 +8,16 @@ extension Stratus {
     @TaskLocal private static var ofTask: Stratus?
     private static let ofProcess = Locked<Stratus?>(nil)
 
-    /// The store that `CKContainer.default()`, `CKContainer(identifier:)` and operations without a container use: that
-    /// of the task, else that of the process, else the default store.
+    /// The store that `CKContainer.default()`, `CKContainer(identifier:)` and operations without a container use: the
+    /// task's store, otherwise the process's, otherwise the default store.
     ///
-    /// - Throws: ``StratusError`` where the default store is needed and could not be opened, `noStore` where the host
-    ///   has switched it off.
+    /// - Throws: ``StratusError`` if the default store is needed and cannot be opened; `noStore` if the host has
+    ///   switched it off.
     public static var current: Stratus {
         get throws { try ofTask ?? ofProcess.value ?? EmbeddedStore.current.store() }
     }
 
-    /// The store of the process: what is used where the task has none of its own. Nil, as it is at first, leaves it to
+    /// The store of the process, for tasks without a store of their own. If nil, which is the initial value, they use
     /// the default store.
     public static var processWide: Stratus? {
         get { ofProcess.value }
@@ -27,9 +27,9 @@ extension Stratus {
         }
     }
 
-    /// Runs `body` with this store as the current one, for this task and those it makes.
+    /// Runs `body` with this store as the current one, for this task and its child tasks.
     ///
-    /// Containers and operations remember the store that was current when they were made, the default store included.
+    /// Containers and operations keep the store that was current when they were created, including the default store.
     ///
     /// - Throws: What `body` throws.
     public func asCurrent<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -38,9 +38,9 @@ extension Stratus {
         }
     }
 
-    /// Runs `body` with this store as the current one, for this task and those it makes.
+    /// Runs `body` with this store as the current one, for this task and its child tasks.
     ///
-    /// Containers and operations remember the store that was current when they were made, the default store included.
+    /// Containers and operations keep the store that was current when they were created, including the default store.
     ///
     /// - Throws: What `body` throws.
     public func asCurrent<Result>(
@@ -51,22 +51,215 @@ extension Stratus {
         }
     }
 
-    /// Which store is used where neither the task nor the process has one.
+    /// The store for tasks and processes without one.
     public enum DefaultStore: Hashable, Sendable {
-        /// One in the user's data directory: `stratus/default` in `$XDG_DATA_HOME`, or in `~/.local/share`.
+        /// A store in the user's data directory: `stratus/default` in `$XDG_DATA_HOME`, or in `~/.local/share`.
         case inUserDataDirectory
-        /// One in a directory of the host's choice.
+        /// A store in a directory that the host chooses.
         case at(URL)
-        /// None: clients' requests fail with `serviceUnavailable`.
+        /// No store: clients' requests fail with `serviceUnavailable`.
         case off
     }
 
-    /// The default store. It is opened when it is first needed. Containers and operations that were made before this is
-    /// set keep to what was set then.
+    /// The default store. It is opened when it is first needed. Existing containers and operations keep the earlier
+    /// choice.
     ///
     /// It has one account, which is signed in when the store is opened.
     public static var defaultStore: DefaultStore {
         get { EmbeddedStore.current.choice }
         set { EmbeddedStore.choose(newValue) }
+    }
+}
+
+// The default store, for programs that configure nothing: opened when first needed, with one account (X-28).
+//
+// Invariant: objects created for one choice of the host keep it, even if the host chooses again.
+
+/// Opens the default store that the host has chosen.
+final class EmbeddedStore: Sendable {
+    private static let chosen = Locked(EmbeddedStore(.inUserDataDirectory))
+
+    /// The currently chosen default store.
+    static var current: EmbeddedStore { chosen.value }
+
+    /// Changes `current`.
+    static func choose(_ choice: Stratus.DefaultStore) {
+        chosen.withLock { if $0.choice != choice { $0 = EmbeddedStore(choice) } }
+    }
+
+    /// The host's identifier of the only account.
+    static let externalID = "default"
+
+    let choice: Stratus.DefaultStore
+    let sharedObjects = SharedObjects()
+
+    private init(_ choice: Stratus.DefaultStore) { self.choice = choice }
+
+    /// The default store, with its account signed in. Opens it again if it was closed.
+    func store() throws -> Stratus {
+        try OpenStratus.shared.open(directory()) { directory in
+            try FileManager.default.createDirectory(
+                at: directory.deletingLastPathComponent(), withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+            let store = try Stratus(directory: directory, options: Stratus.Options())
+            do {
+                try store.signIn(try store.account(externalID: Self.externalID, createIfMissing: .init()))
+            } catch {
+                store.close()
+                throw error
+            }
+            return store
+        }
+    }
+
+    /// The directory of the store.
+    func directory() throws -> URL {
+        switch choice {
+        case .off:
+            throw StratusError(
+                .noStore,
+                """
+                There is no store, and the default one is switched off: set Stratus.processWide, or use asCurrent, \
+                before containers and operations are created.
+                """)
+        case .at(let url): return url
+        case .inUserDataDirectory: return try Self.directory(environment: ProcessInfo.processInfo.environment)
+        }
+    }
+
+    /// The user's data directory by the XDG Base Directory specification, which ignores a relative path.
+    static func directory(environment: [String: String]) throws -> URL {
+        var base: URL
+        if let path = environment["XDG_DATA_HOME"], path.hasPrefix("/") {
+            base = URL(fileURLWithPath: path, isDirectory: true)
+        } else if let home = environment["HOME"], home.hasPrefix("/") {
+            base = URL(fileURLWithPath: home, isDirectory: true).appendingPathComponent(".local/share")
+        } else {
+            throw StratusError(
+                .noStore, "The user has no home directory for the default store: set XDG_DATA_HOME, or open a store.")
+        }
+        base.appendPathComponent("stratus/default", isDirectory: true)
+        return base
+    }
+}
+
+// The default store as a source of sessions.
+
+extension CloudSession {
+    /// The currently chosen default store, open or not.
+    static var defaultStore: any SessionSource { EmbeddedStore.current }
+}
+
+extension EmbeddedStore: SessionSource {
+    /// The session of the default store. It never fails: if the store cannot be opened, it refuses requests with the
+    /// reason, and the next access tries again.
+    var session: CloudSession {
+        do {
+            return try store().session
+        } catch {
+            let reason = error as? StratusError
+            let refusal = CloudError(
+                .serviceUnavailable, text: reason?.message ?? "The default store could not be opened.",
+                reason?.fields ?? [:], cause: reason?.cause ?? "\(error)")
+            return CloudSession(server: RefusingServer(refusal), clock: SystemClock())
+        }
+    }
+
+    var openSession: CloudSession? {
+        (try? directory()).flatMap { OpenStratus.shared.openStore(in: $0) }?.session
+    }
+}
+
+// The open stores of this process, by directory: opening a path twice gives one store (X-28).
+//
+// Directories are compared by their identity on disk, not by spelling, so links and relative paths do not open a store
+// twice. While a directory is being opened or closed, other callers wait.
+
+final class OpenStratus: @unchecked Sendable {
+    // Because the dictionary is touched only between `condition.lock` and `unlock`.
+    static let shared = OpenStratus()
+
+    private enum Entry {
+        /// Being opened. Other callers wait.
+        case opening
+        case open(Stratus)
+        /// Being closed. Callers that want the directory or close the same store wait.
+        case closing(Stratus)
+    }
+
+    private let condition = NSCondition()
+    private var entries: [String: Entry] = [:]
+
+    /// The open store of that directory, or the result of `make`.
+    func open(_ directory: URL, _ make: (URL) throws -> Stratus) throws -> Stratus {
+        let path = Self.canonicalPath(directory)
+        if let open = claim(path) { return open }
+        do {
+            let url = URL(fileURLWithPath: path, isDirectory: true)
+            let store = try StratusError.wrapping { try make(url) }
+            set(path, .open(store))
+            return store
+        } catch {
+            set(path, nil)
+            throw error
+        }
+    }
+
+    /// The open store of that directory. Neither opens one nor waits.
+    func openStore(in directory: URL) -> Stratus? {
+        condition.lock()
+        defer { condition.unlock() }
+        guard case .open(let store)? = entries[Self.canonicalPath(directory)] else { return nil }
+        return store
+    }
+
+    /// Closes a store with `body` and removes it from the list. Callers that want its directory wait. `body` is also
+    /// called for a store that is not listed, because opening it failed.
+    func close(_ store: Stratus, _ body: () -> Void) {
+        let path = store.directory?.path
+        let isMine = path.map { beginClosing(store, $0) } ?? false
+        body()
+        if isMine, let path { set(path, nil) }
+    }
+
+    /// Whether the caller has to close the store. Waits while another caller closes it.
+    private func beginClosing(_ store: Stratus, _ path: String) -> Bool {
+        condition.lock()
+        defer { condition.unlock() }
+        while case .closing(let closed)? = entries[path], closed === store { condition.wait() }
+        guard case .open(let open)? = entries[path], open === store else { return false }
+        entries[path] = .closing(store)
+        return true
+    }
+
+    private func claim(_ path: String) -> Stratus? {
+        condition.lock()
+        defer { condition.unlock() }
+        while true {
+            switch entries[path] {
+            case nil:
+                entries[path] = .opening
+                return nil
+            case .opening?, .closing?:
+                condition.wait()
+            case .open(let store)?:
+                return store
+            }
+        }
+    }
+
+    private func set(_ path: String, _ entry: Entry?) {
+        condition.lock()
+        entries[path] = entry
+        condition.broadcast()
+        condition.unlock()
+    }
+
+    /// The path without links, even if its last part does not exist.
+    static func canonicalPath(_ directory: URL) -> String {
+        let url = directory.standardizedFileURL.resolvingSymlinksInPath()
+        if FileManager.default.fileExists(atPath: url.path) { return url.path }
+        let folder = url.deletingLastPathComponent().resolvingSymlinksInPath()
+        return folder.appendingPathComponent(url.lastPathComponent).path
     }
 }

@@ -1,15 +1,15 @@
-// The devices of people: what notifications are for.
+// Devices of people, their notifications, and web tokens.
 //
-// A device is a name in an account. The store knows it for good, and keeps what it is told until somebody takes it; who
-// listens for it is known to the session alone.
+// A device is a name in an account. The store keeps the device, and its notifications until they are taken. Only the
+// session knows the listeners.
 
 import StratusCloud
 import StratusModel
 import StratusStore
 
 extension Stratus {
-    /// A device of a person: it is told of what the person's other devices, and other people, do to what the person has
-    /// subscribed to, and not of what it does itself (N-05).
+    /// A device of a person. It gets notifications when the person's other devices, or other people, change data that
+    /// the person has subscribed to, but not for its own changes (N-05).
     ///
     /// ```swift
     /// let phone = try cloud.device("phone", signedInAs: alice)
@@ -18,10 +18,10 @@ extension Stratus {
     /// phone.onNotification = { received in send(received.userInfo) }
     /// ```
     ///
-    /// What nobody listens for waits in the store, as long as there is room; it is there when the store is opened
-    /// again. Each notification goes to one listener: one handler, or one task in ``notifications``, at a time.
+    /// Without a listener, notifications wait in the store up to a limit, also while the store is closed. Each
+    /// notification goes to one listener: one handler, or one task in ``notifications``.
     public struct Device: Hashable, Sendable, CustomStringConvertible {
-        /// Its name, unique among the person's.
+        /// The name, unique among the person's devices.
         public let name: String
         /// ``Account/id`` of the person.
         public let accountID: String
@@ -42,59 +42,59 @@ extension Stratus {
             left.address == right.address && left.session === right.session
         }
 
-        /// Hashes what devices are compared by.
+        /// Hashes the device's account and name.
         public func hash(into hasher: inout Hasher) { hasher.combine(address) }
 
         /// The name.
         public var description: String { "device \(name)" }
 
-        /// A container in which the person acts on this device: its requests never notify the device itself.
+        /// A container in which the person acts on this device. Its requests never notify the device itself.
         ///
         /// - Parameter identifier: The container's name, such as `iCloud.com.example.app`.
-        /// - Returns: The container, made anew.
+        /// - Returns: A new container object.
         public func container(_ identifier: String) -> CKContainer {
             CKContainer(session: session, identifier: identifier, account: AccountID(accountID), device: name)
         }
 
-        /// Forgets the device with all that waits for it. Whoever listens is let go: sequences end. Removing it again
-        /// does nothing. Subscriptions are the person's, and stay.
+        /// Removes the device and its waiting notifications. Sequences of its notifications end. Removing it again does
+        /// nothing. Subscriptions belong to the person and stay.
         ///
-        /// - Throws: ``StratusError`` where the store fails or was closed.
+        /// - Throws: ``StratusError`` if the store fails or was closed.
         public func remove() throws {
             let address = address
             try StratusError.wrapping { try server.withService { try $0.removeDevice(address) } }
             session.hub.forget { $0 == address }
         }
 
-        /// Sets the number on the app's icon, from which notifications count on. It is 0 at first.
+        /// Sets the number on the app's icon, from which notifications count. Initially 0.
         ///
-        /// - Throws: ``StratusError`` where the device was removed, and where the store fails or was closed.
+        /// - Throws: ``StratusError`` if the device was removed, and if the store fails or was closed.
         public func setBadge(_ badge: Int) throws {
             let address = address
             try StratusError.wrapping { try server.withService { try $0.setBadge(badge, of: address) } }
         }
 
-        /// Forgets the device with all that waits for it, for asynchronous code. Removing it again does nothing.
+        /// Removes the device and its waiting notifications, for asynchronous code. Removing it again does nothing.
         ///
-        /// - Throws: ``StratusError`` where the store fails or was closed; `CancellationError`.
+        /// - Throws: ``StratusError`` if the store fails or was closed; `CancellationError`.
         public func remove() async throws {
             try await Stratus.suspending(on: session.pool) { try self.remove() }
         }
 
         /// Sets the number on the app's icon, for asynchronous code.
         ///
-        /// - Throws: ``StratusError`` where the device was removed, and where the store fails or was closed;
+        /// - Throws: ``StratusError`` if the device was removed, and if the store fails or was closed;
         ///   `CancellationError`.
         public func setBadge(_ badge: Int) async throws {
             try await Stratus.suspending(on: session.pool) { try self.setBadge(badge) }
         }
 
-        /// What hears of the device's notifications: those that wait, the oldest first, and then each as it comes.
-        /// Called on threads of the store's own, one after another, and while it runs `settle()` and
-        /// `Stratus.close()` wait: it must call neither.
+        /// The handler of the device's notifications. It gets the waiting ones, oldest first, and then each new one.
+        /// The store's threads call it, one call at a time. `settle()` and `Stratus.close()` wait while it runs, so it
+        /// must not call them.
         ///
-        /// There is one for a device, whichever `Device` it was set on; setting another one replaces it, nil takes it
-        /// away. It is kept until then, or until the store is closed.
+        /// A device has one handler, whichever `Device` value you set it on. Setting another one replaces it; nil
+        /// removes it. It is kept until then, or until the store is closed.
         public var onNotification: (@Sendable (RemoteNotification) -> Void)? {
             get {
                 guard let handler = session.hub.handler(of: address) else { return nil }
@@ -107,40 +107,40 @@ extension Stratus {
             }
         }
 
-        /// The device's notifications: those that wait, the oldest first, and then each as it comes. One is taken from
-        /// the store when it is asked for, and not before.
+        /// The device's notifications: the waiting ones, oldest first, and then each new one. A notification is taken
+        /// from the store only when it is requested.
         ///
-        /// It ends when the task is cancelled, the device is removed, or the store is closed. Where several tasks go
-        /// through it, each notification goes to one of them; where there is a handler, to the handler.
+        /// The sequence ends when the task is cancelled, the device is removed, or the store is closed. If several
+        /// tasks iterate, each notification goes to one of them; if there is a handler, it goes to the handler.
         public var notifications: Notifications { Notifications(hub: session.hub, device: address) }
 
-        /// The notifications of a device, one taken at a time.
+        /// The notifications of a device.
         public struct Notifications: AsyncSequence, Sendable {
-            /// What it is a sequence of.
+            /// The type of the elements.
             public typealias Element = RemoteNotification
-            /// It does not fail.
+            /// The sequence never fails.
             public typealias Failure = Never
 
             let hub: NotificationHub
             let device: DeviceAddress
 
-            /// Takes notifications.
+            /// Iterates over notifications.
             public struct AsyncIterator: AsyncIteratorProtocol {
                 let hub: NotificationHub
                 let device: DeviceAddress
 
-                /// Takes the oldest notification, or waits for one; nil at the end.
+                /// The oldest notification. Waits for one if there is none. Nil at the end.
                 public mutating func next() async -> RemoteNotification? {
                     await hub.next(for: device).map { RemoteNotification(told: $0) }
                 }
 
-                /// Takes the oldest notification, or waits for one; nil at the end.
+                /// The oldest notification. Waits for one if there is none. Nil at the end.
                 public mutating func next(isolation actor: isolated (any Actor)?) async -> RemoteNotification? {
                     await hub.next(for: device).map { RemoteNotification(told: $0) }
                 }
             }
 
-            /// Begins to take notifications.
+            /// Begins to iterate.
             public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(hub: hub, device: device) }
         }
     }
@@ -149,27 +149,26 @@ extension Stratus {
 // MARK: Registering
 
 extension Stratus {
-    /// A device of a person. It is made where the person has none of that name, and from then on the store keeps what
-    /// it is told, until it is removed.
+    /// A device of a person. Creates it if the person has none of that name. From then on the store keeps its
+    /// notifications, until it is removed.
     ///
     /// - Parameters:
-    ///   - name: Its name, unique among the person's.
-    ///   - account: Whose device it is.
+    ///   - name: The name, unique among the person's devices.
+    ///   - account: The owner of the device.
     /// - Returns: The device.
-    /// - Throws: ``StratusError`` with `unknownAccount`, and with `invalidArgument` for a name that is none or too
-    /// long, and
-    ///   where the person has as many devices as there may be (``Options/deviceCount``).
+    /// - Throws: ``StratusError`` with `unknownAccount`, and with `invalidArgument` if the name is empty or too long,
+    ///   or the person has the maximum number of devices (``Options/deviceCount``).
     public func device(_ name: String, signedInAs account: Account) throws -> Device {
         try device(DeviceAddress(account: account.accountID, name: name))
     }
 
-    /// The device on which containers act that act for whoever is signed in: those of `CKContainer.default()`,
-    /// `CKContainer(identifier:)` and ``container(_:)``. Nil when nobody is signed in.
+    /// The device of containers that act for the signed-in account: those of `CKContainer.default()`,
+    /// `CKContainer(identifier:)` and ``container(_:)``. Nil if no account is signed in.
     ///
-    /// It is named `local`. A person has it from when it is first asked for: from then on it is told of what the
-    /// person's other devices do.
+    /// Its name is `local`. It is created when it is first requested; from then on it gets notifications of changes by
+    /// the person's other devices.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public var localDevice: Device? {
         get throws {
             guard let account = session.account else { return nil }
@@ -177,9 +176,9 @@ extension Stratus {
         }
     }
 
-    /// The devices of a person, by name; none of a person who is gone.
+    /// The devices of a person, sorted by name; empty for a deleted account.
     ///
-    /// - Throws: ``StratusError`` where the store fails or was closed.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
     public func devices(of account: Account) throws -> [Device] {
         let id = account.accountID
         return try asking { try $0.devices(of: id) }.sorted { $0.name < $1.name }.map { Device($0, in: self) }
@@ -201,4 +200,59 @@ extension HostedServer: NotificationSource {
     }
 
     func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
+}
+
+// Notifications, as a host gets them for a person's device.
+
+extension Stratus {
+    /// A notification for a device: as a CloudKit object, and as the dictionary that the system gives to an app.
+    ///
+    /// A host that reaches its devices over a network sends `userInfo`, as JSON or a property list. The app there
+    /// converts it to a notification with `CKNotification(fromRemoteNotificationDictionary:)`.
+    public struct RemoteNotification: Hashable, Sendable, CustomStringConvertible {
+        let told: ClientNotification
+
+        init(told: ClientNotification) { self.told = told }
+
+        /// The notification, of the class of its kind. Every access returns a new object.
+        public var notification: CKNotification { CKNotification.make(NotificationContent(told)) }
+
+        /// The payload: `aps`, as in Apple's push service, and `ck`. It contains only Foundation's dictionaries, lists,
+        /// texts and numbers, so that you can convert it to JSON and property lists.
+        public var userInfo: [AnyHashable: Any] { NotificationPayload.dictionary(of: told) }
+
+        /// The notification's description.
+        public var description: String { notification.description }
+    }
+}
+
+// Web tokens, for hosts that also have a web service.
+
+extension Stratus {
+    /// The account for which a client got this token with a `CKFetchWebAuthTokenOperation`. With it, a web service of
+    /// the host identifies its callers.
+    ///
+    /// ```swift
+    /// guard let account = try cloud.account(
+    ///     webAuthToken: request.token, apiToken: "my-web-app", container: "iCloud.com.example.app")
+    /// else { return .unauthorized }
+    /// ```
+    ///
+    /// - Parameters:
+    ///   - token: The token that the service received.
+    ///   - apiToken: The name of the service, as the client passed it.
+    ///   - container: The container in which the client acts.
+    ///   - age: The maximum age of the token in seconds. Default: two weeks.
+    /// - Returns: The account. Nil if this store did not create the token for this container and service, if the token
+    ///   is too old, or if the account is deleted, closed or restricted.
+    /// - Throws: ``StratusError`` if the store fails or was closed.
+    public func account(
+        webAuthToken token: String, apiToken: String, container: String, notOlderThan age: Double = 14 * 24 * 3600
+    ) throws -> Account? {
+        try asking { service in
+            try service.account(
+                ofWebAuthToken: token, apiToken: apiToken, container: ContainerName(container), maximumAgeSeconds: age
+            ).map(Account.init)
+        }
+    }
 }

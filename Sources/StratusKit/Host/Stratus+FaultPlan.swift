@@ -1,21 +1,21 @@
-// Errors on demand, for the tests of programs that must survive them.
+// Planned errors, for testing programs that must survive them.
 //
-// The server asks the plan at every moment of a request at which an error may come up, in order, before it works, and
-// once more after the commit, when only the answer can get lost. The first fault that fits is used up by one.
+// The server asks the plan at every point of a request at which an error can occur, in order: before the work, and once
+// after the commit, when only the answer can be lost. The first matching fault counts down by one.
 
 public import Foundation
-import StratusCloud
+package import StratusCloud
 import StratusModel
 import StratusStore
 import Synchronization
 
 extension Stratus {
-    /// A kind of request, for planning faults and telling events apart. Versions to come may know more.
+    /// A kind of request, for planning faults and distinguishing events. Later versions may add more.
     public struct Operation: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The kind's name.
         public let rawValue: String
 
-        /// The kind of that name.
+        /// The kind with that name.
         public init(rawValue: String) { self.rawValue = rawValue }
 
         /// The kind's name.
@@ -25,17 +25,17 @@ extension Stratus {
         public static let modifyRecords = Operation(.modifyRecords)
         /// Fetching records by their IDs.
         public static let fetchRecords = Operation(.fetchRecords)
-        /// Fetching the files of the assets of an answer, where it has any.
+        /// Fetching the files of the assets in an answer, if it has any.
         public static let fetchAssets = Operation(.fetchAssets)
         /// Saving and deleting zones.
         public static let modifyZones = Operation(.modifyZones)
         /// Fetching zones.
         public static let fetchZones = Operation(.fetchZones)
-        /// Fetching a page of the zones of a database that have changed.
+        /// Fetching a page of the changed zones of a database.
         public static let fetchDatabaseChanges = Operation(.fetchDatabaseChanges)
-        /// Fetching a page of what has changed in a zone.
+        /// Fetching a page of the changes in a zone.
         public static let fetchZoneChanges = Operation(.fetchZoneChanges)
-        /// Asking for a page of a query's results.
+        /// Fetching a page of a query's results.
         public static let query = Operation(.query)
         /// Saving and deleting subscriptions.
         public static let modifySubscriptions = Operation(.modifySubscriptions)
@@ -55,52 +55,55 @@ extension Stratus {
         public static let userRecord = Operation(.userRecord)
         /// Looking people up.
         public static let discoverUsers = Operation(.discoverUsers)
-        /// Looking up people who are to take part in a share.
+        /// Looking up people to add to a share.
         public static let shareParticipants = Operation(.shareParticipants)
         /// Fetching the metadata of shares by their URLs.
         public static let shareMetadata = Operation(.shareMetadata)
         /// Accepting shares by their URLs.
         public static let acceptShares = Operation(.acceptShares)
-        /// Asking the owners of shares for access.
+        /// Requesting access to shares from their owners.
         public static let requestShareAccess = Operation(.requestShareAccess)
-        /// Handing notifications on. It is nobody's request: a fault planned for it never comes up, and a
-        /// ``Stratus/Event`` tells of it only where it has failed.
+        /// Delivering notifications. This is not a client's request: a fault planned for it never occurs, and a
+        /// ``Stratus/Event`` reports only failures.
         public static let deliverNotifications = Operation(.deliverNotifications)
 
-        /// Opening the store. It is nobody's request: a fault planned for it never comes up. A ``Stratus/Event`` reports what
-        /// the host must know of it: that the last commit, which was never acknowledged, was dropped because a crash took
-        /// part of it, or that the system has no `/proc`, so that the directory is reached by its path.
+        /// Opening the store. This is not a client's request: a fault planned for it never occurs. A ``Stratus/Event``
+        /// reports what the host must know: that the last commit, which was never acknowledged, was dropped because a
+        /// crash destroyed part of it; or that the system has no `/proc`, so the directory is reached by its path.
         public static let openStore = Operation(.openStore)
 
-        /// Opening the store again after a failed write. It is nobody's request: a fault planned for it never comes up. A
-        /// ``Stratus/Event`` with an error reports that the store takes no writes, or why it could not be opened again; one
-        /// without an error that it takes them again. See `Stratus.recover()`.
+        /// Reopening the store after a failed write. This is not a client's request: a fault planned for it never
+        /// occurs. A ``Stratus/Event`` with an error reports that the store takes no writes, or why it could not be
+        /// reopened; an event without an error reports that it takes writes again. See `Stratus.recover()`.
         public static let recoverStore = Operation(.recoverStore)
-        /// A query or a subscription names a field that no record has had, of a type whose schema was not imported: no request,
-        /// for which no fault is planned. The event has the type and the field, once each.
+        /// A query or a subscription names a field that no record has had, of a type whose schema was not imported.
+        /// This is not a request, and no fault is planned for it. The event has the type and the field, once each
+        ///
         public static let queryUnknownField = Operation(.queryUnknownField)
 
         init(_ kind: RequestKind) { rawValue = kind.rawValue }
     }
 
-    /// The errors a store is to answer with, and when: each store has its own in ``Stratus/faults``.
+    /// The errors that a store will answer with. Each store has its own plan in ``Stratus/faults``.
     ///
     /// ```swift
     /// store.faults.fail(.record(noteID), with: .quotaExceeded)                                  // once
     /// store.faults.fail(.zone(zoneID), with: .zoneBusy, retryAfter: 3, lasting: .times(2))
     /// store.faults.fail(.everything, with: .requestRateLimited, retryAfter: 30, lasting: .seconds(30))
-    /// store.faults.loseAnswers(of: .modifyRecords)                                              // written, not told
+    /// store.faults.loseAnswers(of: .modifyRecords)                                              // written, but no
+    /// answer
     /// ```
     ///
-    /// Faults are asked in the order they were planned, and each error uses one up. A fault for a record or a zone is an
-    /// error of that item, and of its zone where the request is atomic; the others fail the request as a whole.
+    /// Faults are checked in the order in which they were planned, and each error counts one down. A fault for a record
+    /// or a zone is an error of that item, and of its zone if the request is atomic. Other faults fail the whole
+    /// request.
     public final class FaultPlan: Sendable {
-        /// What a fault hits.
+        /// What a fault applies to.
         public enum Target: Hashable, Sendable {
-            /// One record, wherever a request names it. A zone owner of `CKCurrentUserDefaultName` stands for anyone.
+            /// One record, in every request that names it. The zone owner `CKCurrentUserDefaultName` matches any owner.
             case record(CKRecord.ID)
-            /// One zone, and with it all records of the request that lie in it. A zone owner of
-            /// `CKCurrentUserDefaultName` stands for anyone.
+            /// One zone, and all records of the request in it. The zone owner `CKCurrentUserDefaultName` matches any
+            /// owner.
             case zone(CKRecordZone.ID)
             /// Every request of this kind.
             case operation(Operation)
@@ -110,11 +113,11 @@ extension Stratus {
             case everything
         }
 
-        /// How long a fault stays.
+        /// How long a fault lasts.
         public enum Lasting: Hashable, Sendable {
-            /// For so many errors.
+            /// For this number of errors.
             case times(Int)
-            /// For so many seconds of the store's monotonic clock, from now on.
+            /// For this number of seconds of the store's monotonic clock, from now on.
             case seconds(Double)
             /// Until ``Fault/cancel()`` or ``FaultPlan/removeAll()``.
             case untilCancelled
@@ -130,16 +133,16 @@ extension Stratus {
                 self.plan = plan
             }
 
-            /// How often it has come up.
+            /// How often it has occurred.
             public var hitCount: Int { plan.hitCount(of: id) }
 
-            /// Takes it out of the plan. Cancelling again does nothing.
+            /// Removes it from the plan. Cancelling again does nothing.
             public func cancel() { plan.remove(id) }
         }
 
         let clock: any CloudClock
         let state = Locked(State())
-        /// Lets a plan without faults be asked without a lock.
+        /// Lets callers check an empty plan without a lock.
         let isPlanned = Atomic(false)
 
         init(clock: any CloudClock) { self.clock = clock }
@@ -149,12 +152,12 @@ extension Stratus {
         /// - Parameters:
         ///   - target: What fails.
         ///   - code: The error's code.
-        ///   - retryAfter: Seconds the client is told to wait (`CKErrorRetryAfterKey`).
+        ///   - retryAfter: How many seconds the client should wait (`CKErrorRetryAfterKey`).
         ///   - message: The error's description.
         ///   - operation: Only requests of this kind; nil for all.
         ///   - account: Only requests of this account; nil for all.
-        ///   - lasting: How long the fault stays; by default for one error.
-        /// - Returns: A handle that counts the errors and can cancel the fault.
+        ///   - lasting: How long the fault lasts. Default: one error.
+        /// - Returns: The fault, which counts the errors and can be cancelled.
         @discardableResult
         public func fail(
             _ target: Target, with code: CKError.Code, retryAfter: TimeInterval? = nil,
@@ -169,14 +172,13 @@ extension Stratus {
                     lasting: lasting))
         }
 
-        /// Plans lost answers: the request is carried out and durable, but the client is told `serverResponseLost`
-        /// (S-21).
+        /// Plans lost answers: the request is applied and durable, but the client gets `serverResponseLost` (S-21).
         ///
         /// - Parameters:
         ///   - operation: The kind of request; nil for all.
         ///   - account: Only requests of this account; nil for all.
-        ///   - lasting: How long the fault stays; by default for one answer.
-        /// - Returns: A handle that counts the lost answers and can cancel the fault.
+        ///   - lasting: How long the fault lasts. Default: one answer.
+        /// - Returns: The fault, which counts the lost answers and can be cancelled.
         @discardableResult
         public func loseAnswers(
             of operation: Operation? = nil, for account: Account? = nil, lasting: Lasting = .times(1)
@@ -189,7 +191,7 @@ extension Stratus {
                     lasting: lasting))
         }
 
-        /// Takes all faults out of the plan.
+        /// Removes all faults from the plan.
         public func removeAll() {
             state.withLock { state in
                 state.rules = []
@@ -197,10 +199,137 @@ extension Stratus {
             }
         }
 
-        /// How many faults may still come up.
+        /// How many faults can still occur.
         public var count: Int {
             let uptime = clock.uptimeSeconds
             return state.withLock { state in state.rules.count { $0.isLive(uptime: uptime) } }
         }
+    }
+}
+
+// Which planned fault, if any, occurs at a point of a request.
+
+extension Stratus.FaultPlan {
+    /// The faults, and how often each has occurred, including faults that are over.
+    struct State: Sendable {
+        var rules: [Rule] = []
+        var hitCounts: [UInt64: Int] = [:]
+        var lastID: UInt64 = 0
+    }
+
+    /// One fault.
+    struct Rule: Sendable {
+        enum Trigger: Sendable {
+            case target(Target)
+            case answer
+        }
+
+        var id: UInt64 = 0
+        var trigger: Trigger
+        var operation: Stratus.Operation?
+        var account: AccountID?
+        var error: CloudError
+        var remainingCount: Int?
+        var endUptimeSeconds: Double?
+        var durationSeconds: Double?
+
+        init(
+            trigger: Trigger, operation: Stratus.Operation?, account: AccountID?, error: CloudError, lasting: Lasting
+        ) {
+            self.trigger = trigger
+            self.operation = operation
+            self.account = account
+            self.error = error
+            switch lasting {
+            case .times(let count): remainingCount = count
+            case .seconds(let seconds): durationSeconds = seconds
+            case .untilCancelled: break
+            }
+        }
+
+        func isLive(uptime: Double) -> Bool {
+            remainingCount.map { $0 > 0 } ?? true && endUptimeSeconds.map { uptime < $0 } ?? true
+        }
+
+        func fits(_ point: FaultPoint) -> Bool {
+            let (kind, caller) = point.request
+            if let operation, operation.rawValue != kind.rawValue { return false }
+            if let account, account != caller.account { return false }
+            switch (trigger, point) {
+            case (.answer, .response): return true
+            case (.answer, _), (_, .response): return false
+            case (.target(let target), _): return target.fits(point, kind, caller)
+            }
+        }
+    }
+
+    func add(_ rule: Rule) -> Fault {
+        let end = rule.durationSeconds.map { clock.uptimeSeconds + $0 }
+        let id = state.withLock { state in
+            state.lastID += 1
+            var rule = rule
+            (rule.id, rule.endUptimeSeconds) = (state.lastID, end)
+            state.rules.append(rule)
+            isPlanned.store(true, ordering: .releasing)
+            return state.lastID
+        }
+        return Fault(id: id, plan: self)
+    }
+
+    func remove(_ id: UInt64) {
+        state.withLock { $0.rules.removeAll { $0.id == id } }
+    }
+
+    func hitCount(of id: UInt64) -> Int {
+        state.withLock { $0.hitCounts[id] ?? 0 }
+    }
+}
+
+extension Stratus.FaultPlan: FaultSource {
+    package func error(at point: FaultPoint) -> CloudError? {
+        guard isPlanned.load(ordering: .acquiring) else { return nil }
+        let uptime = clock.uptimeSeconds
+        return state.withLock { state in
+            state.rules.removeAll { !$0.isLive(uptime: uptime) }
+            guard let index = state.rules.firstIndex(where: { $0.fits(point) }) else { return nil }
+            state.hitCounts[state.rules[index].id, default: 0] += 1
+            if let count = state.rules[index].remainingCount { state.rules[index].remainingCount = count - 1 }
+            return state.rules[index].error
+        }
+    }
+}
+
+extension FaultPoint {
+    fileprivate var request: (kind: RequestKind, caller: Caller) {
+        switch self {
+        case .request(let kind, let caller), .response(let kind, let caller): (kind, caller)
+        case .zone(_, let caller, let kind), .record(_, let caller, let kind): (kind, caller)
+        }
+    }
+}
+
+extension Stratus.FaultPlan.Target {
+    fileprivate func fits(_ point: FaultPoint, _ kind: RequestKind, _ caller: Caller) -> Bool {
+        switch (self, point) {
+        case (.record(let id), .record(let address, _, _)):
+            return id.recordName == address.recordName && id.zoneID.stands(for: address.zone)
+        case (.zone(let id), .zone(let address, _, _)):
+            return id.stands(for: address)
+        case (.operation(let operation), .request):
+            return operation.rawValue == kind.rawValue
+        case (.account(let account), .request):
+            return account.accountID == caller.account
+        case (.everything, .request):
+            return true
+        default:
+            return false
+        }
+    }
+}
+
+extension CKRecordZone.ID {
+    fileprivate func stands(for address: ZoneAddress) -> Bool {
+        guard zoneName == address.zoneName else { return false }
+        return ownerName == CKCurrentUserDefaultName || ownerName == address.ownerName
     }
 }

@@ -1,25 +1,27 @@
-// Inviting for people: what the sharing sheet of Apple's systems does, a host does with these calls.
+// Sharing on behalf of people: inviting, opening shares, and handling the URLs of shares. On Apple's systems the
+// sharing sheet does this.
 //
-// They are made in a person's container and can do what the person can, and no more than the options allow.
+// A call runs in a person's container, with the rights of the person, within the allowed options.
 
-import Foundation
+public import Foundation
 import StratusCloud
+import StratusModel
 
 extension Stratus {
     /// Invites people to a share.
     ///
-    /// What would be sent to them by mail or message goes to ``Options/onInvitation``.
+    /// ``Options/onInvitation`` gets what a mail or message to them would contain.
     ///
     /// - Parameters:
-    ///   - people: By what they are looked up. Whoever has no account can be invited by a handle too (P-01).
+    ///   - people: How to look them up. You can also invite a handle without an account (P-01).
     ///   - shareID: The share, as the person names it.
     ///   - container: The container of the person who invites.
     ///   - permission: What they may do with the shared records.
-    ///   - role: `privateUser`, or `administrator` for those who may invite others.
+    ///   - role: `privateUser`, or `administrator` for people who may invite others.
     ///   - options: What the person may choose.
-    /// - Returns: The share as it was saved.
-    /// - Throws: ``StratusError`` with `notAllowed` for what the options do not allow; `CKError` as fetching the
-    ///   participants and saving the share do. Either everybody is invited or nobody.
+    /// - Returns: The saved share.
+    /// - Throws: ``StratusError`` with `notAllowed` if the options do not allow it; `CKError` as fetching the
+    ///   participants and saving the share do. Either all people are invited or none.
     @discardableResult
     public func invite(
         _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
@@ -44,23 +46,23 @@ extension Stratus {
             participant.role = role
         }
         return try await container.change(shareID) { share in
-            // Copies, because an attempt that failed has added them to a share already.
+            // Copies, because a failed attempt has already added them to a share.
             for case let participant as CKShare.Participant in participants.map({ $0.copy() }) {
                 share.addParticipant(participant)
             }
         }
     }
 
-    /// Lets everybody who has the URL of a share join it, or with `none` nobody but those who are invited: that removes
-    /// everybody (P-07).
+    /// Lets everyone who has the URL of a share join it. With `none`, only invited people may join; this removes all
+    /// participants (P-07).
     ///
     /// - Parameters:
     ///   - permission: What they may do with the shared records.
     ///   - shareID: The share, as the person names it.
     ///   - container: The container of the person who opens it.
     ///   - options: What the person may choose.
-    /// - Returns: The share as it was saved.
-    /// - Throws: ``StratusError`` with `notAllowed` for what the options do not allow; `CKError` as saving the share does.
+    /// - Returns: The saved share.
+    /// - Throws: ``StratusError`` with `notAllowed` if the options do not allow it; `CKError` as saving the share does.
     @discardableResult
     public func setPublicPermission(
         _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer,
@@ -78,15 +80,15 @@ extension Stratus {
         return try await container.change(shareID) { $0.publicPermission = permission }
     }
 
-    /// Lets outsiders who have the URL of a share ask for access, or not (P-20).
+    /// Sets whether outsiders who have the URL of a share may request access (P-20).
     ///
     /// - Parameters:
     ///   - isAllowed: Whether they may.
     ///   - shareID: The share, as the person names it.
     ///   - container: The container of the person who decides.
     ///   - options: What the person may choose.
-    /// - Returns: The share as it was saved.
-    /// - Throws: ``StratusError`` with `notAllowed` for what the options do not allow; `CKError` as saving the share does.
+    /// - Returns: The saved share.
+    /// - Throws: ``StratusError`` with `notAllowed` if the options do not allow it; `CKError` as saving the share does.
     @discardableResult
     public func setAllowsAccessRequests(
         _ isAllowed: Bool, of shareID: CKRecord.ID, in container: CKContainer,
@@ -116,7 +118,7 @@ extension CKAllowedSharingOptions {
         case .readOnly: option = .readOnly
         case .readWrite: option = .readWrite
         case .none: return
-        // What it comes to is the server's to say, so nobody has allowed it.
+        // The server decides what it means, so no option can allow it.
         case .unknown: throw Self.notAllowed("the permission \(permission)")
         }
         guard allowedParticipantPermissionOptions.contains(option) else {
@@ -132,7 +134,7 @@ extension CKAllowedSharingOptions {
 }
 
 extension CKContainer {
-    /// How often a share is fetched anew that somebody else has saved meanwhile.
+    /// How often a share is fetched again after another client has saved it.
     private static let attemptCount = 4
 
     /// Changes the newest version of a share and saves it.
@@ -143,7 +145,7 @@ extension CKContainer {
         while true {
             guard let share = try await database.record(for: shareID) as? CKShare else {
                 throw StratusError(
-                    .invalidArgument, "The record is no share: give the identifier of one.",
+                    .invalidArgument, "The record is not a share. Pass the identifier of a share.",
                     ["record": shareID.recordName])
             }
             body(share)
@@ -155,5 +157,121 @@ extension CKContainer {
                 attempt += 1
             }
         }
+    }
+}
+
+extension Stratus {
+    /// An invitation: everything that a mail or a message would contain. The invited person can accept with the URL.
+    ///
+    /// Its description does not show the URL, which is a secret.
+    public struct Invitation: Hashable, Sendable, CustomStringConvertible {
+        /// The container of the share.
+        public let containerIdentifier: String
+        /// The share, as its owner names it.
+        public let shareID: CKRecord.ID
+        /// ``Account/userRecordName`` of the owner.
+        public let ownerUserRecordName: String
+        /// ``Account/userRecordName`` of the person who invited: the owner or an administrator.
+        public let inviterUserRecordName: String
+        /// The participant's identifier within the share.
+        public let participantID: CKShare.Participant.ID
+        /// The invited e-mail address, normalised.
+        public let emailAddress: String?
+        /// The invited telephone number, normalised.
+        public let phoneNumber: String?
+        /// ``Account/userRecordName`` of the invited person, if known. If this and the handles are nil, the first
+        /// person who uses the URL takes the place (P-16).
+        public let userRecordName: String?
+        /// The role that accepting gives.
+        public let role: CKShare.ParticipantRole
+        /// The permission that accepting gives.
+        public let permission: CKShare.ParticipantPermission
+        /// Where to accept: the URL of the share or of the participant.
+        public let url: URL
+        /// The title of the share, or nil.
+        public let title: String?
+
+        /// Returns nil if the URL is invalid, because the host's URL base is.
+        init?(_ invitation: ShareInvitation) {
+            guard let url = URL(string: invitation.url) else { return nil }
+            containerIdentifier = invitation.container.text
+            shareID = CKRecord.ID(
+                recordName: invitation.share.text, zoneID: CKRecordZone.ID(zoneName: invitation.zone.text))
+            ownerUserRecordName = invitation.owner.text
+            inviterUserRecordName = invitation.inviter.text
+            participantID = invitation.participant.text
+            switch invitation.handle {
+            case .email(let address): (emailAddress, phoneNumber) = (address, nil)
+            case .phone(let number): (emailAddress, phoneNumber) = (nil, number)
+            case nil: (emailAddress, phoneNumber) = (nil, nil)
+            }
+            userRecordName = invitation.user?.text
+            role = CKShare.ParticipantRole(invitation.role)
+            permission = CKShare.ParticipantPermission(invitation.permission)
+            self.url = url
+            title = invitation.title
+        }
+
+        /// Who was invited to what.
+        public var description: String {
+            let person = emailAddress ?? phoneNumber ?? userRecordName ?? "anyone with the URL"
+            return "\(person) to \(shareID.recordName) of \(ownerUserRecordName) in \(containerIdentifier)"
+        }
+    }
+}
+
+extension Stratus {
+    /// Handles a tap on a share's URL: finds the share in any container, accepts it for the account, and returns its
+    /// metadata. Also works for people who already take part.
+    ///
+    /// The person must be the owner, be invited by one of their handles or by their user record, or be the first to use
+    /// a one-time URL. If the share is public, anyone may join.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - account: The person who has opened it.
+    /// - Returns: The share's metadata, with its root.
+    /// - Throws: ``StratusError`` with `unknownShare` if the share does not exist or the person may not know of it
+    ///   (M-04, M-05); with `accessNotGranted` if they may request access; with `alreadyInvited` for another person's
+    ///   one-time URL (P-17), `shareIsFull`, and `unknownAccount` for an account that cannot be used.
+    @discardableResult
+    public func open(_ url: URL, as account: Account) throws -> CKShare.Metadata {
+        session.metadata(try openShare(url.absoluteString, as: account.accountID), as: account.accountID)
+    }
+
+    /// The same in the server's terms.
+    func openShare(_ url: String, as account: AccountID) throws -> ClientShareMetadata {
+        do {
+            return try server.withService { try $0.openShare(url, as: account) }
+        } catch let error as CloudError {
+            throw StratusError(ofShare: error)
+        }
+    }
+}
+
+extension CloudSession {
+    /// The metadata of a share that a person has opened.
+    func metadata(_ told: ClientShareMetadata, as account: AccountID) -> CKShare.Metadata {
+        let context = RequestContext(
+            session: self, caller: Caller(container: told.container, account: account),
+            database: .shared, callbacks: CallbackQueue(pool: nil))
+        return context.metadata(told)
+    }
+}
+
+extension StratusError {
+    /// The server's refusal of a host's request about a share.
+    fileprivate init(ofShare error: CloudError) {
+        let code: Code
+        switch error.code {
+        case .unknownItem: code = .unknownShare
+        case .permissionFailure, .participantMayNeedVerification: code = .accessNotGranted
+        case .participantAlreadyInvited: code = .alreadyInvited
+        case .tooManyParticipants: code = .shareIsFull
+        default:
+            self.init(error)
+            return
+        }
+        self.init(code, text: error.message, error.fields, cause: error.cause)
     }
 }

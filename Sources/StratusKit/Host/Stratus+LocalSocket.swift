@@ -1,6 +1,6 @@
-// A host that is asked by other processes, over a socket in its store's directory.
+// How a host serves other processes over a socket in its store's directory.
 //
-// The directory is locked by whoever has the store open, so that a socket that lies there belongs to this host or to one that
+// The process that has the store open locks the directory. So an existing socket belongs to this host, or to one that
 // was killed, and is replaced.
 
 import Foundation
@@ -13,22 +13,22 @@ import StratusStore
 /// The socket of a host.
 struct ToolSocket {
     var listener: LocalSocketListener?
-    /// Whether no socket is created any more.
+    /// Whether no more sockets may be created.
     var isOver = false
 }
 
 extension Stratus {
-    /// Begins to serve where the host wants it. Throws `StratusError` where the directory takes no socket.
+    /// Starts to serve, if the host's options say so. Throws `StratusError` if the directory takes no socket.
     func startServingTool(_ patience: LocalPatience = LocalPatience()) throws {
         guard let directory else { return }
         guard options.servesTool else {
-            // One that a killed host has left behind. A host that answers is waiting to recover the store.
+            // Remove the socket of a killed host. A host that answers is waiting to recover the store.
             guard !LocalClient.isAnswered(in: directory.path) else { return }
             return LocalSocketListener.removeSocket(LocalSocketName.name, in: directory.path)
         }
         let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call, tell in
             guard let self else { throw CloudError(.serviceUnavailable, "The store was closed: open it again.") }
-            return try self.carryOut(call, tell)
+            return try self.answer(call, tell)
         }
         do {
             try toolSocket.withLock { [server] socket in
@@ -43,12 +43,12 @@ extension Stratus {
             }
         } catch let error as LocalSocketError {
             throw StratusError(
-                .inputOutput, "The store's directory takes no socket: mend the cause, or do without servesTool.",
+                .inputOutput, "The store's directory takes no socket. Fix the cause, or set servesTool to false.",
                 error.fields.merging(["path": directory.path]) { own, _ in own })
         }
     }
 
-    /// Ends it: requests under way are finished. With `forGood` no socket is created any more.
+    /// Stops serving after the current requests. With `forGood`, no more sockets may be created.
     func stopServingTool(forGood: Bool = false) { takeListener(forGood: forGood)?.stop() }
 
     private func takeListener(forGood: Bool = false) -> LocalSocketListener? {
@@ -59,7 +59,8 @@ extension Stratus {
         }
     }
 
-    /// Serves at a new socket where nobody reaches the old one: the store's volume was mounted again, or the store was put back.
+    /// Creates a new socket if no process can reach the old one: the store's volume was mounted again, or the store was
+    /// put back.
     func serveToolAgain() {
         guard let directory, options.servesTool else { return }
         guard !LocalClient.isAnswered(in: directory.path) else { return }
@@ -71,11 +72,8 @@ extension Stratus {
         if let old { Thread.detachNewThread { old.stop(removingSocket: false) } }
     }
 
-    /// Whether anybody watches over the socket.
-    package var isToolWatching: Bool { output.feed.isWatched }
-
-    /// Answers another process. `tell` says whether anybody waits any longer.
-    func carryOut(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
+    /// Answers another process. `tell` reports progress and returns whether the process still waits.
+    func answer(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):
             return try asking { service in
@@ -107,42 +105,50 @@ extension Stratus {
     private func existing(_ id: AccountID) throws -> Account {
         guard let account = try account(id: id.text) else {
             throw StratusError(
-                .unknownAccount, "The store has no such account: create it, or ask for it anew.", ["id": id.text])
+                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": id.text])
         }
         return account
     }
 
-    /// Whoever still waits when a host is closed is not told that all is done.
-    private static func requireWhole(_ isWanted: Bool) throws {
-        guard !isWanted else { return }
-        throw CloudError(
-            .serviceUnavailable,
-            "The host has stopped this before its end; what is done stays, and the next host goes on with the rest.")
-    }
-
-    /// What is done to the store itself, and takes its time: upkeep in the background waits for it.
-    ///
-    /// Where nobody waits for it any more it stops, and upkeep goes on with it, or for the files whoever asks for the same
-    /// again. A rebuild goes on to its end: in its middle the zone takes no requests.
-    private func maintain(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
+    /// Runs `body` while the upkeep pauses, until it ends or the caller no longer waits. In the second case it throws:
+    /// a caller that still waits when the host closes must not get a success.
+    private func pausingUpkeep<Result>(
+        _ tell: @escaping (WorkProgress) -> Bool,
+        _ body: (CloudService, UpkeepPace, _ report: @escaping (WorkProgress) -> Void) throws -> Result
+    ) throws -> Result {
+        var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
         let pace = UpkeepPace(
-            pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) })
-        switch call {
-        case .finishIndexes:
-            var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
-            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest) {
+            pause: { Thread.sleep(forTimeInterval: 0.05) }, rest: { Thread.sleep(forTimeInterval: $0) },
+            shouldContinue: {
                 isWanted = isWanted && tell(progress)
                 return isWanted
-            }
-            try upkeep.pausing {
-                try asking {
-                    try $0.finishIndexes(pace) {
-                        progress = WorkProgress($0)
-                        _ = tell(progress)
-                    }
+            })
+        let result = try upkeep.pausing {
+            try asking { service in
+                try body(service, pace) {
+                    progress = $0
+                    _ = tell($0)
                 }
             }
-            try Self.requireWhole(isWanted)
+        }
+        guard isWanted else {
+            throw CloudError(
+                .serviceUnavailable,
+                "The host stopped this before its end. Finished work stays, and the next host continues with the rest.")
+        }
+        return result
+    }
+
+    /// Long work on the store itself, during which the upkeep waits.
+    ///
+    /// If the caller no longer waits, the work stops; the upkeep continues it, or for files the next request of the
+    /// same kind. A rebuild always runs to its end, because the zone takes no requests before that.
+    private func maintain(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
+        switch call {
+        case .finishIndexes:
+            try pausingUpkeep(tell) { service, pace, report in
+                try service.finishIndexes(pace) { report(WorkProgress($0)) }
+            }
         case .rebuild(let zone, let incarnation):
             try asking { service in
                 try service.engine.rebuild(zone, incarnation: incarnation) {
@@ -151,30 +157,18 @@ extension Stratus {
                 }
             }
         case .purgeZones:
-            var (progress, isWanted) = (WorkProgress(doneCount: 0), true)
-            let pace = UpkeepPace(pause: pace.pause, rest: pace.rest) {
-                isWanted = isWanted && tell(progress)
-                return isWanted
+            return try pausingUpkeep(tell) { service, pace, report in
+                try service.purge(pace) { report(WorkProgress($0)) }
             }
-            let purged = try upkeep.pausing {
-                try asking {
-                    try $0.purge(pace) {
-                        progress = WorkProgress($0)
-                        _ = tell(progress)
-                    }
-                }
-            }
-            try Self.requireWhole(isWanted)
-            return purged
         case .compact:
             return try asking { service in
                 try StoreBacking.compact(service.engine.store) { done, total in
                     let isWanted = tell(WorkProgress(doneCount: done, totalCount: total))
-                    // Behind the last slice nothing is left to stop.
+                    // After the last slice there is nothing to stop.
                     guard isWanted || done == total else {
                         throw CloudError(
                             .serviceUnavailable,
-                            "The host has stopped compacting; what is done stays: run the same again to go on.")
+                            "The host stopped compacting. Finished work stays; run the same again to continue.")
                     }
                 }
             }
@@ -185,16 +179,16 @@ extension Stratus {
     }
 }
 
-/// What connections ask of a host. It keeps the server, and not the host.
+/// What connections need from a host. It keeps the server alive, but not the host.
 private struct HostedRequests: LocalHost {
     let server: HostedServer
     let feed: EventFeed
-    let carryOut: @Sendable (HostCall, @escaping (WorkProgress) -> Bool) throws -> any Encodable
+    let answerHostCall: @Sendable (HostCall, @escaping (WorkProgress) -> Bool) throws -> any Encodable
 
     func answer(_ call: AnyCloudCall) throws -> any Encodable { try call.answer(by: server) }
 
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
-        try carryOut(call, tell)
+        try answerHostCall(call, tell)
     }
 
     func read(_ body: (any StoreReader, _ isOver: () -> Bool) throws -> Void) throws {
@@ -217,7 +211,7 @@ extension LocalFailure {
         self = .host(code: told.code.description, message: told.message, fields: told.fields, cause: told.cause)
     }
 
-    /// The error as it was met.
+    /// The original error.
     var error: any Error {
         switch self {
         case .server(let error): error

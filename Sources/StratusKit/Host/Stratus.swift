@@ -1,8 +1,8 @@
-// A store as its host sees it: opened, filled with accounts, signed in, watched, closed.
+// A store, as its host sees it: opening, settling, closing, emptying.
 //
-// Threads: you may call everything here from any thread. What reads or writes the store blocks its thread until it is
-// durable, as the file system does, and has a variant for asynchronous code that suspends (`Stratus+Awaiting.swift`).
-// Clients' operations run on the store's own threads.
+// Threads: you may call everything here from any thread. A call that reads or writes the store blocks its thread until
+// the result is durable, like the file system, and has an asynchronous variant that suspends
+// (`Stratus+Awaiting.swift`). Clients' operations run on the store's own threads.
 
 public import Foundation
 import StratusCloud
@@ -17,19 +17,20 @@ import StratusStore
 /// let database = container.privateCloudDatabase
 /// ```
 ///
-/// Calls that read or write the store exist twice under one name. In asynchronous code `await` the one that suspends the task
-/// while a thread of the store's own waits for the disk; elsewhere the other one blocks its thread. If the task is cancelled
-/// before such a thread begins, the call throws `CancellationError` and does nothing. A call that has begun is carried out and
-/// returns its result. Properties that read the store, such as ``Stratus/localDevice``, have no such variant and block.
+/// Each call that reads or writes the store exists twice under one name. In asynchronous code, `await` the variant that
+/// suspends the task while one of the store's threads waits for the disk. Elsewhere the other variant blocks its
+/// thread. If the task is cancelled before such a thread begins, the call throws `CancellationError` and does nothing.
+/// A call that has begun completes and returns its result. Properties that read the store, such as
+/// ``Stratus/localDevice``, only block.
 ///
-/// Code that only knows CloudKit finds a store by `CKContainer.default()`: see ``Stratus/current``.
+/// Code that knows only CloudKit finds a store by `CKContainer.default()`: see ``Stratus/current``.
 public final class Stratus: Sendable {
-    /// The version of the library and the tool, which are released together. Stores have a format number of their own.
+    /// The version of the library and the tool, which are released together. Stores have their own format number.
     public static let version = "0.9.0"
 
     /// The store's directory; nil for a store in memory.
     public let directory: URL?
-    /// The errors this store is to answer with: none, until a test plans some.
+    /// The planned errors of this store. Initially none.
     public let faults: FaultPlan
 
     let options: Options
@@ -38,14 +39,14 @@ public final class Stratus: Sendable {
     let output: EventOutput
     let upkeep: UpkeepThread
     let recovery: StoreRecovery
-    /// The socket at which this host is asked by other processes, while it serves one.
+    /// The socket at which this host serves other processes, if it does.
     let toolSocket = Locked(ToolSocket())
     private let forgetOperations: @Sendable () -> Void
 
     init(directory: URL?, options: Options) throws {
         guard URL(string: options.shareURLBase + "x")?.scheme != nil else {
             throw StratusError(
-                .invalidArgument, "What the URLs of shares begin with is no URL: begin with a scheme, such as https.",
+                .invalidArgument, "shareURLBase is not the beginning of a URL. Begin it with a scheme, such as https.",
                 ["shareURLBase": options.shareURLBase])
         }
         let clock = options.clock.cloudClock
@@ -86,7 +87,7 @@ public final class Stratus: Sendable {
         self.recovery = recovery
         startRecovery()
         startUpkeep()
-        // What an end of the process has left behind.
+        // What an ended process has left undelivered.
         if directory != nil { session.hub.wake() }
         do { try startServingTool() } catch {
             upkeep.stop()
@@ -110,7 +111,7 @@ public final class Stratus: Sendable {
     }
 
     deinit {
-        // Containers may outlive this object: their requests go on, the upkeep does not.
+        // Containers may outlive this object. Their requests continue, the upkeep does not.
         upkeep.stop()
         recovery.stop()
         stopServingTool(forGood: true)
@@ -120,30 +121,30 @@ public final class Stratus: Sendable {
 // MARK: Opening
 
 extension Stratus {
-    /// Opens the store in a directory, or makes a new one there.
+    /// Opens the store in a directory, or creates one there.
     ///
-    /// A directory that is open in this process already is not opened twice: the same instance is returned, and its
-    /// options stay as they are. A store stays open until `close()`, whoever refers to it.
+    /// If the directory is already open in this process, you get the same instance, and its options stay. A store stays
+    /// open until `close()`, even if nothing refers to it.
     ///
-    /// A store that an older version wrote is migrated to the format of this one, in one transaction; older versions cannot
-    /// open it any more. Make a backup first if you may have to go back.
+    /// A store of an older version is migrated to the current format in one transaction; older versions cannot open it
+    /// afterwards. Make a backup first if you may have to go back.
     ///
     /// - Parameters:
-    ///   - directory: Where the store lies. It is made where it does not exist; its folder must exist.
-    ///   - options: How the store is to be.
+    ///   - directory: The store's directory. It is created if it does not exist; its parent must exist.
+    ///   - options: The store's options.
     /// - Returns: The store.
-    /// - Throws: ``StratusError`` with `held` naming the process that has the store open, `notAStore` naming what lies
-    ///   there instead, `newerFormat`, `notPermitted`, `diskFull`, or `corruption` naming the files it may lie in.
-    ///   Nothing is ever repaired here.
+    /// - Throws: ``StratusError`` with `held` naming the process that has the store open, `notAStore` naming what is
+    ///   there instead, `newerFormat`, `notPermitted`, `diskFull`, or `corruption` naming the files that may be
+    ///   damaged. Opening never repairs anything.
     public static func open(at directory: URL, options: Options = Options()) throws -> Stratus {
         try OpenStratus.shared.open(directory) { try Stratus(directory: $0, options: options) }
     }
 
-    /// Makes an empty store in memory, which is gone when nobody refers to it any more.
+    /// Creates an empty store in memory. It is removed when nothing refers to it.
     ///
-    /// - Parameter options: How the store is to be.
+    /// - Parameter options: The store's options.
     /// - Returns: The store.
-    /// - Throws: ``StratusError`` where there is no room for the files of assets.
+    /// - Throws: ``StratusError`` if there is no room for the files of assets.
     public static func inMemory(options: Options = Options()) throws -> Stratus {
         try StratusError.wrapping { try Stratus(directory: nil, options: options) }
     }
@@ -152,34 +153,34 @@ extension Stratus {
 // MARK: Ending and beginning again
 
 extension Stratus {
-    /// Returns when every operation that was added and can run has called its last block, and every notification was
-    /// delivered to whoever listens: handlers have returned, and tasks that waited for one have been given it. Sync
-    /// engines have done what they can; one that pauses before its next attempt is not waited for.
+    /// Waits until every added operation that can run has called its last block, and every notification was delivered
+    /// to its listener: handlers have returned, and waiting tasks have got theirs. Sync engines have done what they
+    /// can; an engine that pauses before its next attempt is not waited for.
     ///
-    /// What is added meanwhile is waited for too. An operation is not waited for while it depends on one that was neither
-    /// added nor started, since nobody may ever start that one; operations in queues of your own count from their start.
-    /// It must not be called from a block of an operation, nor from a callback of a sync engine's delegate.
+    /// Operations added meanwhile are waited for too. An operation is not waited for while it depends on one that was
+    /// neither added nor started, because that one may never start. Operations in your own queues count from their
+    /// start. Do not call this from a block of an operation or a callback of a sync engine's delegate.
     public func settle() async {
         await session.activity.untilIdle()
     }
 
-    /// Returns when every operation that was added and can run has called its last block, and every notification was
-    /// delivered to whoever listens: handlers have returned, and tasks that waited for one have been given it.
+    /// Waits until every added operation that can run has called its last block, and every notification was delivered
+    /// to its listener: handlers have returned, and waiting tasks have got theirs.
     ///
-    /// It blocks its thread: asynchronous code uses the variant that suspends. It must not be called from a block of an
-    /// operation. What depends on an operation that was neither added nor started is not waited for.
+    /// It blocks its thread; in asynchronous code use the variant that suspends. Do not call it from a block of an
+    /// operation. An operation that depends on one that was neither added nor started is not waited for.
     @available(*, noasync, message: "It blocks its thread: await the asynchronous variant.")
     public func settle() {
         session.activity.waitUntilIdle()
     }
 
-    /// Finishes every request that was accepted, refuses later ones with `serviceUnavailable`, stops the upkeep, and
-    /// closes the store: when this returns the directory is free for others. Closing again does nothing.
+    /// Finishes every accepted request, refuses later ones with `serviceUnavailable`, stops the upkeep, and closes the
+    /// store. When this returns, other processes can open the directory. Closing again does nothing.
     ///
-    /// An operation that was added and cannot run, because it depends on one that nobody has added or started, is
-    /// cancelled when everything else has ended: it fails with `operationCancelled`.
+    /// An added operation that cannot run, because it depends on one that was neither added nor started, is cancelled
+    /// after everything else: it fails with `operationCancelled`.
     ///
-    /// It blocks its thread until the last block of every operation was called, so it must not be called from one.
+    /// This blocks its thread until the last block of every operation has returned, so do not call it from one.
     public func close() {
         OpenStratus.shared.close(self) {
             session.close()
@@ -187,34 +188,34 @@ extension Stratus {
             upkeep.stop()
             recovery.stop()
             session.hub.close()
-            // The upkeep may have had something delivered meanwhile.
+            // The upkeep may have delivered notifications meanwhile.
             session.activity.waitUntilOver()
             stopServingTool(forGood: true)
             server.close()
-            // What a store in memory has kept goes with it.
+            // A store in memory loses its operations too.
             if directory == nil { forgetOperations() }
         }
     }
 
-    /// Empties the store: accounts, devices, records, assets, planned faults and the signed-in account are gone. For tests.
+    /// Empties the store: deletes accounts, devices, records, assets and planned faults, and signs out. For tests.
     ///
-    /// Requests under way are finished first, later ones wait. Change tokens, records and accounts from before are
-    /// refused afterwards, as those of another store. Clocks, seeds and options stay as they are.
+    /// Current requests are finished first, later ones wait. Earlier change tokens, records and accounts are refused
+    /// afterwards, like those of another store. Clocks, seeds and options stay.
     ///
-    /// The store is emptied whole or not at all: where the process ends meanwhile, the next process that opens the store
-    /// finishes that, and nothing of it ever lies under another name.
+    /// The store is emptied completely or not at all. If the process ends meanwhile, the next process that opens the
+    /// store finishes it. The data never exists under another name.
     ///
-    /// - Throws: ``StratusError`` where the store was closed, where its directory could not be written, and it is as it was,
-    ///   and where it could not be made again, which the next opening tries again.
+    /// - Throws: ``StratusError`` if the store was closed; if its directory could not be written, and the store is
+    ///   unchanged; and if it could not be created again, which the next opening tries again.
     public func reset() throws {
         try reset { _, _ in }
     }
 
-    /// The same, and tells how many files and directories were removed, and of how many.
+    /// The same, reporting how many files and directories were removed, and the total.
     package func reset(progress: (_ done: Int, _ total: Int) -> Void) throws {
         faults.removeAll()
         let tookNoWrites = server.writeFailure != nil
-        // Whoever reads through it would be waited for, and the directory is made anew.
+        // Emptying would wait for its readers, and creates the directory again.
         stopServingTool()
         do {
             try upkeep.pausing {
@@ -222,7 +223,7 @@ extension Stratus {
                 forgetOperations()
             }
         } catch {
-            // It may be as it was.
+            // The store may be unchanged.
             try? startServingTool()
             throw error
         }

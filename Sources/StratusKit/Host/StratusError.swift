@@ -1,62 +1,61 @@
-// What the host API answers instead of what was asked for. Clients never see these: they get `CKError`.
+// The errors of the host API. Clients never see them: they get `CKError`.
 
 public import Foundation
 import StratusCloud
 import StratusRecords
 import StratusStore
 
-/// An error of the host API: an open code, a message that says what is wrong and how to mend it, the variables as fields,
-/// and the cause.
+/// An error of the host API: an open code, a message that says what failed and what to do, the variables as fields, and
+/// the cause.
 ///
-/// Compare codes; the message and the fields are for people and logs.
+/// Compare codes. The message and the fields are for people and logs.
 public struct StratusError: Error, Sendable, CustomStringConvertible {
-    /// What kind of error it is. Versions to come may know more codes.
+    /// The kind of error. Later versions may add codes.
     public struct Code: Hashable, Sendable, CustomStringConvertible {
         /// The code's name, as it appears in `StratusError.description`.
         public let description: String
 
         init(_ description: String) { self.description = description }
 
-        /// Somebody else has the store open: another process, named in the fields `holderProcessID` and
-        /// `holderCommand`.
+        /// Another process has the store open. The fields `holderProcessID` and `holderCommand` name it.
         public static let held = Code("held")
-        /// The directory does not hold a store of Stratus; nothing in it was changed.
+        /// The directory does not contain a Stratus store. Nothing in it was changed.
         public static let notAStore = Code("notAStore")
         /// A newer version of Stratus wrote the store.
         public static let newerFormat = Code("newerFormat")
-        /// An older version of Stratus wrote the store: `Stratus.open` migrates it, other processes do not.
+        /// An older version of Stratus wrote the store. `Stratus.open` migrates it; other processes do not.
         public static let olderFormat = Code("olderFormat")
         /// The process may not read or write the store's files.
         public static let notPermitted = Code("notPermitted")
-        /// There is no room left on the disk.
+        /// The disk is full.
         public static let diskFull = Code("diskFull")
-        /// Bytes on disk are not what was written: restore a backup.
+        /// Bytes on disk are not the written ones. Restore a backup.
         public static let corruption = Code("corruption")
         /// The store was closed.
         public static let closed = Code("closed")
-        /// The store takes no requests now; the request was not carried out.
+        /// The store takes no requests now. The request was not applied.
         public static let unavailable = Code("unavailable")
-        /// The commit may have happened or not: only opening the store again tells.
+        /// The commit may have happened or not. Reopen the store to find out.
         public static let commitUnknown = Code("commitUnknown")
         /// No account has this identifier or handle.
         public static let unknownAccount = Code("unknownAccount")
-        /// There is no such record.
+        /// The record does not exist.
         public static let unknownRecord = Code("unknownRecord")
         /// The account has no such zone.
         public static let unknownZone = Code("unknownZone")
-        /// An external identifier or a handle belongs to another account already.
+        /// An external identifier or a handle already belongs to another account.
         public static let alreadyTaken = Code("alreadyTaken")
-        /// An argument breaks a rule; nothing was changed.
+        /// An argument breaks a rule. Nothing was changed.
         public static let invalidArgument = Code("invalidArgument")
-        /// There is no share at the URL, or none that the person may know of.
+        /// There is no share at the URL, or the person may not know of it.
         public static let unknownShare = Code("unknownShare")
-        /// The person is not invited to the share; they may ask its owner for access.
+        /// The person is not invited to the share. They may request access from its owner.
         public static let accessNotGranted = Code("accessNotGranted")
-        /// The person is invited to the share otherwise: that invitation has to be accepted.
+        /// The person is invited to the share in another way. Accept that invitation.
         public static let alreadyInvited = Code("alreadyInvited")
-        /// Nobody more can take part in the share.
+        /// The share has the maximum number of participants.
         public static let shareIsFull = Code("shareIsFull")
-        /// The options of a call do not allow what was asked for; nothing was changed.
+        /// The options of a call do not allow it. Nothing was changed.
         public static let notAllowed = Code("notAllowed")
         /// No store was opened and the host has switched the default store off.
         public static let noStore = Code("noStore")
@@ -64,13 +63,13 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         public static let inputOutput = Code("inputOutput")
     }
 
-    /// What kind of error it is.
+    /// The kind of error.
     public let code: Code
-    /// What is wrong, and how to mend it. The text is the same for every error of its kind.
+    /// What failed, and what to do. The text is the same for every error of its kind.
     public let message: String
     /// The variables of the message, by name.
     public let fields: [String: String]
-    /// What a floor below said, for people.
+    /// The message of a lower layer, for people.
     public let cause: String?
 
     init(_ code: Code, _ message: StaticString, _ fields: [String: String] = [:], cause: String? = nil) {
@@ -100,12 +99,12 @@ extension StratusError: LocalizedError {
 // MARK: From the floors below
 
 extension StratusError {
-    /// Runs `body`, and gives errors of the floors below the words of this one.
+    /// Runs `body`, and converts errors of the layers below.
     static func wrapping<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as StoreError {
-            // Keyspaces and keys are named as in errors of the record layer.
+            // Name keyspaces and keys as the record layer does.
             let error = RecordsError(wrapping: error)
             throw StratusError(
                 Code(description: error.code.description), text: error.message, error.fields, cause: error.cause)
@@ -117,14 +116,14 @@ extension StratusError {
         }
     }
 
-    /// An error of the floors below, or one of these; nil for any other.
+    /// Converts an error of the layers below; nil for any other error.
     static func wrapped(_ error: any Error) -> StratusError? {
         let wrapped = Result<Never, any Error> { try wrapping { throw error } }
         guard case .failure(let error) = wrapped else { return nil }
         return error as? StratusError
     }
 
-    /// A server's refusal of something a host has asked for.
+    /// The server's refusal of a host's request.
     init(_ error: CloudError) {
         let code: Code =
             switch error.code {
@@ -140,12 +139,59 @@ extension StratusError {
 }
 
 extension StratusError.Code {
-    /// A code of the floors below, whose names this floor keeps.
+    /// A code of the layers below. Most keep their names.
     fileprivate init(description: String) {
         switch description {
         case "invalidRequest": self.init("invalidArgument")
         case "reopening": self.init("unavailable")
         default: self.init(description)
         }
+    }
+}
+
+// Casts between a `StratusError` and an `NSError`, in both directions, which Apple's runtime has built in for every
+// error.
+//
+// On Linux a cast uses only this protocol. The compiler assumes that `catch let error as NSError` always succeeds, and
+// a cast that fails ends the process.
+
+extension StratusError: CustomNSError {
+    /// `StratusErrorDomain`.
+    public static var errorDomain: String { "StratusErrorDomain" }
+
+    /// Always 1: `code` distinguishes the errors. It is open, as a number cannot be.
+    public var errorCode: Int { 1 }
+
+    /// The description for people, the cause as the failure reason, and the error itself.
+    public var errorUserInfo: [String: Any] {
+        var info: [String: Any] = [NSLocalizedDescriptionKey: description, Self.errorDomain: self]
+        info[NSLocalizedFailureReasonErrorKey] = cause
+        return info
+    }
+}
+
+extension StratusError: _ObjectiveCBridgeable {
+    /// The error as an `NSError`: the result of `as? NSError`.
+    public func _bridgeToObjectiveC() -> NSError {
+        NSError(domain: Self.errorDomain, code: errorCode, userInfo: errorUserInfo)
+    }
+
+    /// The error that an object was created from; nil for others.
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout StratusError?) -> Bool {
+        result = source.domain == errorDomain ? source.userInfo[errorDomain] as? StratusError : nil
+        return result != nil
+    }
+
+    /// The same as the conditional cast. The compiler does not call it for errors.
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout StratusError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    /// The error that the object was created from; otherwise an error with the code `inputOutput` and the object's
+    /// description as the cause. The compiler does not call it for errors.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> StratusError {
+        var found: StratusError?
+        if let source { _ = _conditionallyBridgeFromObjectiveC(source, result: &found) }
+        return found ?? StratusError(.inputOutput, "An error of another kind.", cause: source.map { "\($0)" })
     }
 }

@@ -1,12 +1,16 @@
-// The thread on which a store does what nobody waits for.
+// The background work of a store, and its thread.
 //
 // Invariants:
-//   1. The thread starts when there is first something to do, and ends at `stop`; it keeps nothing of the store alive.
-//   2. Work is asked often whether it may go on, and ends soon after `stop` or while others `pause` it.
+//   1. The thread starts when there is something to do for the first time, and ends at `stop`. It keeps nothing of the
+//      store alive.
+//   2. Work checks often whether it may continue, and ends soon after `stop` or during a `pausing` call.
 
 import Foundation
+import Logging
+import StratusCloud
+import StratusStore
 
-/// Does the upkeep of a store now and then, and when it is woken.
+/// Runs the upkeep of a store regularly, and when it is woken.
 final class UpkeepThread: @unchecked Sendable {
     // Because every variable is touched only between `condition.lock` and `unlock`.
     private let condition = TimedCondition()
@@ -19,7 +23,7 @@ final class UpkeepThread: @unchecked Sendable {
 
     init(intervalSeconds: TimeInterval?) { self.intervalSeconds = intervalSeconds }
 
-    /// Sets what is to be done; it must ask `mayContinue` often.
+    /// Sets the work. It must check `mayContinue` often.
     func start(_ work: @escaping @Sendable () -> Void) {
         condition.lock()
         self.work = work
@@ -27,7 +31,7 @@ final class UpkeepThread: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Has the work done soon. Does nothing where the host does the upkeep itself.
+    /// Runs the work soon. Does nothing if the host does the upkeep itself.
     func wake() {
         condition.lock()
         defer { condition.unlock() }
@@ -36,7 +40,7 @@ final class UpkeepThread: @unchecked Sendable {
         condition.broadcast()
     }
 
-    /// Ends the thread when the work has noticed.
+    /// Ends the thread as soon as the work notices.
     func stop() {
         condition.lock()
         isStopped = true
@@ -45,14 +49,14 @@ final class UpkeepThread: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Runs `body` while no upkeep is done.
+    /// Runs `body` without concurrent upkeep.
     func pausing<Result>(_ body: () throws -> Result) rethrows -> Result {
         changePauses(by: 1)
         defer { changePauses(by: -1) }
         return try body()
     }
 
-    /// Whether work that has begun may go on.
+    /// Whether work that has begun may continue.
     var mayContinue: Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -85,7 +89,7 @@ final class UpkeepThread: @unchecked Sendable {
         thread.start()
     }
 
-    /// Waits until there is something to do; nil when it is over.
+    /// Waits until there is something to do. Nil after `stop`.
     private func next() -> (@Sendable () -> Void)? {
         condition.lock()
         defer { condition.unlock() }
@@ -96,5 +100,60 @@ final class UpkeepThread: @unchecked Sendable {
         }
         isWoken = false
         return isStopped ? nil : work
+    }
+}
+
+// When a store does its background work.
+
+extension Stratus {
+    /// Frees the space of deleted zones and accounts, expired history and orphaned assets now, which the store
+    /// otherwise does regularly in the background.
+    ///
+    /// It blocks its thread until everything is done.
+    ///
+    /// - Throws: ``StratusError`` if the store fails or was closed.
+    public func performUpkeep() throws {
+        session.hub.wake()
+        let pace = UpkeepPace(pause: { Thread.sleep(forTimeInterval: 0.05) })
+        try asking { try $0.performUpkeep(historySeconds: options.historySeconds, pace) }
+        try StratusError.wrapping { try Self.forgetDeleted(server, session.longLived) }
+    }
+
+    /// Removes the long-lived operations of deleted accounts, if their deletion was interrupted.
+    static func forgetDeleted(_ server: HostedServer, _ longLived: LongLivedRegistry) throws {
+        try longLived.forgetAccounts { account in try server.withService { try $0.account(account) == nil } }
+    }
+
+    /// The time between scans of the history: a scan costs some reads for each zone of the store.
+    private static let historyPauseSeconds = 3_600.0
+
+    /// Completes what an ended process has left unfinished, then starts the upkeep in the background.
+    func startUpkeep() {
+        do { try Self.forgetDeleted(server, session.longLived) } catch {
+            // A damaged operation is reported when operations are fetched, and must not prevent opening the store.
+            output.log(.error, "long-lived operations cannot be looked through", ["error": "\(error)"])
+        }
+        let historySeconds = options.historySeconds
+        let clock = session.clock
+        let lastHistory = Locked(clock.uptimeSeconds)
+        upkeep.start { [server, upkeep, output, hub = session.hub, longLived = session.longLived] in
+            // Notifications that could not be delivered before.
+            hub.wake()
+            let pace = UpkeepPace(
+                pause: { upkeep.rest(seconds: 0.05) },
+                rest: { upkeep.rest(seconds: $0) },
+                shouldContinue: { upkeep.mayContinue })
+            let isHistoryDue = clock.uptimeSeconds - lastHistory.value >= Self.historyPauseSeconds
+            do {
+                try server.withService {
+                    try $0.performUpkeep(historySeconds: isHistoryDue ? historySeconds : nil, pace)
+                }
+                if isHistoryDue { lastHistory.withLock { $0 = clock.uptimeSeconds } }
+                try Self.forgetDeleted(server, longLived)
+            } catch {
+                guard upkeep.mayContinue else { return }
+                output.log(.error, "upkeep failed", ["error": "\(error)"])
+            }
+        }
     }
 }

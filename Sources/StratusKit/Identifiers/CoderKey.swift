@@ -1,9 +1,9 @@
-// The keys under which values stand in archives, and how single values are taken out of one. Clients keep archives:
-// never change a key.
+// The keys of values in archives, and how single values are read and written. Clients keep archives: never change a
+// key.
 //
-// Apple publishes no keys. Those here are the keys of archives that its systems wrote, which the tests decode. Not among
-// these archives are a reference and a location as values: `recordID` and the keys of a location are known from public
-// tools, `referenceAction` is not confirmed. The keys that begin with `Stratus` are our own.
+// Apple does not publish its keys. The keys here come from archives that its systems wrote; the tests decode these
+// archives. They contain no reference or location as a value: `recordID` and the keys of a location are known from
+// public tools, and `referenceAction` is not confirmed. The keys that begin with `Stratus` are our own.
 
 import CSystem
 import Foundation
@@ -36,7 +36,7 @@ enum CoderKey {
     static let fields = "StratusFields"
     static let baseFields = "StratusBaseFields"
 
-    // The values of a record as dictionaries of objects: archives of older versions.
+    // The values of a record as dictionaries of objects: archives that older versions wrote.
     static let values = "StratusValues"
     static let baseValues = "StratusBaseValues"
     static let encryptedValues = "StratusEncryptedValues"
@@ -77,7 +77,7 @@ enum CoderKey {
     static let notificationInfo = "StratusNotificationInfo"
     static let notificationID = "StratusNotificationID"
 
-    // Shares, as `ArchivedShare` and its kin write them.
+    // Shares, as `ArchivedShare` and related types write them.
     static let sharing = "StratusSharing"
     static let editedSharing = "StratusEditedSharing"
     static let participant = "StratusParticipant"
@@ -91,7 +91,7 @@ enum CoderKey {
     static let metadataShare = "StratusShareOfMetadata"
     static let metadataRoot = "StratusRootOfMetadata"
 
-    // What sharing is allowed.
+    // Allowed sharing options.
     static let permissionOptions = "AllowedParticipantPermissionOptions"
     static let accessOptions = "AllowedParticipantAccessOptions"
     static let allowsInvitingOthers = "AllowsParticipantsToInviteOthers"
@@ -106,7 +106,7 @@ enum CoderKey {
     static let nameParts = "StratusNameParts"
     static let phoneticParts = "StratusPhoneticParts"
 
-    /// What stands in archives of Apple's systems, and in those that we write in their format.
+    /// The keys in archives of Apple's systems, and in archives that we write in their format.
     enum Apple {
         // The values of a record.
         static let valueStore = "ValueStore"
@@ -150,7 +150,7 @@ enum CoderKey {
         static let callerStatus = "ParticipantStatus"
         static let callerPermission = "ParticipantPermission"
 
-        // Tokens, people, and what shares had before.
+        // Tokens, people, and the older keys of shares.
         static let changeToken = "ChangeTokenData"
         static let cursor = "CursorData"
         static let hasAccount = "HasICloudAccount"
@@ -170,23 +170,22 @@ enum CoderKey {
 /// A coder that writes Apple's format.
 protocol AppleFormatWriter: NSCoder {}
 
-/// A coder that reads without trust and says what it does not understand.
+/// A coder that reads untrusted data and reports what it does not understand.
 protocol ArchiveReader: NSCoder {
-    /// Notes a part that is not understood: the archive is refused then.
+    /// Reports a part that is not understood. The archive is refused then.
     /// - Parameters:
-    ///   - message: What it is, and what to do.
+    ///   - message: What the part is, and what to do.
     ///   - fields: Names of classes and keys.
     func noteUnknown(_ message: StaticString, _ fields: [String: String])
 }
 
 extension NSCoder {
-    // Foundation on Linux archives objects that are equal as one, and finds them by hashes that some equal ones do not
-    // share. So a number 1 comes back as 1.0 where both are archived, and two `NSNull`, or two texts that differ in
-    // nothing but their Unicode normalisation, come back as one or end the process, as chance has it. Nothing of the
-    // kind goes into an archive here: numbers go in as what they are and not as objects, and texts with other characters
-    // than ASCII as bytes.
+    // Foundation on Linux archives equal objects as one object, and finds them by hashes that some equal objects do not
+    // share. As a result, 1 comes back as 1.0 if both are archived; and two `NSNull`, or two texts that differ only in
+    // their Unicode normalisation, come back as one or end the process, depending on chance. We archive nothing of this
+    // kind: numbers are written as numbers, not as objects, and texts with non-ASCII characters as bytes.
 
-    /// Archives a text, or nothing.
+    /// Archives a text. Writes nothing for nil.
     func encodeText(_ text: String?, forKey key: String) {
         guard let text else { return }
         if isOfApple || text.utf8.allSatisfy({ $0 < 0x80 }) {
@@ -201,25 +200,25 @@ extension NSCoder {
     /// Whether the archive is written in Apple's format, with Apple's keys.
     var isOfApple: Bool { self is any AppleFormatWriter }
 
-    // Foundation on Linux calls an archive corrupt when a key is asked for that it does not have, and within a
-    // dictionary that ends the process: so a key is looked for first.
+    // Foundation on Linux reports an archive as corrupt if you ask for a key that it does not have; within a dictionary
+    // this ends the process. So we look for the key first.
 
-    // Every class that decodes calls one of these functions. A program that takes a class out of a static library takes this
-    // file too, and with it the registration of class names.
+    // Every class that decodes calls one of these functions. A program that links a class from a static library
+    // therefore links this file too, and with it the registration of class names.
 
-    /// The object of a class under a key; nil where there is none.
+    /// The object of a class under a key, or nil if there is none.
     func decodeValue<Object>(of type: Object.Type, forKey key: String) -> Object?
     where Object: NSObject, Object: NSCoding {
         stratus_keep_load_hook()
         return containsValue(forKey: key) ? decodeObject(of: type, forKey: key) : nil
     }
 
-    /// The object of one of some classes under a key; nil where there is none.
+    /// The object of one of the classes under a key, or nil if there is none.
     func decodeValue(of classes: [AnyClass], forKey key: String) -> Any? {
         containsValue(forKey: key) ? decodeObject(of: classes, forKey: key) : nil
     }
 
-    /// The members of the array or set under a key; nil where there is none, or one is of another class.
+    /// The members of the array or set under a key; nil if there is none, or a member is of another class.
     func decodeMembers<Object>(of type: Object.Type, forKey key: String) -> [Object]?
     where Object: NSObject, Object: NSCoding {
         let decoded = decodeValue(of: [NSArray.self, NSSet.self, type], forKey: key)
@@ -227,44 +226,47 @@ extension NSCoder {
         let objects = members.compactMap { $0 as? Object }
         if objects.count == members.count { return objects }
         (self as? any ArchiveReader)?.noteUnknown(
-            "A list of the archive has a member of another class than its place asks for. Archive the object again.",
+            "A list of the archive has a member of an unexpected class. Archive the object again.",
             ["key": key])
         return nil
     }
 
-    /// Whether something stands under a key that is no array or set of objects of a class.
+    /// Whether the value of a key is anything other than an array or set of objects of a class.
     func hasForeignMembers<Object>(_ type: Object.Type, forKey key: String) -> Bool
     where Object: NSObject, Object: NSCoding {
         decodeValue(of: [NSArray.self, NSSet.self, type], forKey: key) != nil
             && decodeMembers(of: type, forKey: key) == nil
     }
 
-    /// The text under a key; nil where there is none.
+    /// The text under a key, or nil if there is none.
     func decodeText(forKey key: String) -> String? {
         if let text = decodeValue(of: NSString.self, forKey: key) { return String(text) }
-        return decodeValue(of: NSData.self, forKey: Self.keyOfBytes(key)).flatMap {
-            String(validating: Data(referencing: $0), as: UTF8.self)
-        }
+        return decodeData(forKey: Self.keyOfBytes(key)).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// The date under a key; nil where there is none.
+    /// The bytes under a key, or nil if there are none.
+    func decodeData(forKey key: String) -> Data? {
+        decodeValue(of: NSData.self, forKey: key).map { Data(referencing: $0) }
+    }
+
+    /// The date under a key, or nil if there is none.
     func decodeDate(forKey key: String) -> Date? {
         decodeValue(of: NSDate.self, forKey: key).map {
             Date(timeIntervalSinceReferenceDate: $0.timeIntervalSinceReferenceDate)
         }
     }
 
-    /// The integer under a key, 0 where there is none.
+    /// The integer under a key, or 0 if there is none.
     func decodeNumber(forKey key: String) -> Int64 {
         containsValue(forKey: key) ? decodeInt64(forKey: key) : 0
     }
 
-    /// The floating-point number under a key, nil where there is none.
+    /// The floating-point number under a key, or nil if there is none.
     func decodeNumberIfPresent(forKey key: String) -> Double? {
         containsValue(forKey: key) ? decodeDouble(forKey: key) : nil
     }
 
-    /// The flag under a key, false where there is none.
+    /// The flag under a key, or false if there is none.
     func decodeFlag(forKey key: String) -> Bool {
         containsValue(forKey: key) && decodeBool(forKey: key)
     }

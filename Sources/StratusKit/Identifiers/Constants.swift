@@ -1,5 +1,5 @@
-// The constants of CloudKit's API, with the values that the real framework has. Those that Swift clients can no longer
-// name (`CKRecordZoneDefaultName` and its like) are left out.
+// The constants of CloudKit's API, with the values of the real framework. Constants that Swift clients can no longer
+// name, such as `CKRecordZoneDefaultName`, are omitted.
 
 public import Foundation
 

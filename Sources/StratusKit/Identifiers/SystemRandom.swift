@@ -1,12 +1,12 @@
-// The one place where this package asks the system for random numbers: identities, names, change tags, incarnations,
-// secrets. `SystemRandomNumberGenerator` calls getrandom, which needs no descriptor and no /dev and ends the process
-// where the system has no random numbers: nothing here is ever predictable or repeated.
+// The only place where this package asks the system for random numbers: identities, names, change tags, incarnations,
+// secrets. `SystemRandomNumberGenerator` calls getrandom, which needs no descriptor and no /dev, and ends the process
+// if the system has no random numbers. So no identity is ever predictable or repeated.
 
 package import Foundation
 import StratusModel
 
 extension UUID {
-    /// A random UUID from the system. To be used in place of Foundation's `UUID()`, which may be a constant.
+    /// A random UUID from the system. Use it instead of Foundation's `UUID()`, which may be a constant.
     package static func drawn() -> UUID {
         var generator = SystemRandomNumberGenerator()
         return drawn(from: &generator)
@@ -21,7 +21,7 @@ package enum SystemRandom {
         return generator.next()
     }
 
-    /// Bytes that nobody can guess.
+    /// Unpredictable bytes.
     package static func bytes(count: Int) -> [UInt8] {
         var generator = SystemRandomNumberGenerator()
         return (0..<count).map { _ in generator.next() }

@@ -1,14 +1,15 @@
-// Names of people in Apple's archives.
+// Names of people: their form in Apple's archives, and between server and Foundation.
 //
-// Foundation on Linux archives the parts of a name in the name itself, Apple's in an object inside it. The class here
-// reads both and is what archives name `NSPersonNameComponents`, so that a client's archive of a name decodes too. What
-// it is to Foundation beside that stays as it is: it is a name like any other and is archived as one.
+// Foundation on Linux archives the parts of a name in the name object; Apple archives them in an object inside it. This
+// class reads both forms. Archives call it `NSPersonNameComponents`, so a client's archive of a name decodes too.
+// Otherwise it behaves like Foundation's class and is archived as one.
 
 import Foundation
+import StratusModel
 
 /// A name that decodes from Apple's archives.
 final class ArchivedPersonName: NSPersonNameComponents {
-    /// A name to be archived in Apple's form.
+    /// A name to archive in Apple's form.
     convenience init(_ components: PersonNameComponents) {
         self.init()
         adopt(components)
@@ -36,7 +37,7 @@ final class ArchivedPersonName: NSPersonNameComponents {
         phoneticRepresentation = components.phoneticRepresentation
     }
 
-    /// The name as Swift has it.
+    /// The name as a Swift value.
     var components: PersonNameComponents {
         var components = PersonNameComponents()
         components.namePrefix = namePrefix
@@ -72,7 +73,7 @@ final class ArchivedNameParts: NSObject, NSSecureCoding {
 
     convenience init?(coder: NSCoder) { self.init(Self.components(in: coder)) }
 
-    /// The parts that stand under the keys which Foundation has for them, on both systems.
+    /// The parts under Foundation's keys, which are the same on both systems.
     static func components(in coder: NSCoder) -> PersonNameComponents {
         var components = PersonNameComponents()
         for (key, part) in parts { components[keyPath: part] = coder.decodeText(forKey: key) }
@@ -96,5 +97,37 @@ final class ArchivedNameParts: NSObject, NSSecureCoding {
     func encode(with coder: NSCoder) {
         for (key, part) in Self.parts { coder.encodeText(components[keyPath: part], forKey: key) }
         coder.encode(components.phoneticRepresentation.map { ArchivedPersonName($0) }, forKey: Self.phoneticKey)
+    }
+}
+
+extension PersonNameComponents {
+    init(_ name: PersonName) {
+        self.init()
+        namePrefix = name.prefix
+        givenName = name.given
+        middleName = name.middle
+        familyName = name.family
+        nameSuffix = name.suffix
+        nickname = name.nickname
+    }
+}
+
+extension PersonName {
+    init(_ components: PersonNameComponents) {
+        self.init(
+            prefix: components.namePrefix, given: components.givenName, middle: components.middleName,
+            family: components.familyName, suffix: components.nameSuffix, nickname: components.nickname)
+    }
+
+    /// The parts in the fixed order of archives.
+    var parts: [String?] { [prefix, given, middle, family, suffix, nickname] }
+
+    /// A name from its parts; empty ones are missing. Returns nil for another number of parts.
+    init?(parts: [String]) {
+        guard parts.count == 6 else { return nil }
+        let parts = parts.map { $0.isEmpty ? nil : $0 }
+        self.init(
+            prefix: parts[0], given: parts[1], middle: parts[2], family: parts[3], suffix: parts[4],
+            nickname: parts[5])
     }
 }

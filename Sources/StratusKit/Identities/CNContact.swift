@@ -1,24 +1,24 @@
-// A person as an address book has them: a small version of the class of Apple's Contacts, with what CloudKit fills in.
+// A person in an address book: a small version of the class in Apple's Contacts, with what CloudKit fills in.
 //
-// Invariant: immutable; every one is made anew.
+// Invariant: a contact is immutable. Every access creates a new one.
 
 public import Foundation
 
 /// A person's name, e-mail addresses and telephone numbers.
 public final class CNContact: NSObject, NSCopying, Sendable {
-    /// A name of this object. Contacts made anew have new ones.
+    /// A name of this object. Every new contact has another one.
     public let identifier: String
-    /// What stands before the name.
+    /// The prefix of the name.
     public let namePrefix: String
-    /// The given name; empty where there is none, as the other parts.
+    /// The given name; empty if there is none, like the other parts.
     public let givenName: String
     /// The names between the given and the family name.
     public let middleName: String
     /// The family name.
     public let familyName: String
-    /// What stands after the name.
+    /// The suffix of the name.
     public let nameSuffix: String
-    /// What the person is called.
+    /// The nickname.
     public let nickname: String
     private let addresses: [String]
     private let numbers: [String]
@@ -38,12 +38,12 @@ public final class CNContact: NSObject, NSCopying, Sendable {
         super.init()
     }
 
-    /// The e-mail address by which the person was found, if it was one.
+    /// The e-mail address the person was found by, if any.
     public var emailAddresses: [CNLabeledValue<NSString>] {
         addresses.map { CNLabeledValue(label: nil, value: NSString(string: $0)) }
     }
 
-    /// The telephone number by which the person was found, if it was one.
+    /// The telephone number the person was found by, if any.
     public var phoneNumbers: [CNLabeledValue<CNPhoneNumber>] {
         numbers.map { CNLabeledValue(label: nil, value: CNPhoneNumber(stringValue: $0)) }
     }
@@ -54,14 +54,14 @@ public final class CNContact: NSObject, NSCopying, Sendable {
     public func copy(with zone: NSZone? = nil) -> Any { self }
 }
 
-/// A value of an address book's, with a label.
+/// A value of an address book with a label.
 public final class CNLabeledValue<Value: NSObject>: NSObject {
-    /// What the value is for; nil where nobody has said.
+    /// What the value is for; nil if unknown.
     public let label: String?
     /// The value.
     public let value: Value
 
-    /// A value with a label.
+    /// Creates a value with a label.
     public init(label: String?, value: Value) {
         self.label = label
         self.value = value
@@ -69,12 +69,12 @@ public final class CNLabeledValue<Value: NSObject>: NSObject {
     }
 }
 
-/// A telephone number, equal by its text.
+/// A telephone number. Two are equal by their text.
 public final class CNPhoneNumber: NSObject, NSCopying, Sendable {
-    /// The number as it was written.
+    /// The number as written.
     public let stringValue: String
 
-    /// A number.
+    /// Creates a number.
     public init(stringValue string: String) {
         stringValue = string
         super.init()

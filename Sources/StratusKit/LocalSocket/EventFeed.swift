@@ -1,15 +1,16 @@
-// What happens in a host, told to whoever watches it over the socket.
+// The events of a host for other processes that watch it over its socket.
 //
 // Invariants:
-//   1. Telling costs the host the same whether or not a watcher reads: nobody is waited for.
-//   2. What a watcher has not taken is kept up to a number; beyond it the oldest are lost, and the watcher is told how many.
+//   1. Sending an event costs the host the same whether or not a watcher reads: it waits for no watcher.
+//   2. The feed keeps a limited number of events that a watcher has not taken. Beyond it the oldest are lost, and the
+//      watcher gets their number.
 
 package import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// An event as it is told. `Stratus.Event` says what the properties mean.
+/// An event as watchers get it. `Stratus.Event` explains the properties.
 package struct WatchedEvent: Codable, Hashable, Sendable {
     /// When the request was answered, by the store's wall clock.
     package var date: Date
@@ -27,7 +28,7 @@ package struct WatchedEvent: Codable, Hashable, Sendable {
 }
 
 extension WatchedEvent {
-    /// The event without the secrets behind `base`, with which the URLs of shares begin.
+    /// The event without secrets. A secret follows `base` in the URL of a share.
     init(_ event: CloudEvent, at date: Date, hiding base: String) {
         self.init(
             date: date, operation: event.kind.rawValue, container: event.caller.container.text,
@@ -37,7 +38,7 @@ extension WatchedEvent {
             error: event.error.map { Self.text($0.description, hiding: base) })
     }
 
-    /// What follows the base up to the end of the URL is the secret.
+    /// The secret is the text between the base and the end of the URL.
     static func text(_ text: String, hiding base: String) -> String {
         guard !base.isEmpty else { return text }
         let parts = text.components(separatedBy: base)
@@ -48,12 +49,12 @@ extension WatchedEvent {
     }
 }
 
-/// What has happened since a watcher was told last.
+/// The events since the watcher's last call.
 package struct WatchedEvents: Codable, Hashable, Sendable {
     package var events: [WatchedEvent] = []
-    /// How many events were lost before these, because the watcher was slower than the host.
+    /// How many events were lost before these because the watcher was slower than the host.
     package var lostCount = 0
-    /// Whether the host closes the store: nothing more comes.
+    /// Whether the host is closing the store: no more events follow.
     package var isLast = false
 }
 
@@ -61,14 +62,14 @@ package struct WatchedEvents: Codable, Hashable, Sendable {
 final class EventFeed: Sendable {
     let watchers = Locked<[ObjectIdentifier: EventWatcher]>([:])
 
-    /// Whether anybody watches: who does not ask need not make events.
+    /// Whether anyone watches. If not, callers need not create events.
     var isWatched: Bool { watchers.withLock { !$0.isEmpty } }
 
     func tell(_ event: WatchedEvent) {
         for watcher in watchers.withLock({ Array($0.values) }) { watcher.tell(event) }
     }
 
-    /// Has nobody who watches now wait any longer for what may happen.
+    /// Ends the waiting of every current watcher.
     func wake() {
         for watcher in watchers.withLock({ Array($0.values) }) { watcher.wake() }
     }
@@ -84,24 +85,24 @@ final class EventFeed: Sendable {
     }
 }
 
-/// What one watcher has still to be told.
+/// The events that one watcher has not taken yet.
 final class EventWatcher: @unchecked Sendable {
     // Because every variable is touched only between `condition.lock` and `unlock`.
 
-    /// So many events are kept for a watcher: about a megabyte.
+    /// How many events are kept for a watcher: about a megabyte.
     static let eventCount = 4_096
-    /// So many are told in one frame.
+    /// How many events one frame contains at most.
     private static let batchCount = 512
 
     let condition = TimedCondition()
     private var waiting: [WatchedEvent] = []
     /// The events before this index were taken.
     private var taken = 0
-    /// How many events are lost that no `take` has told of.
+    /// How many events were lost since the last `take`.
     private(set) var lostCount = 0
     private var isWoken = false
 
-    /// From here on `take` waits for nothing.
+    /// From now on, `take` does not wait.
     func wake() {
         condition.lock()
         isWoken = true
@@ -116,7 +117,7 @@ final class EventWatcher: @unchecked Sendable {
             taken += 1
             lostCount += 1
         }
-        // Moves what is left to the front once for as many events as there may be.
+        // Moves the rest to the front, once per `eventCount` events.
         if taken > Self.eventCount {
             waiting.removeFirst(taken)
             taken = 0
@@ -125,7 +126,7 @@ final class EventWatcher: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// What has happened since; empty where nothing has within so many seconds, or by the time it is woken.
+    /// The events since the last call. Empty if there are none within this time, or before `wake`.
     func take(waitingAtMost seconds: Double) -> WatchedEvents {
         condition.lock()
         defer { condition.unlock() }

@@ -1,10 +1,10 @@
-// A connection over a local socket, whichever side it is on.
+// A connection over a local socket, from either side, and its frames.
 //
 // Invariants:
-//   1. One thread sends and receives at a time; `stop` may be called from any.
-//   2. Memory grows with the bytes that have come, never with those that a header announces.
-//   3. A frame that has begun comes whole within a time, or the connection is over. What is there already has come in time,
-//      however late it is looked for.
+//   1. One thread at a time sends and receives. Any thread may call `stop`.
+//   2. Memory grows with the bytes received, never with the bytes that a header announces.
+//   3. A frame that has begun arrives completely within a time limit, or the connection ends. Bytes that have arrived
+//      are in time, however late they are read.
 
 import CSystem
 import Foundation
@@ -12,15 +12,15 @@ import Foundation
 final class LocalChannel: Sendable {
     /// How much is received at once.
     private static let pieceByteCount = 64 << 10
-    /// How often a sender that waits for room looks whether it is to stop.
+    /// How often a waiting sender checks whether to stop.
     private static let sliceMilliseconds: Int32 = 200
 
     private let descriptor: Int32
 
-    /// Takes over a connected socket.
+    /// Takes ownership of a connected socket.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Connects to a socket in a directory; nil where there is none, or nobody listens at it.
+    /// Connects to a socket in a directory. Returns nil if there is none, or no process listens.
     static func connect(to name: String, in directory: String) throws -> LocalChannel? {
         let (directory, name) = (Array(directory.utf8), Array(name.utf8))
         let descriptor = clocalsocket_connect(directory.span, name.span)
@@ -31,21 +31,21 @@ final class LocalChannel: Sendable {
 
     deinit { clocalsocket_close(descriptor) }
 
-    /// The user and the process at the other end.
+    /// The user and process at the other end.
     var peer: (user: UInt32, process: Int32)? {
         let peer = clocalsocket_peer_of(descriptor)
         return peer.error == 0 ? (peer.user, peer.process) : nil
     }
 
-    /// Whether nobody is at the other end any more.
+    /// Whether the other end is gone.
     var isHungUp: Bool { clocalsocket_is_hung_up(descriptor) != 0 }
 
-    /// Ends receiving, and sending too where it is said: whoever waits in either is woken.
+    /// Ends receiving, and also sending if requested. Waiting calls return.
     func stop(sendingToo: Bool) { clocalsocket_stop(descriptor, sendingToo ? 1 : 0) }
 
     // MARK: Sending
 
-    /// Sends a frame. Whoever does not read gets so many seconds, all in all; nil for any number.
+    /// Sends a frame. A reader that is too slow gets this many seconds in total; nil for no limit.
     func send(_ frame: LocalFrame, seconds: Double?, isStopping: () -> Bool = { false }) throws {
         guard frame.content.count <= LocalFrame.contentByteCount else {
             throw LocalSocketError.tooLarge(frame.content.count)
@@ -53,7 +53,7 @@ final class LocalChannel: Sendable {
         try send(bytes: frame.bytes, seconds: seconds, isStopping: isStopping)
     }
 
-    /// Sends what is a frame, or should be.
+    /// Sends the bytes of a frame. Tests send malformed ones.
     func send(bytes: [UInt8], seconds: Double?, isStopping: () -> Bool = { false }) throws {
         let deadline = seconds.map { Self.now + $0 }
         var sent = 0
@@ -72,8 +72,8 @@ final class LocalChannel: Sendable {
 
     // MARK: Receiving
 
-    /// The next frame; nil where the other side ends between two frames. It has to begin within `idleSeconds`, and once it
-    /// has begun to be whole within `frameSeconds`; nil is any number. `isStopping` is asked now and then.
+    /// The next frame; nil if the other side ends between two frames. The frame must begin within `idleSeconds` and be
+    /// complete within `frameSeconds`; nil for no limit. `isStopping` is checked from time to time.
     func receive(
         idleSeconds: Double?, frameSeconds: Double?, isStopping: () -> Bool = { false }
     ) throws -> LocalFrame? {
@@ -103,7 +103,7 @@ final class LocalChannel: Sendable {
         }
     }
 
-    /// Receives at most `limit` bytes; none at the end.
+    /// Receives at most `limit` bytes. Empty at the end.
     private func piece(_ limit: Int, until end: Double?, _ isStopping: () -> Bool) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: min(limit, Self.pieceByteCount))
         while true {
@@ -122,6 +122,121 @@ final class LocalChannel: Sendable {
         }
     }
 
-    /// Seconds of a clock that never goes back.
+    /// Seconds of a monotonic clock.
     static var now: Double { ProcessInfo.processInfo.systemUptime }
+}
+
+// The protocol of a host's local socket: frames, each one message.
+//
+//   bytes 0–3   number of bytes of content, big-endian
+//   byte 4      version of the protocol
+//   byte 5      kind
+//   then        the content: JSON
+//
+// A connection begins with the host's greeting or refusal. Then the client sends one request at a time, and the host
+// answers each with one frame. Frames with the progress of long work may come before the answer. A client that watches
+// gets frames of events until the connection ends.
+
+/// One message.
+struct LocalFrame: Hashable, Sendable {
+    /// The kind of message. Never change the numbers.
+    enum Kind: UInt8, Sendable, CaseIterable {
+        /// The host accepts requests.
+        case greeting = 1
+        /// A request to the host.
+        case request = 2
+        /// The answer to a request.
+        case answer = 3
+        /// The error that answers a request.
+        case failure = 4
+        /// Why the host ends the connection, as text.
+        case refusal = 5
+        /// New events, for a client that watches.
+        case events = 6
+        /// The progress of a request. The answer follows.
+        case progress = 7
+    }
+
+    /// Raise it when the meaning of a frame changes.
+    static let version: UInt8 = 5
+    static let headerByteCount = 6
+    /// The most content in a frame: several times the largest request that CloudKit takes.
+    static let contentByteCount = 16 << 20
+
+    var version = Self.version
+    /// The number of the kind, which may be unknown.
+    var kind: UInt8
+    var content: [UInt8]
+
+    init(_ kind: Kind, _ content: [UInt8] = []) {
+        self.kind = kind.rawValue
+        self.content = content
+    }
+
+    /// Begins a frame that is being received.
+    init(header: [UInt8]) {
+        version = header[4]
+        kind = header[5]
+        content = []
+    }
+
+    /// The number of bytes of content that a header announces.
+    static func contentByteCount(of header: [UInt8]) -> Int { header[..<4].reduce(0) { $0 << 8 | Int($1) } }
+
+    /// The frame as it is sent.
+    var bytes: [UInt8] {
+        let count = content.count
+        let length = (0..<4).map { UInt8(truncatingIfNeeded: count >> (24 - 8 * $0)) }
+        return length + [version, kind] + content
+    }
+}
+
+/// Why a connection cannot continue, as text for people. It says nothing about the store.
+struct LocalSocketError: Error, Hashable, Codable, Sendable {
+    let message: String
+    var fields: [String: String] = [:]
+
+    static func tooLarge(_ count: Int) -> LocalSocketError {
+        LocalSocketError(
+            message: "The frame is too large. Request less at a time.",
+            fields: ["bytes": "\(count)", "limit": "\(LocalFrame.contentByteCount)"])
+    }
+
+    static let cutOff = LocalSocketError(message: "The other side closed the connection within a frame.")
+    static let reopening = LocalSocketError(message: "The host is reopening its store. Run the same again.")
+    static let idle = LocalSocketError(message: "The connection was idle for too long.")
+    static let tooSlow = LocalSocketError(message: "The other side is too slow, or has stopped.")
+}
+
+extension LocalSocketError {
+    /// An error of the operating system.
+    init(number: Int32) {
+        let reason =
+            switch number {
+            case EACCES, EPERM: "permission denied"
+            case EPIPE: "the other side has ended"
+            case EMFILE, ENFILE: "too many open files"
+            case EEXIST: "another file has its name"
+            case ENOENT: "no such file or directory"
+            default: "error \(number) of the operating system"
+            }
+        self.init(message: "The connection has failed.", fields: ["reason": reason])
+    }
+}
+
+/// Values as the content of frames.
+enum LocalCoding {
+    static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        return try Array(encoder.encode(value))
+    }
+
+    static func decode<Value: Decodable>(_ type: Value.Type = Value.self, from content: [UInt8]) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        return try decoder.decode(type, from: Data(content))
+    }
 }

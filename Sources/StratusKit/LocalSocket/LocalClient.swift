@@ -1,14 +1,15 @@
-// The other side of a host's socket: connections that are kept for the next request.
+// The client side of a host's socket, and the host's entries read over it.
 
 import Foundation
 import StratusCloud
 import StratusStore
+import Synchronization
 
-/// Asks a host. Calls block their thread until they are answered.
+/// Sends requests to a host, and keeps connections for the next ones. Calls block their thread until the answer.
 final class LocalClient: Sendable {
-    /// A connection that has rested for half of what the host allows is not used again.
+    /// A connection that was idle for half the time the host allows is not used again.
     private static let restSeconds = LocalPatience().idleSeconds / 2
-    /// Connections that are kept; more are made where more threads ask.
+    /// How many idle connections are kept. More exist while more threads ask.
     private static let keptCount = 4
 
     private struct Resting {
@@ -19,35 +20,35 @@ final class LocalClient: Sendable {
     private let directory: String
     private let resting = Locked<[Resting]>([])
 
-    /// A client of the host whose store lies in a directory; nil where it serves no socket.
+    /// Connects to the host of the store in a directory. Returns nil if it serves no socket.
     ///
-    /// Throws `LocalSocketError` where the host refuses, and where nobody may connect.
+    /// Throws `LocalSocketError` if the host refuses, or connecting is not permitted.
     init?(directory: String, greetingSeconds: Double = LocalPatience().frameSeconds) throws {
         self.directory = directory
         guard let channel = try Self.connect(directory, greetingSeconds) else { return nil }
         giveBack(channel)
     }
 
-    /// A connection that the host has greeted; nil where there is no socket.
+    /// A connection that the host has greeted; nil if there is no socket.
     static func connect(
         _ directory: String, _ greetingSeconds: Double = LocalPatience().frameSeconds
     ) throws -> LocalChannel? {
         guard let channel = try LocalChannel.connect(to: LocalSocketName.name, in: directory) else { return nil }
         guard let frame = try receive(channel, seconds: greetingSeconds) else {
-            throw LocalSocketError(message: "The host has ended the connection without a word.")
+            throw LocalSocketError(message: "The host closed the connection without a message.")
         }
         guard frame.kind == LocalFrame.Kind.greeting.rawValue else { throw unexpected(frame) }
         return channel
     }
 
-    /// Whether somebody listens at the socket in a directory, also where they refuse. No greeting is waited for.
+    /// Whether a process listens at the socket in a directory, even if it refuses. Does not wait for a greeting.
     static func isAnswered(in directory: String) -> Bool {
         do { return try LocalChannel.connect(to: LocalSocketName.name, in: directory) != nil } catch { return true }
     }
 
-    /// The answer to a request.
+    /// Sends a request and returns the answer.
     ///
-    /// Throws the host's error of the request, and `LocalSocketError` where the connection fails.
+    /// Throws the host's error, or `LocalSocketError` if the connection fails.
     func ask<Answer: Decodable>(_ request: LocalRequest, _ type: Answer.Type = Answer.self) throws -> Answer {
         let channel = try take()
         let frame = try Self.exchange(request, over: channel)
@@ -55,8 +56,8 @@ final class LocalClient: Sendable {
         return try Self.answer(frame)
     }
 
-    /// The answer to a request that takes its time: `tell` is told meanwhile how far it has come. Nil where `isStopping`, which
-    /// is asked now and then, says that nobody waits any longer: what the host makes of that is the request's.
+    /// Sends a request for long work. `tell` gets the progress. Returns nil if `isStopping`, which is checked from time
+    /// to time, says that the caller no longer waits; the request defines what the host does then.
     ///
     /// Throws as `ask`.
     func ask<Answer: Decodable>(
@@ -79,26 +80,26 @@ final class LocalClient: Sendable {
         }
     }
 
-    /// Runs `body` with a connection on which reading has begun, and ends reading.
+    /// Runs `body` with a connection on which reading has begun, then ends reading.
     func reading<Result>(_ body: (LocalChannel) throws -> Result) throws -> Result {
         let channel = try take()
         let _: ReadBegun = try Self.ask(.read(.begin), over: channel)
         let result: Swift.Result<Result, any Error> = .init { try body(channel) }
-        // A connection that has failed tells of it once.
+        // A connection that has failed reports it once.
         if case .failure(let error) = result, error is LocalSocketError { throw error }
         let _: Done = try Self.ask(.read(.end), over: channel)
         giveBack(channel)
         return try result.get()
     }
 
-    /// The answer to a request over a connection of the caller's.
+    /// Sends a request over the caller's connection and returns the answer.
     static func ask<Answer: Decodable>(
         _ request: LocalRequest, over channel: LocalChannel, _ type: Answer.Type = Answer.self
     ) throws -> Answer {
         try answer(exchange(request, over: channel))
     }
 
-    /// The next frame, or nil at the end. The host may take any time over an answer, but not over one that has begun.
+    /// The next frame, or nil at the end. The host may take any time before an answer, but not within one.
     static func receive(
         _ channel: LocalChannel, seconds: Double? = nil, isStopping: () -> Bool = { false }
     ) throws -> LocalFrame? {
@@ -112,7 +113,7 @@ final class LocalClient: Sendable {
         try send(request, over: channel)
         while true {
             guard let frame = try receive(channel) else { throw LocalSocketError.hostIsGone }
-            // Whoever does not ask how far it has come is told all the same.
+            // Progress comes even if the caller does not ask for it.
             if frame.kind != LocalFrame.Kind.progress.rawValue { return frame }
         }
     }
@@ -122,7 +123,7 @@ final class LocalClient: Sendable {
         do {
             try channel.send(LocalFrame(.request, content), seconds: LocalPatience().frameSeconds)
         } catch let error as LocalSocketError {
-            // A host that has ended the connection may have said why.
+            // A host that ended the connection may have said why.
             if let frame = try? receive(channel, seconds: 0) { throw unexpected(frame) }
             throw error
         }
@@ -136,16 +137,16 @@ final class LocalClient: Sendable {
         }
     }
 
-    /// What a frame says that is no answer.
+    /// The error for a frame that is not an answer.
     private static func unexpected(_ frame: LocalFrame) -> LocalSocketError {
         guard frame.version == LocalFrame.version else {
             return LocalSocketError(
-                message: "The host speaks another version of the protocol: use the tool of the host's version.",
+                message: "The host uses another version of the protocol. Use the tool of the host's version.",
                 fields: ["host": "\(frame.version)", "tool": "\(LocalFrame.version)"])
         }
         guard frame.kind == LocalFrame.Kind.refusal.rawValue,
             let error = try? LocalCoding.decode(LocalSocketError.self, from: frame.content)
-        else { return LocalSocketError(message: "The host has sent what was not asked for.") }
+        else { return LocalSocketError(message: "The host sent an unexpected message.") }
         return error
     }
 
@@ -172,10 +173,92 @@ final class LocalClient: Sendable {
 
 extension LocalSocketError {
     static let hostIsGone = LocalSocketError(
-        message: "The host has ended: what was asked of it last may have been done or not.")
+        message: "The host has ended. The last request may or may not have been applied.")
 }
 
-/// What the socket is called in a store's directory.
+/// The name of the socket in a store's directory.
 enum LocalSocketName {
     static let name = "SOCKET"
+}
+
+// The entries of a store that another process has open, read over its socket. It cannot write.
+
+/// A read-only store. Each snapshot is one of the host's.
+final class RemoteStore: OrderedStore {
+    private let client: LocalClient
+    /// Counts down. The host's commits are not known here, so nothing cached from one snapshot may be used for a later
+    /// one. A cache by versions returns nothing to a reader with an older version.
+    private let nextVersion = Atomic<StoreVersion>(.max - 1)
+
+    init(_ client: LocalClient) { self.client = client }
+
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
+        let version = nextVersion.subtract(1, ordering: .relaxed).newValue
+        do {
+            return try client.reading { try body(RemoteReader($0, version: version)) }
+        } catch let error as LocalSocketError {
+            throw error.told()
+        }
+    }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        throw StoreError(
+            .notPermitted, "Another process has the store open, and only it can do this. Stop it first.")
+    }
+
+    /// The statistics of the host's store, for all its readers.
+    var statistics: StoreStatistics { (try? client.ask(.host(.statistics))) ?? StoreStatistics() }
+    var isUnderWritePressure: Bool { false }
+
+    func close() {}
+}
+
+private final class RemoteReader: StoreReader {
+    /// The first page of a scan, which is often enough. Each following page is larger.
+    private static let firstPageCount = 32
+    private static let lastPageCount = 4_096
+
+    let version: StoreVersion
+    private let channel: LocalChannel
+
+    init(_ channel: LocalChannel, version: StoreVersion) {
+        self.channel = channel
+        self.version = version
+    }
+
+    /// The host counts its own cost.
+    var cost: StoreCost { StoreCost() }
+
+    func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
+        let answer: ReadValue = try LocalClient.ask(.read(.value(key: Data(key))), over: channel)
+        guard let value = answer.value.map({ [UInt8]($0) }) else { return false }
+        try body(value.span)
+        return true
+    }
+
+    func scan(
+        _ range: KeyRange, _ direction: ScanDirection, limit: Int,
+        _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> ScanStep
+    ) throws {
+        var (range, remaining, pageCount) = (range, limit, Self.firstPageCount)
+        while remaining > 0 {
+            let page: ReadEntries = try LocalClient.ask(
+                .read(
+                    .entries(
+                        from: Data(range.lower), upTo: Data(range.upper), isBackward: direction == .backward,
+                        limit: min(remaining, pageCount))),
+                over: channel)
+            for entry in page.entries {
+                let (key, value) = ([UInt8](entry.key), [UInt8](entry.value))
+                guard case .next = try visit(key.span, value.span) else { return }
+            }
+            guard !page.isAtEnd, let last = page.entries.last?.key else { return }
+            remaining -= page.entries.count
+            pageCount = min(pageCount * 4, Self.lastPageCount)
+            switch direction {
+            case .forward: range.lower = [UInt8](last) + [0]
+            case .backward: range.upper = [UInt8](last)
+            }
+        }
+    }
 }

@@ -1,8 +1,9 @@
-// A place on Earth, as far as records need it: Core Location is not on Linux.
+// Locations, as far as records need them: Linux has no Core Location.
 //
-// Invariant: immutable.
+// Invariant: a location is immutable.
 
 public import Foundation
+import StratusModel
 
 /// A latitude, a longitude or a part of one, in degrees.
 public typealias CLLocationDegrees = Double
@@ -22,49 +23,49 @@ public struct CLLocationCoordinate2D: Sendable {
     /// Eastern longitudes are positive.
     public var longitude: CLLocationDegrees
 
-    /// Where the equator meets the prime meridian.
+    /// The point where the equator meets the prime meridian.
     public init() { self.init(latitude: 0, longitude: 0) }
 
-    /// A place by its coordinates.
+    /// A coordinate.
     public init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.latitude = latitude
         self.longitude = longitude
     }
 }
 
-/// A coordinate that is nowhere.
+/// A coordinate that is not on Earth.
 public let kCLLocationCoordinate2DInvalid = CLLocationCoordinate2D(latitude: -180, longitude: -180)
 
-/// Whether a coordinate lies on Earth.
+/// Whether a coordinate is on Earth.
 public func CLLocationCoordinate2DIsValid(_ coordinate: CLLocationCoordinate2D) -> Bool {
     abs(coordinate.latitude) <= 90 && abs(coordinate.longitude) <= 180
 }
 
-/// A coordinate, in the words of older clients.
+/// A coordinate, by the function that older clients call.
 public func CLLocationCoordinate2DMake(
     _ latitude: CLLocationDegrees, _ longitude: CLLocationDegrees
 ) -> CLLocationCoordinate2D {
     CLLocationCoordinate2D(latitude: latitude, longitude: longitude)
 }
 
-/// A place with the accuracy that a device reports for it, equal by value.
+/// A location with the accuracy that a device reports for it. Two are equal by value.
 public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// Where the place is.
+    /// The latitude and longitude.
     public let coordinate: CLLocationCoordinate2D
     /// In metres.
     public let altitude: CLLocationDistance
-    /// In metres; negative when the coordinate is not known.
+    /// In metres; negative if the coordinate is unknown.
     public let horizontalAccuracy: CLLocationAccuracy
-    /// In metres; negative when the altitude is not known.
+    /// In metres; negative if the altitude is unknown.
     public let verticalAccuracy: CLLocationAccuracy
-    /// In degrees from north; negative when it is not known.
+    /// In degrees from north; negative if unknown.
     public let course: CLLocationDirection
-    /// In metres a second; negative when it is not known.
+    /// In metres a second; negative if unknown.
     public let speed: CLLocationSpeed
-    /// When the place was measured.
+    /// When the location was measured.
     public let timestamp: Date
 
-    /// A place with everything a device reports.
+    /// A location with everything that a device reports.
     public init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
         verticalAccuracy: CLLocationAccuracy, course: CLLocationDirection, speed: CLLocationSpeed, timestamp: Date
@@ -79,7 +80,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         super.init()
     }
 
-    /// A place without direction and speed.
+    /// A location without direction and speed.
     public convenience init(
         coordinate: CLLocationCoordinate2D, altitude: CLLocationDistance, horizontalAccuracy: CLLocationAccuracy,
         verticalAccuracy: CLLocationAccuracy, timestamp: Date
@@ -89,15 +90,15 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
             verticalAccuracy: verticalAccuracy, course: -1, speed: -1, timestamp: timestamp)
     }
 
-    /// A place of this moment, without altitude.
+    /// A location at the current time, without altitude.
     public convenience init(latitude: CLLocationDegrees, longitude: CLLocationDegrees) {
         self.init(
             coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude), altitude: 0,
             horizontalAccuracy: 0, verticalAccuracy: -1, timestamp: Date())
     }
 
-    /// How far it is to another place along the surface of the Earth, in metres. The Earth is taken for a sphere of its
-    /// mean radius, which errs by at most half a per cent.
+    /// The distance to another location along the surface of the Earth, in metres. It is computed on a sphere with the
+    /// Earth's mean radius; the error is at most half a per cent.
     public func distance(from location: CLLocation) -> CLLocationDistance {
         let earthRadiusMetres = 6_371_008.8
         let (here, there) = (coordinate, location.coordinate)
@@ -131,13 +132,13 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         return "\(place) (speed \(speed) mps / course \(course)) @ \(timestamp)"
     }
 
-    /// How many numbers stand for a place.
+    /// The number of values in `archivedNumbers`.
     static let archivedNumberCount = 8
 
-    /// Everything there is of the place, in the order of archives.
+    /// All values of the location, in the order of archives.
     var archivedNumbers: [Double] { numbers + [timestamp.timeIntervalSinceReferenceDate] }
 
-    /// A place from its numbers; nil for another count of them.
+    /// A location from these values. Returns nil if their number is wrong.
     convenience init?(archivedNumbers numbers: [Double]) {
         guard numbers.count == Self.archivedNumberCount else { return nil }
         self.init(
@@ -156,42 +157,44 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CLLocation"] }
 
-    /// Archives the place.
+    /// Archives the location.
     public func encode(with coder: NSCoder) {
-        coder.encode(coordinate.latitude, forKey: Key.latitude)
-        coder.encode(coordinate.longitude, forKey: Key.longitude)
-        coder.encode(altitude, forKey: Key.altitude)
-        coder.encode(horizontalAccuracy, forKey: Key.horizontalAccuracy)
-        coder.encode(verticalAccuracy, forKey: Key.verticalAccuracy)
-        coder.encode(course, forKey: Key.course)
-        coder.encode(speed, forKey: Key.speed)
-        coder.encode(timestamp.timeIntervalSinceReferenceDate, forKey: Key.timestamp)
+        for (part, number) in zip(Self.archivedParts, archivedNumbers) { coder.encode(number, forKey: part.key) }
     }
 
-    /// Decodes a place; nil where a coordinate is missing.
+    /// Decodes a location. Returns nil if a coordinate is missing.
     public convenience init?(coder: NSCoder) {
-        guard let latitude = coder.decodeNumberIfPresent(forKey: Key.latitude),
-            let longitude = coder.decodeNumberIfPresent(forKey: Key.longitude)
-        else { return nil }
         self.init(
-            coordinate: CLLocationCoordinate2D(latitude: latitude, longitude: longitude),
-            altitude: coder.decodeNumberIfPresent(forKey: Key.altitude) ?? 0,
-            horizontalAccuracy: coder.decodeNumberIfPresent(forKey: Key.horizontalAccuracy) ?? 0,
-            verticalAccuracy: coder.decodeNumberIfPresent(forKey: Key.verticalAccuracy) ?? -1,
-            course: coder.decodeNumberIfPresent(forKey: Key.course) ?? -1,
-            speed: coder.decodeNumberIfPresent(forKey: Key.speed) ?? -1,
-            timestamp: Date(
-                timeIntervalSinceReferenceDate: coder.decodeNumberIfPresent(forKey: Key.timestamp) ?? 0))
+            archivedNumbers: Self.archivedParts.compactMap {
+                coder.decodeNumberIfPresent(forKey: $0.key) ?? $0.missing
+            })
     }
 
-    private enum Key {
-        static let latitude = "kCLLocationCodingKeyCoordinateLatitude"
-        static let longitude = "kCLLocationCodingKeyCoordinateLongitude"
-        static let altitude = "kCLLocationCodingKeyAltitude"
-        static let horizontalAccuracy = "kCLLocationCodingKeyHorizontalAccuracy"
-        static let verticalAccuracy = "kCLLocationCodingKeyVerticalAccuracy"
-        static let course = "kCLLocationCodingKeyCourse"
-        static let speed = "kCLLocationCodingKeySpeed"
-        static let timestamp = "kCLLocationCodingKeyTimestamp"
+    /// The keys of `archivedNumbers` in order, and the value of a number that an archive lacks. A coordinate has none.
+    private static let archivedParts: [(key: String, missing: Double?)] = [
+        ("kCLLocationCodingKeyCoordinateLatitude", nil), ("kCLLocationCodingKeyCoordinateLongitude", nil),
+        ("kCLLocationCodingKeyAltitude", 0), ("kCLLocationCodingKeyHorizontalAccuracy", 0),
+        ("kCLLocationCodingKeyVerticalAccuracy", -1), ("kCLLocationCodingKeyCourse", -1),
+        ("kCLLocationCodingKeySpeed", -1), ("kCLLocationCodingKeyTimestamp", 0),
+    ]
+}
+
+// Conversion to and from the server's type.
+
+extension CLLocation {
+    convenience init(_ location: Location) {
+        self.init(
+            coordinate: CLLocationCoordinate2D(
+                latitude: location.latitudeDegrees, longitude: location.longitudeDegrees),
+            altitude: location.altitudeMetres, horizontalAccuracy: location.horizontalAccuracyMetres,
+            verticalAccuracy: location.verticalAccuracyMetres, course: location.courseDegrees,
+            speed: location.speedMetresPerSecond, timestamp: location.timestamp)
+    }
+
+    var location: Location {
+        Location(
+            latitudeDegrees: coordinate.latitude, longitudeDegrees: coordinate.longitude, altitudeMetres: altitude,
+            horizontalAccuracyMetres: horizontalAccuracy, verticalAccuracyMetres: verticalAccuracy,
+            courseDegrees: course, speedMetresPerSecond: speed, timestamp: timestamp)
     }
 }

@@ -1,26 +1,27 @@
-// From a predicate to the comparisons that the server takes: a flat list, all of which must hold (Q-01). What CloudKit
-// does not take is refused with a sentence that says what to write instead.
+// Converts a predicate to the comparisons that the server takes: a flat list, all of which must hold (Q-01). Anything
+// that CloudKit does not take is refused with a sentence that says what to write instead.
 
 import Foundation
 import StratusCloud
+import StratusModel
 
-/// What a predicate comes to for the server.
+/// A predicate in the server's terms.
 struct LoweredPredicate: Hashable, Sendable {
     var filters: [QueryFilter] = []
-    /// Whether no record can match, so that none is looked at.
+    /// Whether no record can match, so that none is read.
     var matchesNothing = false
 }
 
 /// Turns predicates into filters.
 struct PredicateLowering {
-    /// What `now()` is.
+    /// The value of `now()`.
     let now: Date
 
     /// The filters of a predicate.
     /// - Parameters:
     ///   - syntax: The predicate.
-    ///   - now: What `now()` is in it.
-    /// - Returns: All of which must hold.
+    ///   - now: The value of `now()` in it.
+    /// - Returns: Filters, all of which must hold.
     /// - Throws: What CloudKit does not take.
     static func lower(_ syntax: PredicateSyntax, now: Date) throws(PredicateProblem) -> LoweredPredicate {
         var lowered = LoweredPredicate()
@@ -55,6 +56,310 @@ struct PredicateLowering {
             if !isNegated { lowered.matchesNothing = true }
         case .comparison(let comparison):
             lowered.filters += try ComparisonLowering(comparison, isNegated: isNegated, now: now).filters()
+        }
+    }
+}
+
+/// Converts one comparison to filters: which side is the field, which comparator it needs, what CloudKit refuses.
+struct ComparisonLowering {
+    private typealias Relation = PredicateComparison.Relation
+
+    private let comparison: PredicateComparison
+    private let isNegated: Bool
+    private let now: Date
+    /// Whether a value was on the left of a field.
+    private let beginsWithValue: Bool
+
+    init(_ comparison: PredicateComparison, isNegated: Bool, now: Date) {
+        self.comparison = comparison.withFieldOnTheLeft
+        beginsWithValue = comparison.left.isValue && !comparison.right.isValue
+        self.isNegated = isNegated
+        self.now = now
+    }
+
+    /// The name that stands for all searchable text of a record.
+    private static let allTokens = "allTokens"
+
+    func filters() throws(PredicateProblem) -> [QueryFilter] {
+        if let filter = try tokenFilter() { return [filter] }
+        if let filter = try distanceFilter() { return [filter] }
+        guard comparison.options.isEmpty else {
+            throw PredicateProblem(
+                "CloudKit compares as its indexes do and takes no options. Leave [\(comparison.options)] out.")
+        }
+        if comparison.relation == .between { return try rangeFilters() }
+        return [try fieldFilter()]
+    }
+
+    // MARK: Fields
+
+    private func fieldFilter() throws(PredicateProblem) -> QueryFilter {
+        if let filter = try membershipFilter() { return filter }
+        if let filter = try anyOfFilter() { return filter }
+        let key = try self.key(comparison.left)
+        let comparator: QueryComparator
+        switch (comparison.relation, comparison.quantifier) {
+        case (_, .all):
+            throw PredicateProblem(
+                "CloudKit takes no ALL: write field CONTAINS value for each value, joined by AND.")
+        case (_, .noneOf):
+            throw PredicateProblem("CloudKit takes no NONE: write NOT (ANY …).")
+        case (.isIn, let quantifier):
+            comparator =
+                quantifier == nil ? (isNegated ? .isNotIn : .isIn) : isNegated ? .listContainsNoneOf : .listContainsAny
+            return QueryFilter(key: key, comparator: comparator, operand: .list(try values(comparison.right)))
+        case (.equals, .any): comparator = isNegated ? .listDoesNotContain : .listContains
+        case (.beginsWith, let quantifier):
+            let text = try value(comparison.right)
+            guard case .string = text else {
+                throw PredicateProblem("BEGINSWITH takes a text on its right side: its value is another.")
+            }
+            comparator =
+                quantifier == nil
+                ? (isNegated ? .doesNotBeginWith : .beginsWith)
+                : isNegated ? .noListMemberBeginsWith : .listMemberBeginsWith
+            return QueryFilter(key: key, comparator: comparator, operand: text)
+        case (.contains, .any): comparator = isNegated ? .listDoesNotContain : .listContains
+        case (let relation, .any):
+            throw PredicateProblem(
+                "CloudKit takes ANY before ==, IN, CONTAINS and BEGINSWITH, and not before \(relation.rawValue).")
+        case (.contains, nil): comparator = isNegated ? .listDoesNotContain : .listContains
+        case (let relation, nil):
+            guard let ordering = Self.ordering(relation, isNegated: isNegated) else { throw Self.refusal(of: relation) }
+            comparator = ordering
+        }
+        let operand = try value(comparison.right)
+        if case .location = operand, comparator != .listContains, comparator != .listDoesNotContain {
+            throw PredicateProblem(
+                "CloudKit finds locations by their distance: write distanceToLocation:fromLocation:(field, %@) < radius."
+            )
+        }
+        return QueryFilter(key: key, comparator: comparator, operand: operand)
+    }
+
+    private static func ordering(_ relation: Relation, isNegated: Bool) -> QueryComparator? {
+        switch relation {
+        case .equals: isNegated ? .notEquals : .equals
+        case .notEquals: isNegated ? .equals : .notEquals
+        case .lessThan: isNegated ? .greaterThanOrEquals : .lessThan
+        case .lessThanOrEquals: isNegated ? .greaterThan : .lessThanOrEquals
+        case .greaterThan: isNegated ? .lessThanOrEquals : .greaterThan
+        case .greaterThanOrEquals: isNegated ? .lessThan : .greaterThanOrEquals
+        default: nil
+        }
+    }
+
+    private static func refusal(of relation: Relation) -> PredicateProblem {
+        let advice =
+            switch relation {
+            case .tokenMatches: "write self CONTAINS 'words', or allTokens TOKENMATCHES[cdl] 'words'"
+            default: "write BEGINSWITH for the beginning of a text, or self CONTAINS 'words' for words in it"
+            }
+        return PredicateProblem("CloudKit takes no \(relation.rawValue) here: \(advice).")
+    }
+
+    /// A value on the left of IN: whether a list contains it.
+    private func membershipFilter() throws(PredicateProblem) -> QueryFilter? {
+        guard comparison.relation == .isIn, comparison.quantifier == nil, case .keyPath = comparison.right,
+            case .constant = comparison.left
+        else { return nil }
+        return QueryFilter(
+            key: try key(comparison.right), comparator: isNegated ? .listDoesNotContain : .listContains,
+            operand: try value(comparison.left))
+    }
+
+    /// `ANY {…} = field`: whether the field, or one of its members, is among the values.
+    private func anyOfFilter() throws(PredicateProblem) -> QueryFilter? {
+        guard comparison.relation == .equals, comparison.quantifier == .any, beginsWithValue else { return nil }
+        return QueryFilter(
+            key: try key(comparison.left), comparator: isNegated ? .isNoneOf : .isAnyOf,
+            operand: .list(try values(comparison.right, isOneTaken: true)))
+    }
+
+    private func rangeFilters() throws(PredicateProblem) -> [QueryFilter] {
+        guard !isNegated, comparison.quantifier == nil else {
+            throw PredicateProblem(
+                "CloudKit takes no NOT, ANY or ALL before BETWEEN: write < or > for each side of it.")
+        }
+        let key = try self.key(comparison.left)
+        let bounds = try values(comparison.right)
+        guard bounds.count == 2 else {
+            throw PredicateProblem("BETWEEN takes a list of two values: {lowest, highest}.")
+        }
+        return [
+            QueryFilter(key: key, comparator: .greaterThanOrEquals, operand: bounds[0]),
+            QueryFilter(key: key, comparator: .lessThanOrEquals, operand: bounds[1]),
+        ]
+    }
+
+    private func key(_ side: PredicateSide) throws(PredicateProblem) -> String {
+        switch side {
+        case .keyPath(let names) where names.count == 1 && !names[0].hasPrefix("@"):
+            return names[0]
+        case .keyPath(let names):
+            // The fields of a share have names with a dot.
+            let name = names.joined(separator: ".")
+            if FieldKeyRule.misuse(of: name) == nil { return name }
+            throw PredicateProblem(
+                "CloudKit takes no key paths, such as \(name): compare a field of the record itself.")
+        case .evaluatedObject:
+            throw PredicateProblem(
+                "CloudKit takes SELF in self CONTAINS 'words' alone: write recordID for the record's name.")
+        case .constant, .aggregate:
+            throw PredicateProblem("One side of a comparison is a field: both are values.")
+        case .variable, .function:
+            // Throws what is wrong with it if it is not a value.
+            _ = try value(side)
+            throw PredicateProblem("One side of a comparison is a field: both are values.")
+        }
+    }
+
+    // MARK: Values
+
+    private func value(_ side: PredicateSide) throws(PredicateProblem) -> ClientValue {
+        switch side {
+        case .constant(.value(.asset)): throw PredicateProblem("CloudKit cannot compare with an asset.")
+        case .constant(.value(let value)): return value
+        case .constant(.null):
+            throw PredicateProblem(
+                "CloudKit cannot compare with nil. Store a value that means none in the field, and compare with that.")
+        case .constant(.unusable(let type)):
+            throw PredicateProblem("\(type) is not a type that a record can hold, so that no record has such a value.")
+        case .aggregate:
+            throw PredicateProblem(
+                "A list may only be on the right side of IN and BETWEEN. For a list that contains a value, write field CONTAINS value."
+            )
+        case .variable(let name):
+            throw PredicateProblem("The variable $\(name) has no value: use withSubstitutionVariables(_:).")
+        case .keyPath(let names):
+            throw PredicateProblem(
+                "CloudKit compares a field with a value, and not with the field \(names.joined(separator: ".")).")
+        case .evaluatedObject:
+            throw PredicateProblem(
+                "CloudKit takes SELF in self CONTAINS 'words' alone: write recordID for the record's name.")
+        case .function(let name, let arguments):
+            if name.lowercased() == PredicateSide.now, arguments.isEmpty { return .date(now) }
+            throw PredicateProblem("CloudKit computes no \(name): compute the value first, and give it as %@.")
+        }
+    }
+
+    /// The values of a list. With `isOneTaken`, a single value counts as a list of one.
+    private func values(
+        _ side: PredicateSide, isOneTaken: Bool = false
+    ) throws(PredicateProblem) -> [ClientValue] {
+        switch side {
+        case .aggregate(let parts):
+            var values: [ClientValue] = []
+            for part in parts { values.append(try value(part)) }
+            return values
+        case .constant(.value(.list(let values))): return values
+        case .constant(.value) where !isOneTaken:
+            throw PredicateProblem(
+                "\(comparison.relation.rawValue) takes a list on its right side: write {…} or give an array as %@.")
+        default: return [try value(side)]
+        }
+    }
+
+    // MARK: Words
+
+    /// The filter of a comparison about words (Q-04, Q-05); nil for any other comparison.
+    private func tokenFilter() throws(PredicateProblem) -> QueryFilter? {
+        if let filter = try tokenizeFilter() { return filter }
+        switch (comparison.left, comparison.relation) {
+        case (.evaluatedObject, .contains):
+            guard Set(comparison.options).isSubset(of: "cdl") else { return nil }
+        case (.keyPath([Self.allTokens]), .tokenMatches):
+            guard comparison.options == "cdl" else {
+                throw PredicateProblem("CloudKit takes TOKENMATCHES with its options [cdl] alone.")
+            }
+        default: return nil
+        }
+        guard comparison.quantifier == nil else {
+            throw PredicateProblem("CloudKit takes no ANY or ALL before a comparison of words: leave it out.")
+        }
+        return try tokenFilter(.containsAnyToken, try value(comparison.right))
+    }
+
+    private func tokenFilter(
+        _ comparator: QueryComparator, _ words: ClientValue
+    ) throws(PredicateProblem) -> QueryFilter {
+        guard !isNegated else { throw PredicateProblem("CloudKit takes no NOT before a comparison of words.") }
+        guard case .string = words else {
+            throw PredicateProblem("The words to look for are a text: it is another value.")
+        }
+        return QueryFilter(key: "", comparator: comparator, operand: words)
+    }
+
+    /// `ALL tokenize(…, 'Cdl') IN allTokens`, or the same with ANY.
+    private func tokenizeFilter() throws(PredicateProblem) -> QueryFilter? {
+        guard comparison.relation == .isIn, case .keyPath([Self.allTokens]) = comparison.right,
+            case .function(let name, let arguments) = comparison.left,
+            ["tokenize", "tokenize:using:"].contains(name), arguments.count == 2
+        else { return nil }
+        guard case .string(let options) = try value(arguments[1]), options.lowercased() == "cdl" else {
+            throw PredicateProblem("CloudKit takes tokenize with its options 'cdl' alone.")
+        }
+        switch comparison.quantifier {
+        case .all: return try tokenFilter(.containsAllTokens, try value(arguments[0]))
+        case .any: return try tokenFilter(.containsAnyToken, try value(arguments[0]))
+        default: throw PredicateProblem("Write ANY or ALL before tokenize(…) IN allTokens.")
+        }
+    }
+
+    // MARK: Places
+
+    /// The filter of a comparison about a distance (Q-07); nil for any other comparison.
+    private func distanceFilter() throws(PredicateProblem) -> QueryFilter? {
+        guard case .function(PredicateSide.distance, let arguments) = comparison.left else { return nil }
+        guard !isNegated, comparison.quantifier == nil, comparison.options.isEmpty,
+            comparison.relation == .lessThan || comparison.relation == .lessThanOrEquals
+        else {
+            throw PredicateProblem(
+                "CloudKit finds what is nearer than a radius: write distanceToLocation:fromLocation:(field, %@) < radius."
+            )
+        }
+        guard arguments.count == 2 else {
+            throw PredicateProblem("distanceToLocation:fromLocation: takes a field and a location.")
+        }
+        let isFieldFirst = if case .keyPath = arguments[0] { true } else { false }
+        let field = try key(arguments[isFieldFirst ? 0 : 1])
+        let place = try value(arguments[isFieldFirst ? 1 : 0])
+        guard case .location = place else {
+            throw PredicateProblem("distanceToLocation:fromLocation: takes a field and a CLLocation.")
+        }
+        let radius: Double
+        switch try value(comparison.right) {
+        case .int64(let number): radius = Double(number)
+        case .double(let number) where !number.isNaN: radius = number
+        default: throw PredicateProblem("The radius of a distance is a number.")
+        }
+        return QueryFilter(key: field, comparator: .isNear, operand: place, radius: radius)
+    }
+}
+
+extension PredicateComparison {
+    /// The same comparison, with its sides swapped if a value is on the left of a field or a distance.
+    fileprivate var withFieldOnTheLeft: PredicateComparison {
+        guard let mirrored = Self.mirrored[relation], left.isValue, !right.isValue else { return self }
+        var comparison = self
+        (comparison.left, comparison.right, comparison.relation) = (right, left, mirrored)
+        return comparison
+    }
+
+    private static let mirrored: [Relation: Relation] = [
+        .equals: .equals, .notEquals: .notEquals, .lessThan: .greaterThan, .lessThanOrEquals: .greaterThanOrEquals,
+        .greaterThan: .lessThan, .greaterThanOrEquals: .lessThanOrEquals,
+    ]
+}
+
+extension PredicateSide {
+    /// Whether it has the same value for every record.
+    fileprivate var isValue: Bool {
+        switch self {
+        case .keyPath, .evaluatedObject: false
+        case .constant, .variable: true
+        case .aggregate(let parts): parts.allSatisfy(\.isValue)
+        case .function(_, let arguments): arguments.allSatisfy(\.isValue)
         }
     }
 }

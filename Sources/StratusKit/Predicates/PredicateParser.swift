@@ -1,7 +1,8 @@
-// From the words of a format and its arguments to a tree.
+// Parses the tokens of a format and its arguments to a tree.
 //
-// A parenthesis may hold a condition or a part of a side: what it held is known at its end, so nothing is ever parsed
-// twice, and time grows with the length of the format. Depth is bounded, so that no format runs out of stack.
+// A parenthesis may contain a condition or part of a side. The parser knows which one only at its end, so it never
+// parses anything twice, and time grows with the length of the format. Depth is bounded, so no format overflows the
+// stack.
 
 import Foundation
 import StratusCloud
@@ -10,9 +11,9 @@ import StratusCloud
 struct PredicateParser {
     /// How deep conditions and sides may nest.
     static let depthLimit = 40
-    /// How many functions and operators may stand in a format.
+    /// The most functions and operators in a format.
     static let functionLimit = 200
-    /// The longest format that is looked at, in bytes.
+    /// The longest format that is parsed, in bytes.
     static let formatByteLimit = 1 << 16
 
     /// A condition, or a side of one.
@@ -29,12 +30,12 @@ struct PredicateParser {
     private var depth = 0
     private var functionCount = 0
 
-    /// The tree of a format.
+    /// Parses a format.
     /// - Parameters:
     ///   - format: The format.
-    ///   - arguments: The values for its places, in order. What is left over is ignored, as on Apple's systems.
-    /// - Returns: What the format says.
-    /// - Throws: Where it goes wrong, and what was expected there.
+    ///   - arguments: The values for its placeholders, in order. Extra values are ignored, as on Apple's systems.
+    /// - Returns: The tree.
+    /// - Throws: The place of a mistake, and what was expected there.
     static func parse(
         _ format: String, arguments: [PredicateArgument] = []
     ) throws(PredicateProblem) -> PredicateSyntax {
@@ -50,12 +51,6 @@ struct PredicateParser {
         return syntax
     }
 
-    private init(format: String, tokens: [PredicateToken], arguments: [PredicateArgument]) {
-        self.format = format
-        self.tokens = tokens
-        self.arguments = arguments
-    }
-
     // MARK: Words
 
     var current: PredicateToken { tokens[min(place, tokens.count - 1)] }
@@ -66,7 +61,7 @@ struct PredicateParser {
         PredicateProblem(format: format, column: column, message)
     }
 
-    /// Something else stands where something was expected.
+    /// Another token was expected.
     func unexpected(_ expected: String) -> PredicateProblem {
         problem(current.column, "\(expected) was expected")
     }
@@ -81,7 +76,7 @@ struct PredicateParser {
         guard takes(symbol: symbol) else { throw unexpected(symbol) }
     }
 
-    /// The next word in capitals, where it may be one with a meaning.
+    /// The next word in capitals, if it may be a keyword.
     var keyword: String? {
         guard case .word(let text, isLiteral: false) = current.kind else { return nil }
         return text.uppercased()
@@ -93,7 +88,7 @@ struct PredicateParser {
         return true
     }
 
-    /// Goes a level deeper for as long as `body` takes.
+    /// Runs `body` one level deeper.
     mutating func nested<Value>(
         _ body: (inout PredicateParser) throws(PredicateProblem) -> Value
     ) throws(PredicateProblem) -> Value {
@@ -103,7 +98,7 @@ struct PredicateParser {
         return try body(&self)
     }
 
-    /// A function of some arguments. Their number is bounded, because a chain of them is as deep as it is long.
+    /// A function call. The number of calls is bounded, because a chain of them is as deep as it is long.
     mutating func function(
         _ name: String, _ arguments: [PredicateSide]
     ) throws(PredicateProblem) -> PredicateSide {
@@ -114,7 +109,7 @@ struct PredicateParser {
         return .function(name, arguments)
     }
 
-    /// The value for a place that was just taken.
+    /// The value for the placeholder that was just parsed.
     mutating func argument(_ letter: Character, column: Int) throws(PredicateProblem) -> PredicateArgument {
         guard argumentPlace < arguments.count else {
             throw problem(column, "there is no argument for %\(letter), which is the number \(argumentPlace + 1)")
@@ -137,7 +132,7 @@ struct PredicateParser {
         return syntax
     }
 
-    /// Parts joined by OR; a side alone where nothing is joined.
+    /// Parts joined by OR, or a side if nothing is joined.
     mutating func disjunction() throws(PredicateProblem) -> Node {
         try joined("OR", "||", PredicateSyntax.or) { parser throws(PredicateProblem) in
             try parser.joined("AND", "&&", PredicateSyntax.and) { parser throws(PredicateProblem) in
@@ -210,7 +205,7 @@ struct PredicateParser {
         "LIKE": .like, "MATCHES": .matches, "TOKENMATCHES": .tokenMatches,
     ]
 
-    /// The relation that follows; nil where a side ends without one.
+    /// The relation that follows; nil if a side ends without one.
     private mutating func takeRelation() throws(PredicateProblem) -> PredicateComparison.Relation? {
         let text: String
         switch current.kind {
@@ -246,5 +241,191 @@ struct PredicateParser {
         advance()
         try expect(symbol: "]")
         return String(letters.sorted())
+    }
+}
+
+// The sides of comparisons: fields, values, and computed values.
+
+extension PredicateParser {
+    /// Terms joined by +, -, * and /.
+    mutating func sum() throws(PredicateProblem) -> Node {
+        try operation(["+": PredicateSide.addition, "-": PredicateSide.subtraction]) {
+            parser throws(PredicateProblem) in
+            try parser.operation(["*": PredicateSide.multiplication, "/": PredicateSide.division]) {
+                parser throws(PredicateProblem) in try parser.power()
+            }
+        }
+    }
+
+    /// Parts joined by operators of one rank, from left to right. `functions` maps each operator to its function.
+    private mutating func operation(
+        _ functions: [String: String], _ part: (inout PredicateParser) throws(PredicateProblem) -> Node
+    ) throws(PredicateProblem) -> Node {
+        var node = try part(&self)
+        while case .side(let left) = node, case .symbol(let symbol) = current.kind, let name = functions[symbol] {
+            advance()
+            node = .side(try function(name, [left, try side(try part(&self))]))
+        }
+        return node
+    }
+
+    private mutating func power() throws(PredicateProblem) -> Node {
+        let node = try signed()
+        guard case .side(let base) = node, takes(symbol: "**") else { return node }
+        let exponent = try nested { parser throws(PredicateProblem) in try parser.power() }
+        return .side(try function(PredicateSide.power, [base, try side(exponent)]))
+    }
+
+    private mutating func signed() throws(PredicateProblem) -> Node {
+        guard takes(symbol: "-") else { return try path() }
+        let node = try nested { parser throws(PredicateProblem) in try parser.signed() }
+        let operand = try side(node)
+        switch operand {
+        case .constant(.value(.int64(let number))): return .side(.integer(0 &- number))
+        case .constant(.value(.double(let number))): return .side(.double(-number))
+        default: return .side(try function(PredicateSide.negation, [operand]))
+        }
+    }
+
+    private func side(_ node: Node) throws(PredicateProblem) -> PredicateSide {
+        guard case .side(let side) = node else { throw unexpected("a value or a field") }
+        return side
+    }
+
+    /// A side with the names and indexes that follow it. Brackets with the options of a relation were parsed before.
+    private mutating func path() throws(PredicateProblem) -> Node {
+        let node = try primary()
+        guard case .side(var side) = node else { return node }
+        while true {
+            if takes(symbol: ".") {
+                guard case .word(let name, _) = current.kind else { throw unexpected("the name of a field") }
+                advance()
+                side = try longer(side, name)
+            } else if takes(symbol: "[") {
+                let column = current.column
+                guard case .side(let index) = try nested({ parser throws(PredicateProblem) in try parser.sum() }) else {
+                    throw problem(column, "an index was expected")
+                }
+                try expect(symbol: "]")
+                side = try function("objectFrom:withIndex:", [side, index])
+            } else {
+                return .side(side)
+            }
+        }
+    }
+
+    /// A path followed by a name.
+    private mutating func longer(
+        _ side: PredicateSide, _ name: String
+    ) throws(PredicateProblem) -> PredicateSide {
+        switch side {
+        case .keyPath(let names): return .keyPath(names + [name])
+        case .evaluatedObject: return .keyPath([name])
+        case .variable, .function: return try function("valueForKeyPath:", [side, .string(name)])
+        case .constant, .aggregate: throw unexpected("a comparison or the end")
+        }
+    }
+
+    // MARK: Single ones
+
+    private mutating func primary() throws(PredicateProblem) -> Node {
+        let token = current
+        switch token.kind {
+        case .symbol("("):
+            advance()
+            let node = try nested { parser throws(PredicateProblem) in try parser.disjunction() }
+            try expect(symbol: ")")
+            return node
+        case .symbol("{"):
+            advance()
+            return .side(.aggregate(try list(until: "}")))
+        case .string(let text):
+            advance()
+            return .side(.string(text))
+        case .integer(let number):
+            advance()
+            return .side(.integer(number))
+        case .double(let number):
+            advance()
+            return .side(.double(number))
+        case .variable(let name):
+            advance()
+            return .side(.variable(name))
+        case .argument(let letter):
+            advance()
+            let value = try argument(letter, column: token.column)
+            guard let side = value.side(for: letter) else {
+                throw problem(
+                    token.column,
+                    "%\(letter) takes \(PredicateArgument.kind(of: letter)): its argument is \(value.kind)")
+            }
+            return .side(side)
+        case .selector(let name):
+            advance()
+            return .side(try call(name))
+        case .word(let name, let isLiteral):
+            return .side(isLiteral ? try field(name) : try word(name))
+        case .symbol, .end:
+            throw unexpected("a value or a field")
+        }
+    }
+
+    private mutating func word(_ name: String) throws(PredicateProblem) -> PredicateSide {
+        switch name.uppercased() {
+        case "SELF":
+            advance()
+            return .evaluatedObject
+        case "TRUE", "YES":
+            advance()
+            return .integer(1)
+        case "FALSE", "NO":
+            advance()
+            return .integer(0)
+        case "NULL", "NIL":
+            advance()
+            return .constant(.null)
+        case let word where Self.reserved.contains(word):
+            throw unexpected("a value or a field, which is written #\(name) where it is called so,")
+        default:
+            return try field(name)
+        }
+    }
+
+    /// The words that name a field only after #.
+    static let reserved: Set = [
+        "AND", "OR", "NOT", "IN", "BETWEEN", "CONTAINS", "BEGINSWITH", "ENDSWITH", "LIKE", "MATCHES", "TOKENMATCHES",
+        "ANY", "SOME", "ALL", "NONE", "TRUEPREDICATE", "FALSEPREDICATE", "SELF", "TRUE", "YES", "FALSE", "NO", "NULL",
+        "NIL",
+    ]
+
+    /// A field, or a function if a parenthesis follows.
+    private mutating func field(_ name: String) throws(PredicateProblem) -> PredicateSide {
+        advance()
+        return current.kind == .symbol("(") ? try call(name) : .keyPath([name])
+    }
+
+    private mutating func call(_ name: String) throws(PredicateProblem) -> PredicateSide {
+        try expect(symbol: "(")
+        let arguments = try list(until: ")")
+        if name.uppercased() == PredicateSide.cast, let constant = PredicateArgument.cast(arguments) {
+            return .constant(constant)
+        }
+        return try function(name.uppercased() == PredicateSide.cast ? PredicateSide.cast : name, arguments)
+    }
+
+    private mutating func list(until symbol: String) throws(PredicateProblem) -> [PredicateSide] {
+        var items: [PredicateSide] = []
+        if takes(symbol: symbol) { return items }
+        while true {
+            let column = current.column
+            // SUBQUERY contains a condition, which is not used here.
+            guard case .side(let item) = try nested({ parser throws(PredicateProblem) in try parser.disjunction() })
+            else {
+                throw problem(column, "a value or a field was expected, for CloudKit takes no conditions within a side")
+            }
+            items.append(item)
+            if takes(symbol: symbol) { return items }
+            guard takes(symbol: ",") else { throw unexpected(", or \(symbol)") }
+        }
     }
 }

@@ -1,5 +1,5 @@
-// What a predicate says, as a tree of plain values. Parsing makes it, `PredicateText` writes it, and `PredicateLowering`
-// turns as much of it as CloudKit takes into the server's words.
+// The content of a predicate, as a tree of plain values. The parser creates it, `PredicateText` writes it, and
+// `PredicateLowering` converts what CloudKit takes to the server's terms.
 
 import Foundation
 import StratusCloud
@@ -13,7 +13,7 @@ indirect enum PredicateSyntax: Hashable, Sendable {
     case not(PredicateSyntax)
 }
 
-/// Two sides, and what is said of them.
+/// Two sides and the relation between them.
 struct PredicateComparison: Hashable, Sendable {
     /// Which elements of a list the comparison is about.
     enum Quantifier: String, Hashable, Sendable, CaseIterable {
@@ -42,26 +42,26 @@ struct PredicateComparison: Hashable, Sendable {
     var quantifier: Quantifier?
     var left: PredicateSide
     var relation: Relation
-    /// What stands in brackets after the relation, in lower case and in order: `cd`.
+    /// The letters in brackets after the relation, in lower case and sorted: `cd`.
     var options = ""
     var right: PredicateSide
 
-    /// The letters that may stand in brackets.
+    /// The letters that are allowed in brackets.
     static let optionLetters = "cdlnw"
 }
 
 /// A side of a comparison, or a part of one.
 indirect enum PredicateSide: Hashable, Sendable {
-    /// A field of the record, or with several names a path from it to another.
+    /// A field of the record; several names are a path to another record's field.
     case keyPath([String])
     /// The record itself.
     case evaluatedObject
     case constant(PredicateConstant)
-    /// What stands in braces.
+    /// A list in braces.
     case aggregate([PredicateSide])
-    /// A value to be given later: `$NAME`.
+    /// A value that is given later: `$NAME`.
     case variable(String)
-    /// A function, with its name as it was written; an operator is one, under the name that Foundation has for it.
+    /// A function, with its name as written. An operator is a function with Foundation's name for it.
     case function(String, [PredicateSide])
 }
 
@@ -70,7 +70,7 @@ enum PredicateConstant: Hashable, Sendable {
     case value(ClientValue)
     /// No value.
     case null
-    /// A value that no record has, by the name of its type.
+    /// A value that no record can have, by the name of its type.
     case unusable(String)
 }
 
@@ -79,7 +79,7 @@ extension PredicateSide {
     static func integer(_ number: Int64) -> Self { .constant(.value(.int64(number))) }
     static func double(_ number: Double) -> Self { .constant(.value(.double(number))) }
 
-    /// The names of functions that operators stand for.
+    /// Foundation's names for the functions of operators.
     static let negation = "negate:"
     static let addition = "add:to:"
     static let subtraction = "from:subtract:"
@@ -87,7 +87,7 @@ extension PredicateSide {
     static let division = "divide:by:"
     static let power = "raise:toPower:"
 
-    /// Other functions that have a meaning here.
+    /// Other functions with a meaning here.
     static let distance = "distanceToLocation:fromLocation:"
     static let now = "now"
     static let cast = "CAST"
@@ -96,7 +96,7 @@ extension PredicateSide {
 // MARK: Values for variables
 
 extension PredicateSyntax {
-    /// The same with values in the place of variables; those without one stay.
+    /// Replaces variables by values. Variables without a value stay.
     func substituting(_ values: [String: PredicateSide]) -> PredicateSyntax {
         switch self {
         case .always: self
@@ -121,5 +121,166 @@ extension PredicateSide {
         case .function(let name, let arguments): .function(name, arguments.map { $0.substituting(values) })
         case .keyPath, .evaluatedObject, .constant: self
         }
+    }
+}
+
+/// Why a predicate is refused, as a sentence that says what to write instead. On Apple's systems most of these mistakes
+/// raise an exception; here the query fails with `invalidArguments` and this text (X-25, Q-01).
+struct PredicateProblem: Error, Hashable, Sendable {
+    var text: String
+
+    init(_ text: String) { self.text = text }
+
+    /// A format that does not parse.
+    /// - Parameters:
+    ///   - format: The whole format.
+    ///   - column: The number of the character where it is wrong, from 1.
+    ///   - message: What was expected there.
+    init(format: String, column: Int, _ message: String) {
+        text = "Unable to parse the format string \"\(format)\": at column \(column), \(message)."
+    }
+
+    var error: CloudError { CloudError(.invalidArguments, text: text) }
+}
+
+/// Writes a predicate as a format: as text for people, or with placeholders and separate values for archives.
+struct PredicateText {
+    /// Whether the text contains the values; otherwise it has placeholders.
+    private let isForPeople: Bool
+    private(set) var arguments: [PredicateConstant] = []
+
+    /// The text that `predicateFormat` gives.
+    static func text(of syntax: PredicateSyntax) -> String {
+        var text = PredicateText(isForPeople: true)
+        return text.condition(syntax, within: .none)
+    }
+
+    /// A format with a placeholder for every value, and the values. Parsing them gives the same tree.
+    static func format(of syntax: PredicateSyntax) -> (format: String, arguments: [PredicateConstant]) {
+        var text = PredicateText(isForPeople: false)
+        let format = text.condition(syntax, within: .none)
+        return (format, text.arguments)
+    }
+
+    /// The surrounding condition.
+    private enum Surroundings {
+        case none
+        case and
+        case or
+        case not
+    }
+
+    private mutating func condition(_ syntax: PredicateSyntax, within outer: Surroundings) -> String {
+        switch syntax {
+        case .always(let isTrue): return isTrue ? "TRUEPREDICATE" : "FALSEPREDICATE"
+        case .comparison(let comparison):
+            let text = self.comparison(comparison)
+            return outer == .not ? "(\(text))" : text
+        case .and(let parts): return joined(parts, " AND ", .and, empty: "TRUEPREDICATE", isBare: outer == .none)
+        case .or(let parts): return joined(parts, " OR ", .or, empty: "FALSEPREDICATE", isBare: outer == .none)
+        case .not(let part): return "NOT " + condition(part, within: .not)
+        }
+    }
+
+    private mutating func joined(
+        _ parts: [PredicateSyntax], _ separator: String, _ kind: Surroundings, empty: String, isBare: Bool
+    ) -> String {
+        guard !parts.isEmpty else { return empty }
+        let text = parts.map { condition($0, within: kind) }.joined(separator: separator)
+        return isBare ? text : "(\(text))"
+    }
+
+    private mutating func comparison(_ comparison: PredicateComparison) -> String {
+        let quantifier = comparison.quantifier.map { "\($0.rawValue) " } ?? ""
+        let left = side(comparison.left)
+        let options = comparison.options.isEmpty ? "" : "[\(comparison.options)]"
+        return "\(quantifier)\(left) \(comparison.relation.rawValue)\(options) \(side(comparison.right))"
+    }
+
+    private mutating func side(_ side: PredicateSide) -> String {
+        switch side {
+        case .evaluatedObject: return "SELF"
+        case .keyPath(let names): return path(names)
+        case .variable(let name): return "$\(name)"
+        case .aggregate(let parts): return "{\(list(parts))}"
+        case .constant(.null): return "nil"
+        case .constant(let constant):
+            if isForPeople { return Self.words(for: constant) }
+            arguments.append(constant)
+            return "%@"
+        case .function(let name, let parts):
+            if let symbol = Self.symbols[name], parts.count == 2 {
+                return "(\(self.side(parts[0])) \(symbol) \(self.side(parts[1])))"
+            }
+            if name == PredicateSide.negation, parts.count == 1 { return "(-(\(self.side(parts[0]))))" }
+            return "\(name)(\(list(parts)))"
+        }
+    }
+
+    private static let symbols = [
+        PredicateSide.addition: "+", PredicateSide.subtraction: "-",
+        PredicateSide.multiplication: "*", PredicateSide.division: "/", PredicateSide.power: "**",
+    ]
+
+    private mutating func list(_ parts: [PredicateSide]) -> String {
+        parts.map { side($0) }.joined(separator: ", ")
+    }
+
+    /// A name that the parser would read as something else becomes an argument.
+    private mutating func path(_ names: [String]) -> String {
+        guard !isForPeople, !names.allSatisfy(Self.isPlain) else {
+            return names.map { PredicateParser.reserved.contains($0.uppercased()) ? "#\($0)" : $0 }.joined(
+                separator: ".")
+        }
+        arguments.append(.value(.string(names.joined(separator: "."))))
+        return "%K"
+    }
+
+    private static func isPlain(_ name: String) -> Bool {
+        guard let first = name.utf8.first, !(0x30...0x39).contains(first),
+            !PredicateParser.reserved.contains(name.uppercased())
+        else { return false }
+        return name.utf8.allSatisfy { byte in
+            switch byte {
+            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
+            default: false
+            }
+        }
+    }
+
+    /// A value as people read it. A value that formats cannot express is described.
+    private static func words(for constant: PredicateConstant) -> String {
+        switch constant {
+        case .null: "nil"
+        case .unusable(let type): "<\(type)>"
+        case .value(let value):
+            switch value {
+            case .string(let text): quoted(text)
+            case .int64(let number): "\(number)"
+            case .double(let number): "\(number)"
+            case .date(let date): "CAST(\(date.timeIntervalSinceReferenceDate), \"NSDate\")"
+            case .bytes(let bytes): "<\(bytes.count) bytes>"
+            case .location(let location): "\(CLLocation(location))"
+            case .reference(let reference): "\(CKRecordID(reference.target))"
+            case .asset: "<CKAsset>"
+            case .list(let values): "{\(values.map { words(for: .value($0)) }.joined(separator: ", "))}"
+            }
+        }
+    }
+
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for character in text {
+            switch character {
+            case "\"": quoted += "\\\""
+            case "\\": quoted += "\\\\"
+            case "\n": quoted += "\\n"
+            case "\t": quoted += "\\t"
+            case "\r": quoted += "\\r"
+            case "\0": quoted += "\\0"
+            default: quoted.append(character)
+            }
+        }
+        return quoted + "\""
     }
 }

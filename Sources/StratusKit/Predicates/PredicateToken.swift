@@ -1,20 +1,20 @@
-// The words of a predicate's format, and how the text is cut into them.
+// The tokens of a predicate's format, and the tokenizer.
 //
-// Invariant: whatever the text is, cutting it takes time that its length bounds, and never traps.
+// Invariant: tokenizing any text takes time that its length bounds, and never traps.
 
 import Foundation
 
-/// A word of a format, and where it stands.
+/// A token of a format, and its position.
 struct PredicateToken: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
-        /// A name, or a word with a meaning. `isLiteral` says that it stands for a name whatever it is: `#size`.
+        /// A name or a keyword. If `isLiteral`, it is always a name: `#size`.
         case word(String, isLiteral: Bool)
         /// The name of a function with its colons: `distanceToLocation:fromLocation:`.
         case selector(String)
         case string(String)
         case integer(Int64)
         case double(Double)
-        /// A place for an argument: the letter of its kind, without length.
+        /// A placeholder: the letter of its kind, without length.
         case argument(Character)
         case variable(String)
         case symbol(String)
@@ -22,11 +22,11 @@ struct PredicateToken: Equatable, Sendable {
     }
 
     var kind: Kind
-    /// The number of its first Unicode scalar, from 1.
+    /// The position of its first Unicode scalar, from 1.
     var column: Int
 }
 
-/// Cuts a format into words.
+/// Splits a format into tokens.
 struct PredicateTokenizer {
     private let format: String
     private let scalars: [Unicode.Scalar]
@@ -37,7 +37,7 @@ struct PredicateTokenizer {
         scalars = Array(format.unicodeScalars)
     }
 
-    /// All words, the last of which is the end.
+    /// All tokens. The last one is the end.
     static func tokens(of format: String) throws(PredicateProblem) -> [PredicateToken] {
         var tokenizer = PredicateTokenizer(format)
         var tokens: [PredicateToken] = []
@@ -145,7 +145,7 @@ struct PredicateTokenizer {
             throw problem(
                 column,
                 letter == "%"
-                    ? "%% stands for nothing outside of quotation marks"
+                    ? "%% has no meaning outside quotation marks"
                     : "%\(letter) is no kind of argument: write %@ for a value and %K for a field")
         }
         place += 1
@@ -220,7 +220,7 @@ struct PredicateTokenizer {
         return .double(number)
     }
 
-    /// Steps over the exponent that follows, if one does.
+    /// Skips the exponent that follows, if there is one.
     private mutating func takesExponent() -> Bool {
         guard current == "e" || current == "E" else { return false }
         let hasSign = scalar(after: 1) == "+" || scalar(after: 1) == "-"
@@ -263,7 +263,7 @@ extension Unicode.Scalar {
         return (0x41...0x5A).contains(value) || (0x61...0x7A).contains(value) || value == 0x5F
     }
 
-    /// Marks that combine belong to the letter before them.
+    /// Combining marks belong to the letter before them.
     fileprivate var isNamePart: Bool {
         isNameStart || isDigit || value == 0x24 || (!isASCII && properties.isGraphemeExtend)
     }

@@ -1,5 +1,5 @@
-// How a record's values stand in an archive: one block of bytes, so that Foundation's archiver, which takes equal objects
-// for one, does not meet them one by one; see `NSCoder.encodeText`.
+// The format of a record's values in an archive: one block of bytes. Foundation's archiver takes equal objects for one
+// object, so it must not see the values one by one; see `NSCoder.encodeText`.
 //
 //   block   version (1 byte), then fields until the end
 //   field   key (text), flags (1 byte: 1 when encrypted), value
@@ -12,8 +12,8 @@
 //              reference signature (bytes), UUID (text); what is not known of the latter is empty
 //   text    count of bytes (4 bytes), UTF-8
 //
-// Numbers are big-endian. Clients keep archives: a kind never changes its meaning. Whatever the bytes are, reading them
-// takes time and memory that their count bounds, and never traps.
+// Numbers are big-endian. Clients keep archives: never change the meaning of a kind. Reading takes time and memory that
+// the number of bytes bounds, and never traps, whatever the bytes are.
 
 import Foundation
 import StratusCloud
@@ -38,7 +38,7 @@ enum ArchivedFields {
     }
 
     static func data(of fields: [String: HeldField]) -> Data {
-        var writer = FieldWriter()
+        var writer = ArchivedFieldWriter()
         writer.bytes.append(version)
         for (key, field) in fields.sorted(by: { $0.key < $1.key }) {
             writer.text(key)
@@ -48,9 +48,9 @@ enum ArchivedFields {
         return Data(writer.bytes)
     }
 
-    /// The values that a block holds; nil where it is damaged, or holds what no record can.
+    /// The values in a block. Returns nil if the block is damaged or holds a value that no record can hold.
     static func fields(in data: Data) -> [String: HeldField]? {
-        var reader = FieldReader(bytes: [UInt8](data))
+        var reader = ArchivedFieldReader(bytes: [UInt8](data))
         guard reader.byte() == version else { return nil }
         var fields: [String: HeldField] = [:]
         while !reader.isAtEnd {
@@ -63,7 +63,7 @@ enum ArchivedFields {
     }
 }
 
-private struct FieldWriter {
+private struct ArchivedFieldWriter {
     var bytes: [UInt8] = []
 
     mutating func number<Number: FixedWidthInteger & UnsignedInteger>(_ number: Number) {
@@ -72,7 +72,7 @@ private struct FieldWriter {
         }
     }
 
-    /// A count of more than four bytes can say is of nothing that a record may hold.
+    /// No value that a record may hold has a count that needs more than four bytes.
     mutating func count(_ count: Int) { number(UInt32(clamping: count)) }
 
     mutating func text(_ text: String) {
@@ -137,7 +137,7 @@ private struct FieldWriter {
     }
 }
 
-private struct FieldReader {
+private struct ArchivedFieldReader {
     let bytes: [UInt8]
     private var position = 0
 
@@ -224,7 +224,7 @@ private struct FieldReader {
     private mutating func list() -> HeldValue? {
         guard let count = count() else { return nil }
         var values: [HeldValue] = []
-        // An item has a byte at least, so that what is made is bounded by the bytes that are there.
+        // Every item has at least one byte, so the number of bytes bounds the result.
         for _ in 0..<count {
             guard let value = value(isInList: true) else { return nil }
             values.append(value)

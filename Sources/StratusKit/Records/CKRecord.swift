@@ -1,6 +1,6 @@
-// A record as clients know it: a box around a plain value, behind a lock.
+// A record, as clients know it: an object around a plain value behind a lock.
 //
-// Invariants: type and identifier never change; two records are equal only when they are the same object (C-01); what
+// Invariants: type and identifier never change. Two records are equal only if they are the same object (C-01). What
 // only the server decides (tag, dates, users) changes only when the server has answered.
 
 public import Foundation
@@ -8,14 +8,14 @@ import StratusCloud
 import StratusModel
 import StratusStore
 
-/// A record: values under keys, with a type, an identifier and what the server knows of it.
+/// A record: values under keys, with a type, an identifier and system fields.
 ///
-/// Values are set with subscripts and are copied on the way in (C-07). A mistake that raises an exception on Apple's
-/// systems is remembered and fails the save; see ``StratusMisuse``. Records may be used by several threads.
+/// Set values with subscripts; the record copies them (C-07). A mistake that raises an exception on Apple's systems is
+/// remembered and fails the save; see ``StratusMisuse``. Several threads may use one record.
 open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSetting, Sequence, @unchecked Sendable {
-    // Unchecked because a class that can be inherited from cannot be checked. Its own state is constant or locked;
-    // a subclass answers for what it adds. What clients' tests override, as they can on Apple's systems, stands in the
-    // class itself: a member of an extension cannot be overridden.
+    // Unchecked because the compiler cannot check a class that can be subclassed. Its own state is constant or locked;
+    // a subclass is responsible for what it adds. Members that clients' tests override, as on Apple's systems, are
+    // declared in the class itself: a member of an extension cannot be overridden.
 
     /// The name of a record type.
     public typealias RecordType = String
@@ -42,37 +42,37 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         public static var lastModifiedUserRecordID: FieldKey { "___modifiedBy" }
         /// When the record was saved last.
         public static var modificationDate: FieldKey { "___modTime" }
-        /// The record above this one.
+        /// The parent record.
         public static let parent: FieldKey = "___parent"
-        /// The share of which the record is the root.
+        /// The share whose root is this record.
         public static let share: FieldKey = "___share"
     }
 
-    /// What the getters of type and identifier give, unless a subclass overrides them.
+    /// What the getters of type and identifier return, unless a subclass overrides them.
     private let identity: (type: RecordType, id: CKRecord.ID)
-    let state: Locked<RecordState>
+    let state: Locked<HeldRecord>
 
     /// The record's type, which is also the name of its schema.
     open var recordType: RecordType { identity.type }
     /// The record's name and zone.
     open var recordID: CKRecord.ID { identity.id }
 
-    /// A new record. The server has not heard of it: tag, dates and users are nil (C-02).
+    /// Creates a record. Tag, dates and users are nil until it is saved (C-02).
     /// - Parameters:
     ///   - recordType: A name of the schema (L-09).
-    ///   - recordID: By default a new name in the default zone.
+    ///   - recordID: Default: a new name in the default zone.
     public init(recordType: RecordType, recordID: CKRecord.ID = CKRecord.ID()) {
         identity = (recordType, recordID)
-        state = Locked(RecordState())
+        state = Locked(HeldRecord())
         super.init()
     }
 
-    convenience init(recordType: RecordType, recordID: CKRecord.ID, state: RecordState) {
+    convenience init(recordType: RecordType, recordID: CKRecord.ID, state: HeldRecord) {
         self.init(recordType: recordType, recordID: recordID)
         self.state.withLock { $0 = state }
     }
 
-    /// A new record with a new name in a zone.
+    /// Creates a record with a new name in a zone.
     @available(*, deprecated, message: "Use init(recordType:recordID:) with CKRecord.ID(zoneID:).")
     public convenience init(recordType: RecordType, zoneID: CKRecordZoneID) {
         self.init(recordType: recordType, recordID: CKRecord.ID(zoneID: zoneID))
@@ -80,7 +80,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     // MARK: What the server knows
 
-    /// The version of the record that this one began as; nil for a record that was never saved. Opaque.
+    /// The version of the record that this object is based on; nil for a record that was never saved. Opaque.
     open var recordChangeTag: String? { state.withLock { $0.changeTag } }
     /// The user who saved the record first.
     open var creatorUserRecordID: CKRecord.ID? { state.withLock { $0.creator } }
@@ -90,22 +90,22 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     open var lastModifiedUserRecordID: CKRecord.ID? { state.withLock { $0.lastModifier } }
     /// When the record was saved last.
     open var modificationDate: Date? { state.withLock { $0.modificationDate } }
-    /// The share that the record is the root of.
+    /// The share whose root is this record.
     open var share: CKRecord.Reference? { state.withLock { $0.share } }
 
     // MARK: Values
 
-    /// The value under a key; nil where there is none, or where it is an encrypted one.
+    /// The value under a key; nil if there is none or it is encrypted.
     open func object(forKey key: FieldKey) -> (any __CKRecordObjCValue)? {
         systemValue(forKey: key) ?? state.withLock { $0.object(forKey: key, isEncrypted: false) }
     }
 
-    /// Sets the value under a key, or removes it.
+    /// Sets or removes the value under a key.
     open func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: FieldKey) {
         if key == SystemFieldKey.parent {
             guard object == nil || object is CKRecord.Reference else {
                 return state.withLock {
-                    StratusMisuse.note("Value of key \(key): a parent is a reference.", in: &$0.misuse)
+                    StratusMisuse.note("Value of key \(key): a parent must be a reference.", in: &$0.misuse)
                 }
             }
             parent = object as? CKRecord.Reference
@@ -114,26 +114,27 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         }
     }
 
-    /// Sets the value under a key, or removes it, plain or encrypted.
+    /// Sets or removes the value under a key, plain or encrypted.
     final func set(_ value: Any?, forKey key: FieldKey, isEncrypted: Bool) {
         let field = HeldField.holding(value, forKey: key, isEncrypted: isEncrypted)
-        // What stood there is let go of after the lock.
+        // Release the old value after the lock.
         _ = state.withLock { $0.set(field, forKey: key, isEncrypted: isEncrypted) }
     }
 
-    /// The value under a key, in the words of Objective-C.
+    /// The value under a key, in Objective-C's terms.
     open subscript(key: FieldKey) -> (any __CKRecordObjCValue)? {
         get { object(forKey: key) }
         set { setObject(newValue, forKey: key) }
     }
 
-    /// The keys that have values, in alphabetical order; encrypted ones are listed by ``encryptedValues``.
+    /// The keys that have values, in alphabetical order. ``encryptedValues`` lists the encrypted ones.
     open func allKeys() -> [FieldKey] { state.withLock { $0.keys(isEncrypted: false) } }
 
-    /// The keys that were set since the record was made, fetched or saved, those set to nil included (C-03).
+    /// The keys that were set since the record was created, fetched or saved, including those set to nil (C-03).
     open func changedKeys() -> [FieldKey] { state.withLock { $0.changedKeys(isEncrypted: false) } }
 
-    /// The words of all strings, in lower case and alphabetical order, each once: what a full-text search looks at.
+    /// The words of all strings, in lower case and alphabetical order, each once. A full-text search compares with
+    /// them.
     open func allTokens() -> [String] {
         let fields = state.withLock { $0.fields }
         let texts = fields.values.filter { !$0.isEncrypted }.flatMap(\.value.texts)
@@ -141,7 +142,7 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         return Set(words.map(String.init)).sorted()
     }
 
-    /// The values that are encrypted on their way and at rest (C-08). No assets and no references.
+    /// The values that are encrypted in transit and at rest (C-08). They cannot be assets or references.
     open var encryptedValues: any CKRecordKeyValueSetting { EncryptedValues(of: self) }
 
     open override var description: String {
@@ -155,20 +156,20 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
     /// Another record with this type and identifier.
     /// - Parameters:
     ///   - state: Its content.
-    ///   - isAncestor: Whether it stands for what the server said last, and not for what is here now.
+    ///   - isAncestor: Whether it is the version that the server last sent, and not the current one.
     /// - Returns: The record.
-    func makeRecord(_ state: RecordState, isAncestor: Bool) -> CKRecord {
+    func makeRecord(_ state: HeldRecord, isAncestor: Bool) -> CKRecord {
         CKRecord(recordType: recordType, recordID: recordID, state: state)
     }
 
-    /// What a save sends beside the fields.
+    /// What a save sends in addition to the fields.
     func beginSharing() -> (any SentSharing)? { nil }
 
-    /// Takes over what the server says beside the fields.
+    /// Takes over what the server says in addition to the fields.
     /// - Parameters:
-    ///   - saved: What it says.
-    ///   - isNews: Whether nothing newer is known.
-    ///   - origin: Where the record was saved, and by whom.
+    ///   - saved: The server's answer.
+    ///   - isNews: Whether the record knows nothing newer.
+    ///   - origin: Where the record was saved, and by which account.
     ///   - sent: What the save sent.
     func absorbSharing(_ saved: ClientShare?, isNews: Bool, origin: RecordOrigin?, sent: (any SentSharing)?) {}
 
@@ -179,15 +180,15 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
 
     open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKRecord"] }
 
-    /// A record with the same content; another object, and so not equal to this one (C-01).
+    /// A record with the same content. It is another object, and so not equal to this one (C-01).
     open func copy(with zone: NSZone? = nil) -> Any { makeRecord(state.value, isAncestor: false) }
 
-    /// Decodes a record, or the system fields of one; nil where type or identifier is missing, and where a value is
+    /// Decodes a record, or the system fields of one. Returns nil if type or identifier is missing, and if a value is
     /// damaged or not understood.
     public required init?(coder: NSCoder) {
         guard let recordType = coder.decodeText(forKey: CoderKey.recordType),
             let recordID = coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.recordID),
-            let state = RecordState(coder: coder), !ArchivedKeys.hasUnsupportedPart("CKRecord", in: coder)
+            let state = HeldRecord(coder: coder), !ArchivedKeys.hasUnsupportedPart("CKRecord", in: coder)
         else { return nil }
         identity = (recordType, recordID)
         self.state = Locked(state)
@@ -201,11 +202,68 @@ open class CKRecord: NSObject, NSSecureCoding, NSCopying, CKRecordKeyValueSettin
         state.value.encodeValues(with: coder)
     }
 
-    /// Archives everything but the values. A record decoded from it has no values and no changes, so that setting and
-    /// saving sends just what was set (C-05).
+    /// Archives everything except the values. A record decoded from it has no values and no changes, so saving it sends
+    /// only what you set afterwards (C-05).
     open func encodeSystemFields(with coder: NSCoder) {
         coder.encodeText(recordType, forKey: CoderKey.recordType)
         coder.encode(recordID, forKey: CoderKey.recordID)
         state.value.encodeSystemFields(with: coder)
+    }
+}
+
+// The names of types that belong to a record.
+
+extension CKRecord {
+    /// A record's name and zone.
+    public typealias ID = CKRecordID
+    /// A pointer to a record.
+    public typealias Reference = CKReference
+    /// What happens to the record that holds a reference when its target is deleted.
+    public typealias ReferenceAction = CKReferenceAction
+}
+
+extension CKReference {
+    /// The old name of `CKRecord.ReferenceAction`.
+    @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
+    public typealias Action = CKReferenceAction
+
+    /// Creates a reference to a record.
+    public convenience init(record: CKRecord, action: CKReferenceAction) {
+        self.init(recordID: record.recordID, action: action)
+    }
+}
+
+/// The name of `CKRecord.ReferenceAction` in the time between two versions of Swift.
+@available(*, deprecated, renamed: "CKRecord.ReferenceAction")
+public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
+
+extension CKRecord: StratusFormatArgument {}
+
+extension CKRecord {
+    /// The parent record. A share of the parent includes this record. The reference must have the action `.none`; any
+    /// other action is a mistake, which fails the save (C-09, X-25).
+    public var parent: CKRecord.Reference? {
+        get { state.withLock { $0.parent } }
+        set {
+            state.withLock { state in
+                guard newValue == nil || newValue?.action == CKReferenceAction.none else {
+                    StratusMisuse.note("A parent reference must have the action none.", in: &state.misuse)
+                    return
+                }
+                state.parent = newValue
+                state.parentEditNumber = state.nextEditNumber()
+            }
+        }
+    }
+
+    /// Sets or removes the parent record.
+    public func setParent(_ parentRecord: CKRecord?) {
+        parent = parentRecord.map { CKRecord.Reference(recordID: $0.recordID, action: .none) }
+    }
+
+    /// Sets or removes the parent record.
+    @_disfavoredOverload
+    public func setParent(_ parentRecordID: CKRecord.ID?) {
+        parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 }

@@ -1,26 +1,27 @@
-// Values under keys: what a record and its encrypted values have in common.
+// Access to the values of a record, plain and encrypted: subscripts, iteration, key-value coding.
 
 public import Foundation
+import StratusStore
 
-/// Something that holds values under keys. Clients do not conform to it.
+/// Access to values under keys. Clients do not conform to it.
 public protocol CKRecordKeyValueSetting: NSObjectProtocol, Sendable {
-    /// The value under a key; nil where there is none.
+    /// The value under a key, or nil.
     func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)?
-    /// Sets the value under a key; nil takes it away. A bad key or value is remembered and fails the save.
+    /// Sets the value under a key; nil removes it. An invalid key or value is remembered and fails the save.
     func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey)
-    /// The value under a key; nil where there is none. Setting nil takes it away, and a bad key or value is remembered and
-    /// fails the save.
+    /// The value under a key, or nil. Setting nil removes it. An invalid key or value is remembered and fails the save
+    ///
     subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? { get set }
     /// The keys that have values.
     func allKeys() -> [CKRecord.FieldKey]
-    /// The keys that were set since the record was made, fetched or saved, those set to nil included (C-03).
+    /// The keys that were set since the record was created, fetched or saved, including those set to nil (C-03).
     func changedKeys() -> [CKRecord.FieldKey]
 }
 
 extension CKRecordKeyValueSetting {
-    /// The value under a key, converted to the type that is asked for: a number to any number type, as `NSNumber`'s
-    /// properties do it, so that digits may get lost. (A cast of what the other subscripts return is exact or nil.) Nil
-    /// where there is none or it is of another type.
+    /// The value under a key, converted to the requested type. A number converts to any number type as `NSNumber`'s
+    /// properties do, and may lose digits. (A cast of what the other subscripts return is exact or nil.) Nil if there
+    /// is no value, or it is of another type.
     public subscript<T>(key: CKRecord.FieldKey) -> T? where T: CKRecordValueProtocol {
         get {
             let object = object(forKey: key)
@@ -29,12 +30,12 @@ extension CKRecordKeyValueSetting {
             }
             return type.init(truncating: number) as? T
         }
-        // Every type of Swift's protocol that a record can hold has the other one too.
+        // Every type that a record can hold conforms to both protocols.
         set { setAny(newValue, forKey: key) }
     }
 
-    /// The value under a key, as Swift's own type: a number is an `Int64` or a `Double`, as it lies in the store. (Where
-    /// the context asks for no protocol of Swift's, the other subscript hands out an object, which casts to any number type.)
+    /// The value under a key, as a Swift type: a number is an `Int64` or a `Double`, as in the store. (If the context
+    /// does not ask for a Swift protocol, the other subscript returns an object, which casts to any number type.)
     public subscript(key: CKRecord.FieldKey) -> (any CKRecordValueProtocol)? {
         get {
             let object = object(forKey: key)
@@ -46,14 +47,14 @@ extension CKRecordKeyValueSetting {
         set { setAny(newValue, forKey: key) }
     }
 
-    private func setAny(_ value: (any CKRecordValueProtocol)?, forKey key: CKRecord.FieldKey) {
+    fileprivate func setAny(_ value: Any?, forKey key: CKRecord.FieldKey) {
         guard let value else { return setObject(nil, forKey: key) }
         setObject(value as? any __CKRecordObjCValue ?? UnheldValue(value: value), forKey: key)
     }
 }
 
-/// A value whose type says nothing of what it holds: a list of anything is looked into, any other is refused with its
-/// type's name.
+/// A value whose static type does not say what it holds. A list of any elements is converted; any other value is
+/// refused with the name of its type.
 struct UnheldValue: __CKRecordObjCValue, HoldableValue {
     var value: Any
 
@@ -62,5 +63,155 @@ struct UnheldValue: __CKRecordObjCValue, HoldableValue {
     func heldValue() throws(ValueMisuse) -> HeldValue {
         if let list = value as? [Any] { return try HeldValue(holdingAll: list) }
         throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")
+    }
+}
+
+/// Iterates over the keys and values that a record had when the iterator was created.
+public struct CKRecordKeyValueIterator: IteratorProtocol {
+    private var pairs: IndexingIterator<[(CKRecord.FieldKey, any CKRecordValueProtocol)]>
+
+    init(_ pairs: [(CKRecord.FieldKey, any CKRecordValueProtocol)]) {
+        self.pairs = pairs.makeIterator()
+    }
+
+    /// The next key and its value, or nil at the end.
+    public mutating func next() -> (CKRecord.FieldKey, any CKRecordValueProtocol)? { pairs.next() }
+}
+
+extension CKRecord {
+    /// Iterates over all keys in alphabetical order, with their values as Swift types: numbers are `Int64` or `Double`.
+    /// Encrypted values are not included.
+    public func makeIterator() -> CKRecordKeyValueIterator {
+        let state = state.value
+        return CKRecordKeyValueIterator(
+            state.keys(isEncrypted: false).compactMap { key in
+                state.fields[key].map { (key, $0.value.native) }
+            })
+    }
+
+    /// Sets or removes the value under a key, like Objective-C's key-value coding (C-22).
+    public func setValue(_ value: Any?, forKey key: String) { setAny(value, forKey: key) }
+
+    /// The value under a key, like Objective-C's key-value coding (C-22). If there is none, the property of that name.
+    public func value(forKey key: String) -> Any? {
+        if let value = object(forKey: key) { return value }
+        return switch key {
+        case "recordID": recordID
+        case "recordType": recordType
+        case "recordChangeTag": recordChangeTag
+        case "creationDate": creationDate
+        case "creatorUserRecordID": creatorUserRecordID
+        case "modificationDate": modificationDate
+        case "lastModifiedUserRecordID": lastModifiedUserRecordID
+        case "parent": parent
+        case "share": share
+        default: nil
+        }
+    }
+
+    /// Sets many values, like Objective-C's key-value coding (C-22). `NSNull`, and an optional without a value, remove
+    /// a value.
+    public func setValuesForKeys(_ keyedValues: [String: Any]) {
+        for (key, value) in keyedValues.sorted(by: { $0.key < $1.key }) {
+            let isAbsent = value is NSNull || (value as? any Emptiable)?.isEmptied == true
+            setValue(isAbsent ? nil : value, forKey: key)
+        }
+    }
+
+    /// The values under keys, like Objective-C's key-value coding (C-22). The value of a missing key is `NSNull`.
+    public func dictionaryWithValues(forKeys keys: [String]) -> [String: Any] {
+        Dictionary(keys.map { ($0, value(forKey: $0) ?? NSNull()) }, uniquingKeysWith: { $1 })
+    }
+
+    /// The value at the end of a key path, like Objective-C's key-value coding (C-22). The first key is as in
+    /// `value(forKey:)`; the next ones are properties of identifiers and references, as in `recordID.recordName`.
+    public func value(forKeyPath keyPath: String) -> Any? {
+        let keys = keyPath.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+        return keys.dropFirst().reduce(value(forKey: keys[0])) { value, key in
+            switch (value, key) {
+            case (let id as CKRecord.ID, "recordName"): id.recordName
+            case (let id as CKRecord.ID, "zoneID"): id.zoneID
+            case (let id as CKRecordZoneID, "zoneName"): id.zoneName
+            case (let id as CKRecordZoneID, "ownerName"): id.ownerName
+            case (let reference as CKRecord.Reference, "recordID"): reference.recordID
+            default: nil
+            }
+        }
+    }
+
+    /// A system field under its own key. The identifiers of records are not values of a field's type; they are nil
+    /// here.
+    func systemValue(forKey key: FieldKey) -> (any __CKRecordObjCValue)? {
+        guard key.hasPrefix("___") else { return nil }
+        return switch key {
+        case SystemFieldKey.creationDate: creationDate.map { $0 as NSDate }
+        case SystemFieldKey.modificationDate: modificationDate.map { $0 as NSDate }
+        case SystemFieldKey.parent: parent
+        case SystemFieldKey.share: share
+        default: nil
+        }
+    }
+}
+
+/// An optional in an `Any`. Apple's compiler bridges it to `NSNull` if it has no value.
+private protocol Emptiable {
+    var isEmptied: Bool { get }
+}
+
+extension Optional: Emptiable {
+    fileprivate var isEmptied: Bool { if case .none = self { true } else { false } }
+}
+
+/// What `CKRecord.encryptedValues` returns: a view of the record that has no storage of its own.
+final class EncryptedValues: NSObject, CKRecordKeyValueSetting {
+    private let record: CKRecord
+
+    init(of record: CKRecord) {
+        self.record = record
+        super.init()
+    }
+
+    func object(forKey key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
+        record.state.withLock { $0.object(forKey: key, isEncrypted: true) }
+    }
+
+    func setObject(_ object: (any __CKRecordObjCValue)?, forKey key: CKRecord.FieldKey) {
+        record.set(object, forKey: key, isEncrypted: true)
+    }
+
+    subscript(key: CKRecord.FieldKey) -> (any __CKRecordObjCValue)? {
+        get { object(forKey: key) }
+        set { setObject(newValue, forKey: key) }
+    }
+
+    func allKeys() -> [CKRecord.FieldKey] { record.state.withLock { $0.keys(isEncrypted: true) } }
+
+    func changedKeys() -> [CKRecord.FieldKey] { record.state.withLock { $0.changedKeys(isEncrypted: true) } }
+}
+
+/// The client's check of field keys when a value is set (L-10). The server's own check is stricter (L-09).
+enum FieldKeyRule {
+    /// Keys of system fields that a client may set like any other: the fields of a share.
+    private static let systemKeys: Set = ["cloudkit.title", "cloudkit.thumbnailImageData", "cloudkit.type"]
+
+    /// What is wrong with a key, or nil.
+    static func misuse(of key: String) -> String? {
+        guard let first = key.utf8.first else { return "recordKey can not be empty" }
+        let isWellFormed = isLetter(first) && key.utf8.dropFirst().allSatisfy { isLetter($0) || isDigitOrDollar($0) }
+        return isWellFormed || systemKeys.contains(key) ? nil : "recordKey (\(key)) contains invalid characters"
+    }
+
+    private static func isLetter(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+
+    private static func isDigitOrDollar(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "$"): true
+        default: false
+        }
     }
 }

@@ -1,29 +1,29 @@
-// What people are let choose when they share something. On Apple's systems it bounds the sharing sheet, here the calls with
-// which a host invites for its users.
+// What people may choose when they share something. On Apple's systems these options restrict the sharing sheet; here
+// they restrict the calls by which a host invites for its users.
 
 public import Foundation
 import StratusStore
 
-/// Whom people may share with.
+/// With whom people may share.
 public struct CKSharingParticipantAccessOption: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt
-    /// The options of these bits.
+    /// The options with these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
-    /// With everybody who has the URL.
+    /// Anyone who has the URL.
     public static let anyoneWithLink = CKSharingParticipantAccessOption(rawValue: 1 << 0)
-    /// With those who are invited.
+    /// Invited people.
     public static let specifiedRecipientsOnly = CKSharingParticipantAccessOption(rawValue: 1 << 1)
-    /// With either.
+    /// Either.
     public static let any: CKSharingParticipantAccessOption = [.anyoneWithLink, .specifiedRecipientsOnly]
 }
 
-/// What people may let others do.
+/// What people may allow others to do.
 public struct CKSharingParticipantPermissionOption: OptionSet, Hashable, Sendable {
     /// The bits.
     public let rawValue: UInt
-    /// The options of these bits.
+    /// The options with these bits.
     public init(rawValue: UInt) { self.rawValue = rawValue }
 
     /// Reading.
@@ -50,7 +50,7 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying,
         super.init()
     }
 
-    /// Options; people may neither make administrators nor turn access requests on.
+    /// Creates options. People may neither appoint administrators nor turn access requests on.
     public convenience init(
         allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption,
         allowedParticipantAccessOptions: CKSharingParticipantAccessOption
@@ -58,30 +58,30 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying,
         self.init(Values(permissions: allowedParticipantPermissionOptions, accesses: allowedParticipantAccessOptions))
     }
 
-    /// All permissions and all kinds of access; a new object every time.
+    /// All permissions and all kinds of access. Every access returns a new object.
     public class var standard: CKAllowedSharingOptions {
         CKAllowedSharingOptions(allowedParticipantPermissionOptions: .any, allowedParticipantAccessOptions: .any)
     }
 
-    /// What people may let others do.
+    /// What people may allow others to do.
     public var allowedParticipantPermissionOptions: CKSharingParticipantPermissionOption {
         get { values.value.permissions }
         set { values.withLock { $0.permissions = newValue } }
     }
 
-    /// Whom people may share with.
+    /// With whom people may share.
     public var allowedParticipantAccessOptions: CKSharingParticipantAccessOption {
         get { values.value.accesses }
         set { values.withLock { $0.accesses = newValue } }
     }
 
-    /// Whether people may let participants invite others: make them administrators. False where it was never set.
+    /// Whether people may let participants invite others, that is, appoint administrators. Default: false.
     public var allowsParticipantsToInviteOthers: Bool {
         get { values.value.allowsInvitingOthers }
         set { values.withLock { $0.allowsInvitingOthers = newValue } }
     }
 
-    /// Whether people may let outsiders ask for access. False where it was never set.
+    /// Whether people may let outsiders request access. Default: false.
     public var allowsAccessRequests: Bool {
         get { values.value.allowsAccessRequests }
         set { values.withLock { $0.allowsAccessRequests = newValue } }
@@ -106,7 +106,7 @@ public final class CKAllowedSharingOptions: NSObject, NSSecureCoding, NSCopying,
         coder.encode(values.allowsAccessRequests, forKey: CoderKey.allowsAccessRequests)
     }
 
-    /// Decodes options; what is missing is not allowed.
+    /// Decodes options. A missing option is not allowed.
     public convenience init?(coder: NSCoder) {
         func bits(_ key: String) -> UInt { UInt(clamping: coder.decodeNumber(forKey: key)) }
         self.init(

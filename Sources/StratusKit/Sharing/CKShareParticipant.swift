@@ -1,47 +1,42 @@
-// Somebody who takes part in a share, or is invited to. Top-level, because Foundation on Linux cannot archive nested
-// classes; clients say `CKShare.Participant`.
+// The people of a share: participants, requesters of access, and blocked people. The classes are top-level because
+// Foundation on Linux cannot archive nested classes; clients write `CKShare.Participant`, `CKShare.AccessRequester` and
+// `CKShare.BlockedIdentity`.
 //
-// Invariants: what only the server decides changes only when the server has answered; role and permission are the
-// client's to change, and a change made while a save is under way outlasts it.
+// Invariants: what only the server decides changes only when the server has answered. Clients may change role and
+// permission; a change made during a save remains after it. Requesters and blocked people are immutable.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Marks one share object, so that its participants know where they were added.
+/// Identifies one share object, so that its participants know where they were added.
 final class ShareMark: Sendable {}
 
 /// What a participant keeps behind its lock.
 struct ParticipantState: Sendable {
     var facts: ParticipantFacts
-    /// The account that was told of the participant: `__defaultOwner__` means its person.
+    /// The account that the server answered: `__defaultOwner__` means its person.
     var viewer: AccountID?
     var roleEditNumber: UInt64?
     var permissionEditNumber: UInt64?
     var lastEditNumber: UInt64 = 0
-    /// The share that the participant was added to, while there is one (C-16).
+    /// The share that the participant was added to, as long as it exists (C-16).
     weak var share: ShareMark?
-
-    init(_ facts: ParticipantFacts, viewer: AccountID?, share: ShareMark? = nil) {
-        self.facts = facts
-        self.viewer = viewer
-        self.share = share
-    }
 }
 
-/// Somebody who takes part in a share, or is invited to. Participants are fetched (P-01), or made by
-/// ``oneTimeURLParticipant()``, and are equal when they are the same person (C-18).
+/// A person who takes part in a share or is invited to it. Fetch participants (P-01), or create one with
+/// ``oneTimeURLParticipant()``. Two are equal if they are the same person (C-18).
 public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
     let state: Locked<ParticipantState>
 
     init(_ facts: ParticipantFacts, viewer: AccountID? = nil, share: ShareMark? = nil) {
-        state = Locked(ParticipantState(facts, viewer: viewer, share: share))
+        state = Locked(ParticipantState(facts: facts, viewer: viewer, share: share))
         super.init()
     }
 
-    /// A participant without a name: whoever first uses the URL that `CKShare.oneTimeURL(for:)` gives once the share is
-    /// saved (P-16).
+    /// A participant without an identity: the first person who uses the URL that `CKShare.oneTimeURL(for:)` returns
+    /// after the save (P-16).
     public class func oneTimeURLParticipant() -> Self {
         Self(
             ParticipantFacts(id: UUID.drawn().uuidString, identity: IdentityFacts(hasAccount: false), isOneTime: true))
@@ -52,7 +47,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     /// The person.
     public var userIdentity: CKUserIdentity { CKUserIdentity(facts.identity) }
 
-    /// What the participant is to the share. A change takes effect when an owner or administrator saves the share.
+    /// The participant's role. A change takes effect when an owner or administrator saves the share.
     public var role: CKShare.ParticipantRole {
         get { CKShare.ParticipantRole(rawValue: facts.role) ?? .unknown }
         set {
@@ -82,20 +77,20 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         CKShare.ParticipantAcceptanceStatus(rawValue: facts.status) ?? .unknown
     }
 
-    /// A name of the participant within the share.
+    /// The participant's identifier within the share.
     public var participantID: CKShare.Participant.ID { facts.id }
 
-    /// Whether the participant had asked for access (P-20).
+    /// Whether the participant had requested access (P-20).
     public var isApprovedRequester: Bool { facts.isApprovedRequester }
 
-    /// When the server added the participant (P-21); nil before.
+    /// When the server added the participant (P-21); nil before that.
     public var dateAddedToShare: Date? { facts.added }
 
     // MARK: Who it is
 
-    /// The user record where it is known, else the handle as it is compared, else the participant's own name (C-18).
+    /// The user record if known, otherwise the normalised handle, otherwise the participant's own identifier (C-18).
     private enum CanonicalIdentity: Hashable {
-        /// The person of an account, who is `__defaultOwner__` to themself.
+        /// The person of an account, whose own record is called `__defaultOwner__`.
         case caller(AccountID)
         case person(PersonKey)
         case participant(String)
@@ -110,7 +105,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         return key.map { .person($0) } ?? .participant(facts.id)
     }
 
-    /// Whether both were found by the same handle or user record, whatever else is known of them.
+    /// Whether both were found by the same handle or user record, whatever else is known about them.
     func hasSameLookup(as other: CKShareParticipant) -> Bool {
         let key = CKUserIdentity(facts.identity).lookupInfo?.canonicalKey
         return key != nil && key == CKUserIdentity(other.facts.identity).lookupInfo?.canonicalKey
@@ -148,7 +143,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         coder.encodeBlock(facts, forKey: CoderKey.participant)
     }
 
-    /// Decodes a participant; nil where the archive holds none. What it says is a claim.
+    /// Decodes a participant. Returns nil if the archive has none. Its content is a claim.
     public convenience init?(coder: NSCoder) {
         let facts = coder.decodeBlock(ParticipantFacts.self, forKey: CoderKey.participant)
         guard let facts = facts ?? ParticipantFacts(ofApple: coder),
@@ -161,12 +156,12 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
 // MARK: Exchange with the server
 
 extension CKShareParticipant {
-    /// A participant as the server tells of them.
+    /// A participant from the server.
     convenience init(_ participant: ClientParticipant, viewer: AccountID?, share: ShareMark? = nil) {
         self.init(ParticipantFacts(participant), viewer: viewer, share: share)
     }
 
-    /// What a save sends of the participant, and the number of the last change in it.
+    /// What a save sends for the participant, and the number of its last change.
     func claim(isAdded: Bool, isNew: Bool) -> (claim: ParticipantClaim, editNumber: UInt64) {
         let (facts, editNumber) = state.withLock { ($0.facts, $0.lastEditNumber) }
         let claim = ParticipantClaim(
@@ -176,7 +171,7 @@ extension CKShareParticipant {
         return (claim, editNumber)
     }
 
-    /// Takes over what the server says; changes after `sentEditNumber` stay.
+    /// Takes over the server's answer. Changes after `sentEditNumber` stay.
     func absorb(_ participant: ClientParticipant, viewer: AccountID?, sentEditNumber: UInt64) {
         state.withLock { state in
             state.forgetEdits(upTo: sentEditNumber)
@@ -193,5 +188,84 @@ extension ParticipantState {
     mutating func forgetEdits(upTo number: UInt64) {
         if let edit = roleEditNumber, edit <= number { roleEditNumber = nil }
         if let edit = permissionEditNumber, edit <= number { permissionEditNumber = nil }
+    }
+}
+
+/// A person who requests access to a share (P-20).
+public final class CKShareAccessRequester: NSObject, NSSecureCoding, NSCopying, Sendable {
+    let facts: PetitionerFacts
+
+    init(_ facts: PetitionerFacts) {
+        self.facts = facts
+        super.init()
+    }
+
+    /// The person.
+    public var userIdentity: CKUserIdentity { CKUserIdentity(facts.identity) }
+
+    /// What to invite the person by, which gives them access.
+    public var participantLookupInfo: CKUserIdentity.LookupInfo {
+        CKUserIdentity.LookupInfo(facts.identity.lookup ?? .userRecord(facts.identity.user ?? ""))
+    }
+
+    /// The person as a contact. Every access creates a new one from name and handle.
+    public var contact: CNContact { CNContact(userIdentity) }
+
+    public override var description: String { "<CKShareAccessRequester: \(userIdentity)>" }
+
+    // MARK: Copying and archiving
+
+    /// The same object, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKShareAccessRequester"] }
+
+    /// Archives the person.
+    public func encode(with coder: NSCoder) { coder.encodeBlock(facts, forKey: CoderKey.petitioner) }
+
+    /// Decodes the person. Returns nil if the archive has none. Its content is a claim.
+    public convenience init?(coder: NSCoder) {
+        guard let facts = coder.decodeBlock(PetitionerFacts.self, forKey: CoderKey.petitioner) else { return nil }
+        self.init(facts)
+    }
+}
+
+/// A person who may not request access to a share (P-20).
+public final class CKShareBlockedIdentity: NSObject, NSSecureCoding, NSCopying, Sendable {
+    let facts: PetitionerFacts
+
+    init(_ facts: PetitionerFacts) {
+        self.facts = facts
+        super.init()
+    }
+
+    /// The person.
+    public var userIdentity: CKUserIdentity { CKUserIdentity(facts.identity) }
+
+    /// The person as a contact. Every access creates a new one from name and handle.
+    public var contact: CNContact { CNContact(userIdentity) }
+
+    public override var description: String { "<CKShareBlockedIdentity: \(userIdentity)>" }
+
+    // MARK: Copying and archiving
+
+    /// The same object, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKShareBlockedIdentity"] }
+
+    /// Archives the person.
+    public func encode(with coder: NSCoder) { coder.encodeBlock(facts, forKey: CoderKey.petitioner) }
+
+    /// Decodes the person. Returns nil if the archive has none. Its content is a claim.
+    public convenience init?(coder: NSCoder) {
+        guard let facts = coder.decodeBlock(PetitionerFacts.self, forKey: CoderKey.petitioner) else { return nil }
+        self.init(facts)
     }
 }

@@ -1,9 +1,8 @@
-// What is known of a share's people, as plain values: what a share holds, and what stands in archives.
+// The people of a share as plain values: what a share object holds, and what archives contain.
 //
-// In an archive they are one block of JSON, so that Foundation's archiver, which takes equal objects for one, does not
-// meet them one by one; see `NSCoder.encodeText`. Clients keep archives: a key never changes its meaning, and new ones
-// are optional. Numbers of roles, permissions and statuses are kept as they came: a foreign one is `unknown`
-//
+// An archive contains them as one block of JSON. Foundation's archiver takes equal objects for one object, so it must
+// not see them one by one; see `NSCoder.encodeText`. Clients keep archives: never change the meaning of a key, and make
+// new keys optional. Roles, permissions and statuses keep their numbers; a foreign number means `unknown`.
 
 import Foundation
 import StratusCloud
@@ -13,20 +12,17 @@ import StratusModel
 struct IdentityFacts: Codable, Hashable, Sendable {
     var email: String?
     var phone: String?
-    /// The user record that was looked for.
+    /// The user record that was looked up.
     var lookupUser: String?
     var user: String?
-    /// The parts of the name, in the order of `PersonName.parts`, empty where there is none.
+    /// The parts of the name in the order of `PersonName.parts`. Missing parts are empty.
     var name: [String]?
-    /// How the name is said, in the same order.
+    /// The pronunciation of the name, in the same order.
     var phoneticName: [String]?
     var hasAccount: Bool?
+}
 
-    init(user: String? = nil, hasAccount: Bool) {
-        self.user = user
-        self.hasAccount = hasAccount
-    }
-
+extension IdentityFacts {
     init(_ identity: ClientIdentity) {
         switch identity.lookup {
         case .email(let address): email = address
@@ -54,33 +50,24 @@ extension CKUserIdentity {
     }
 }
 
-/// Somebody who takes part.
+/// A participant.
 struct ParticipantFacts: Codable, Hashable, Sendable {
     var id: String
     var identity: IdentityFacts
-    var role: Int
-    var permission: Int
-    var status: Int
+    var role = CKShare.ParticipantRole.privateUser.rawValue
+    var permission = CKShare.ParticipantPermission.readOnly.rawValue
+    var status = CKShare.ParticipantAcceptanceStatus.pending.rawValue
     /// Seconds since the beginning of 2001.
     var addedSeconds: Double?
-    var isApprovedRequester: Bool
+    var isApprovedRequester = false
     var oneTimeURL: String?
-    var isOneTime: Bool
-    /// Whether an archive of one participant says that it is of the current user. A share names that participant.
+    var isOneTime = false
+    /// Whether an archive of a single participant says that it is the current user. A share names that participant.
     var isCurrentUser: Bool?
+}
 
-    /// Somebody who is not in a share yet (C-18).
-    init(id: String, identity: IdentityFacts, isOneTime: Bool = false) {
-        self.id = id
-        self.identity = identity
-        role = CKShare.ParticipantRole.privateUser.rawValue
-        permission = CKShare.ParticipantPermission.readOnly.rawValue
-        status = CKShare.ParticipantAcceptanceStatus.pending.rawValue
-        isApprovedRequester = false
-        self.isOneTime = isOneTime
-    }
-
-    /// Whoever will save a new share (C-15).
+extension ParticipantFacts {
+    /// The account that will save a new share (C-15).
     static func placeholderOwner() -> ParticipantFacts {
         var facts = ParticipantFacts(
             id: UUID.drawn().uuidString, identity: IdentityFacts(user: CKCurrentUserDefaultName, hasAccount: true))
@@ -106,45 +93,38 @@ struct ParticipantFacts: Codable, Hashable, Sendable {
     var added: Date? { addedSeconds.map { Date(timeIntervalSinceReferenceDate: $0) } }
 }
 
-/// Somebody who asks for access, or may not.
+/// A person who requests access, or may not.
 struct PetitionerFacts: Codable, Hashable, Sendable {
     var id: String
     var identity: IdentityFacts
+}
 
-    init(id: String, identity: IdentityFacts) {
-        self.id = id
-        self.identity = identity
-    }
-
+extension PetitionerFacts {
     init(_ petitioner: ClientPetitioner) {
         self.init(id: petitioner.id, identity: IdentityFacts(petitioner.identity))
     }
 }
 
-/// A share beside its fields.
+/// A share without its fields.
 struct ShareFacts: Codable, Hashable, Sendable {
     /// Nil for a share of a whole zone.
     var root: String?
     var url: String?
-    var publicPermission: Int
-    var allowsAccessRequests: Bool
+    var publicPermission = CKShare.ParticipantPermission.none.rawValue
+    var allowsAccessRequests = false
     var participants: [ParticipantFacts]
     var ownerID: String
     var currentUserID: String?
-    var requesters: [PetitionerFacts]
-    var blocked: [PetitionerFacts]
+    var requesters: [PetitionerFacts] = []
+    var blocked: [PetitionerFacts] = []
 
     /// A share that is not saved yet.
     init(root: String?) {
         self.root = root
-        publicPermission = CKShare.ParticipantPermission.none.rawValue
-        allowsAccessRequests = false
         let owner = ParticipantFacts.placeholderOwner()
         participants = [owner]
         ownerID = owner.id
         currentUserID = owner.id
-        requesters = []
-        blocked = []
     }
 
     init(_ share: ClientShare) {
@@ -160,7 +140,7 @@ struct ShareFacts: Codable, Hashable, Sendable {
         addMissingOwner()
     }
 
-    /// Whatever was told or decoded, a share has an owner to show.
+    /// Adds an owner if the server or an archive named none.
     mutating func addMissingOwner() {
         guard !participants.contains(where: { $0.id == ownerID }) else { return }
         let owner = ParticipantFacts.placeholderOwner()
@@ -172,10 +152,10 @@ struct ShareFacts: Codable, Hashable, Sendable {
 // MARK: Archiving
 
 extension NSCoder {
-    /// Archives plain values as one block, or nothing.
+    /// Archives plain values as one block. Writes nothing for nil.
     func encodeBlock(_ block: (some Encodable)?, forKey key: String) {
         guard let block else { return }
-        // Every value here can be written: numbers that JSON has no words for are written as such words.
+        // Every value can be written: numbers that JSON cannot express are written as words.
         let encoder = JSONEncoder()
         encoder.nonConformingFloatEncodingStrategy = .convertToString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
@@ -184,13 +164,13 @@ extension NSCoder {
         encode(data as NSData, forKey: key)
     }
 
-    /// The values of a block; nil where there is none, or it holds something else.
+    /// The values of a block; nil if there is none, or it has another content.
     func decodeBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Block? {
         let decoder = JSONDecoder()
         decoder.nonConformingFloatDecodingStrategy = .convertFromString(
             positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        guard let data = decodeValue(of: NSData.self, forKey: key) else { return nil }
-        let block = try? decoder.decode(type, from: Data(referencing: data))
+        guard let data = decodeData(forKey: key) else { return nil }
+        let block = try? decoder.decode(type, from: data)
         if block == nil {
             (self as? any ArchiveReader)?.noteUnknown(
                 "A block of values in the archive is damaged. Archive the object again.", ["key": key])
@@ -198,8 +178,213 @@ extension NSCoder {
         return block
     }
 
-    /// Whether there is a block that does not decode. An object that could do without it does not decode then.
+    /// Whether there is a block that does not decode. An object for which the block is optional does not decode then
+    ///
     func hasDamagedBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Bool {
         containsValue(forKey: key) && decodeBlock(type, forKey: key) == nil
+    }
+}
+
+// The people of a share in an archive.
+//
+// The content of an archive is a claim: the server resolves it again when the share is saved. An archive that
+// was edited by hand decodes to its content, with one owner added if necessary.
+
+/// The people of a share, with the unsaved changes.
+struct ArchivedShare: Codable, Sendable {
+    var facts: ShareFacts
+    /// The identifiers of participants that the client added.
+    var added: [String]
+    var denied: [String]
+    var blocked: [String]
+    var unblocked: [String]
+}
+
+extension ShareState {
+    /// What the server last said. It is archived with the system fields.
+    func encodeBase(with coder: NSCoder) {
+        guard !coder.isOfApple else {
+            // The participants are objects there.
+            var rest = base
+            rest?.participants = []
+            return coder.encodeBlock(rest, forKey: CoderKey.sharing)
+        }
+        coder.encodeBlock(base ?? ShareFacts(root: rootID?.recordName), forKey: CoderKey.sharing)
+    }
+
+    /// The current state. It is archived with the values.
+    func encodeEdited(with coder: NSCoder) {
+        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
+        var edited = ArchivedShare(
+            facts: facts, added: added, denied: deniedEditNumbers.keys.sorted(),
+            blocked: blockedEditNumbers.keys.sorted(), unblocked: unblockedEditNumbers.keys.sorted())
+        if coder.isOfApple {
+            encodeForApple(with: coder)
+            edited.facts.participants = []
+        }
+        coder.encodeBlock(edited, forKey: CoderKey.editedSharing)
+    }
+
+    /// Whether an archive has data about participants that cannot be read.
+    static func isDamaged(in coder: NSCoder) -> Bool {
+        hasForeignMembers(in: coder)
+            || coder.hasDamagedBlock(ShareFacts.self, forKey: CoderKey.sharing)
+            || coder.hasDamagedBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
+    }
+
+    /// Decodes an archive. Without data about participants, the share has only an owner.
+    init(coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
+        if let state = ShareState(ofApple: coder, in: zoneID, mark: mark) {
+            self = state
+            return
+        }
+        let base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
+        let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
+        var facts = edited?.facts ?? base ?? ShareFacts(root: nil)
+        facts.addMissingOwner()
+        self.init(facts, in: zoneID, viewer: nil, mark: mark)
+        // A share without a URL was never saved.
+        self.base = base?.url == nil ? nil : base
+        if let edited { adoptChanges(of: edited) }
+    }
+
+    /// Takes the changes in an archive.
+    mutating func adoptChanges(of edited: ArchivedShare) {
+        noteAdded(Set(edited.added))
+        for id in edited.denied { deniedEditNumbers[id] = nextEditNumber() }
+        for id in edited.blocked { blockedEditNumbers[id] = nextEditNumber() }
+        for id in edited.unblocked { unblockedEditNumbers[id] = nextEditNumber() }
+    }
+
+    mutating func noteAdded(_ added: Set<String>) {
+        for index in entries.indices where added.contains(entries[index].participant.participantID) {
+            entries[index].addedEditNumber = nextEditNumber()
+        }
+    }
+}
+
+// The people of a share in archives of Apple's systems, where they are objects.
+//
+// Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
+// keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for is
+// archived under keys of our own.
+
+extension IdentityFacts {
+    init(_ identity: CKUserIdentity) {
+        self.init(user: identity.userRecordID?.recordName, hasAccount: identity.hasiCloudAccount)
+        email = identity.lookupInfo?.emailAddress
+        phone = identity.lookupInfo?.phoneNumber
+        lookupUser = identity.lookupInfo?.userRecordID?.recordName
+        func parts(_ name: PersonNameComponents) -> [String] { PersonName(name).parts.map { $0 ?? "" } }
+        name = identity.nameComponents.map(parts)
+        phoneticName = identity.nameComponents?.phoneticRepresentation.map(parts)
+    }
+}
+
+extension ParticipantFacts {
+    /// Returns nil if the archive has no participant.
+    init?(ofApple coder: NSCoder) {
+        guard let id = coder.decodeText(forKey: CoderKey.Apple.participantID),
+            let identity = coder.decodeValue(of: CKUserIdentity.self, forKey: CoderKey.Apple.userIdentity)
+        else { return nil }
+        self.init(id: id, identity: IdentityFacts(identity))
+        role = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.role))
+        permission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.permission))
+        status = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.acceptanceStatus))
+        if coder.decodeFlag(forKey: CoderKey.Apple.isCurrentUser) { isCurrentUser = true }
+        addedSeconds = coder.decodeNumberIfPresent(forKey: CoderKey.addedSeconds)
+        isApprovedRequester = coder.decodeFlag(forKey: CoderKey.isApprovedRequester)
+        isOneTime = coder.decodeFlag(forKey: CoderKey.isOneTime)
+        oneTimeURL = coder.decodeText(forKey: CoderKey.oneTimeURL)
+    }
+
+    func encodeForApple(with coder: NSCoder) {
+        coder.encodeText(id, forKey: CoderKey.Apple.participantID)
+        coder.encode(CKUserIdentity(identity), forKey: CoderKey.Apple.userIdentity)
+        coder.encode(Int64(role), forKey: CoderKey.Apple.role)
+        coder.encode(Int64(permission), forKey: CoderKey.Apple.permission)
+        coder.encode(Int64(status), forKey: CoderKey.Apple.acceptanceStatus)
+        coder.encode(isCurrentUser ?? false, forKey: CoderKey.Apple.isCurrentUser)
+        if let addedSeconds { coder.encode(addedSeconds, forKey: CoderKey.addedSeconds) }
+        if isApprovedRequester { coder.encode(true, forKey: CoderKey.isApprovedRequester) }
+        if isOneTime { coder.encode(true, forKey: CoderKey.isOneTime) }
+        coder.encodeText(oneTimeURL, forKey: CoderKey.oneTimeURL)
+    }
+}
+
+extension ShareFacts {
+    /// Returns nil if the archive has no participants under the key.
+    init?(ofApple coder: NSCoder, participantsKey: String) {
+        guard let people = coder.decodeMembers(of: CKShareParticipant.self, forKey: participantsKey) else { return nil }
+        self.init(root: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.rootRecordID)?.recordName)
+        participants = people.map(\.facts)
+        ownerID = participants.first { $0.role == CKShare.ParticipantRole.owner.rawValue }?.id ?? ""
+        currentUserID =
+            (participants.first { $0.isCurrentUser == true }
+            ?? participants.first { $0.identity.user == CKCurrentUserDefaultName })?.id
+        for index in participants.indices { participants[index].isCurrentUser = nil }
+        publicPermission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.publicPermission))
+        url = coder.decodeValue(of: NSURL.self, forKey: CoderKey.Apple.url)?.absoluteString
+        addMissingOwner()
+    }
+
+    /// The participants as objects, for an archive in Apple's format.
+    var archivedParticipants: NSMutableArray {
+        NSMutableArray(
+            array: participants.map { participant in
+                var participant = participant
+                participant.isCurrentUser = participant.id == currentUserID
+                return CKShareParticipant(participant)
+            })
+    }
+}
+
+extension ShareState {
+    /// Decodes an archive in Apple's format. Returns nil if it has no participants.
+    init?(ofApple coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
+        guard let now = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.participants) else { return nil }
+        let fetched = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.lastFetchedParticipants)
+        // Data that Apple's format has no key for, in our archives.
+        let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
+        var base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
+        base?.participants = (fetched ?? now).participants
+        // A share without a tag was never saved.
+        if edited == nil, base == nil, coder.containsValue(forKey: CoderKey.changeTag) { base = fetched ?? now }
+        var facts = edited?.facts ?? now
+        facts.participants = now.participants
+        facts.addMissingOwner()
+        self.init(facts, in: zoneID, viewer: nil, mark: mark)
+        self.base = base
+        noteAdded(Set(Self.identifiers(CoderKey.Apple.addedParticipants, in: coder)))
+        for id in Self.identifiers(CoderKey.Apple.removedParticipants, in: coder) {
+            removedEditNumbers[id] = nextEditNumber()
+        }
+        if let edited { adoptChanges(of: edited) }
+    }
+
+    private static func identifiers(_ key: String, in coder: NSCoder) -> [String] {
+        (coder.decodeMembers(of: NSString.self, forKey: key) ?? []).map { String($0) }.sorted()
+    }
+
+    /// Whether a key of participants has any other value.
+    static func hasForeignMembers(in coder: NSCoder) -> Bool {
+        [CoderKey.Apple.participants, CoderKey.Apple.lastFetchedParticipants].contains {
+            coder.hasForeignMembers(CKShareParticipant.self, forKey: $0)
+        }
+            || [CoderKey.Apple.addedParticipants, CoderKey.Apple.removedParticipants].contains {
+                coder.hasForeignMembers(NSString.self, forKey: $0)
+            }
+    }
+
+    func encodeForApple(with coder: NSCoder) {
+        func set(_ identifiers: [String]) -> NSSet { NSSet(array: identifiers.map { NSString(string: $0) }) }
+        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
+        coder.encode(facts.archivedParticipants, forKey: CoderKey.Apple.participants)
+        coder.encode(base?.archivedParticipants, forKey: CoderKey.Apple.lastFetchedParticipants)
+        coder.encode(set(added), forKey: CoderKey.Apple.addedParticipants)
+        coder.encode(set(Array(removedEditNumbers.keys)), forKey: CoderKey.Apple.removedParticipants)
+        coder.encode(Int64(publicPermission.rawValue), forKey: CoderKey.Apple.publicPermission)
+        coder.encode(rootID, forKey: CoderKey.Apple.rootRecordID)
+        coder.encode(url.flatMap { NSURL(string: $0) }, forKey: CoderKey.Apple.url)
     }
 }

@@ -1,23 +1,23 @@
-// What a share keeps behind its lock beside its fields: who takes part, and what of it the client has changed.
+// What a share keeps behind its lock in addition to its fields: the participants, and the client's changes.
 //
-// Invariants: the participant named by `ownerID` is always there; no participant stands twice; changes are numbered, so
-// that one made while a save is under way outlasts that save.
+// Invariants: the participant named by `ownerID` always exists. No participant is listed twice. Changes are numbered,
+// so that a change made during a save remains after it.
 
 import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// The variable part of a share beside its fields.
+/// The variable part of a share, without its fields.
 struct ShareState: Sendable {
     /// A participant in the share's list.
     struct Entry: Sendable {
         let participant: CKShareParticipant
-        /// The number of the change by which the client has added the participant.
+        /// The number of the client's change that added the participant.
         var addedEditNumber: UInt64?
     }
 
-    /// The root of a hierarchical share; nil for one of a whole zone.
+    /// The root of the hierarchy; nil for a share of a whole zone.
     var rootID: CKRecordID?
     var url: String?
     var publicPermission: CKShare.ParticipantPermission
@@ -29,23 +29,23 @@ struct ShareState: Sendable {
     var requesters: [CKShareAccessRequester]
     var blocked: [CKShareBlockedIdentity]
 
-    /// What the server said last; nil for a share that was never saved.
+    /// What the server last said; nil for a share that was never saved.
     var base: ShareFacts?
 
     var publicPermissionEditNumber: UInt64?
     var allowsAccessRequestsEditNumber: UInt64?
-    /// The numbers of the changes by which participants, requesters and blocked people were removed, by identifier.
+    /// The numbers of the changes that removed participants, requesters and blocked people, by identifier.
     var removedEditNumbers: [String: UInt64] = [:]
     var deniedEditNumbers: [String: UInt64] = [:]
     var blockedEditNumbers: [String: UInt64] = [:]
     var unblockedEditNumbers: [String: UInt64] = [:]
     var lastEditNumber: UInt64 = 0
 
-    /// Of facts that a server has told, that an archive holds, or that a new share begins with.
+    /// From facts of the server, of an archive, or of a new share.
     /// - Parameters:
-    ///   - facts: What is known.
+    ///   - facts: The facts.
     ///   - zoneID: The share's zone.
-    ///   - viewer: Who was told.
+    ///   - viewer: The account that they are for.
     ///   - mark: The share.
     init(_ facts: ShareFacts, in zoneID: CKRecordZoneID, viewer: AccountID?, mark: ShareMark) {
         rootID = facts.root.map { CKRecordID(recordName: $0, zoneID: zoneID) }
@@ -68,7 +68,7 @@ struct ShareState: Sendable {
         entries.first { $0.participant.participantID == id }?.participant
     }
 
-    /// What is known now, changes included.
+    /// The current facts, including changes.
     var facts: ShareFacts {
         var facts = base ?? ShareFacts(root: rootID?.recordName)
         facts.root = rootID?.recordName
@@ -83,7 +83,7 @@ struct ShareState: Sendable {
         return facts
     }
 
-    /// The same with participants of its own, for another share object.
+    /// The same with its own participants, for another share object.
     func copied(to mark: ShareMark) -> ShareState {
         var copy = self
         copy.entries = entries.map { entry in
@@ -92,14 +92,14 @@ struct ShareState: Sendable {
         return copy
     }
 
-    /// Whether the current user may decide who takes part (P-14).
+    /// Whether the current user may manage participants (P-14).
     var isManaged: Bool {
         let role = participant(currentUserID)?.role
         return role == .owner || role == .administrator
     }
 }
 
-/// A mistake of a programmer's, which raises an exception on Apple's systems.
+/// A programmer's mistake, which raises an exception on Apple's systems.
 struct SharingMisuse: Error {
     let text: String
 }
@@ -112,7 +112,7 @@ extension ShareState {
         try requirePrivate()
         let other = participant.state.withLock { $0.share }
         guard other == nil || other === mark else {
-            throw SharingMisuse(text: "The participant was added to another share: remove it there, or fetch it anew.")
+            throw SharingMisuse(text: "The participant was added to another share. Remove it there, or fetch it again.")
         }
         let number = nextEditNumber()
         guard let index = entries.firstIndex(where: { $0.participant.isSamePerson(as: participant) }) else {
@@ -135,7 +135,7 @@ extension ShareState {
             entries.firstIndex { $0.participant === participant }
             ?? entries.firstIndex { $0.participant == participant }
         guard let index else {
-            throw SharingMisuse(text: "The participant is not in this share: it cannot be removed from it.")
+            throw SharingMisuse(text: "The participant is not in this share, so it cannot be removed.")
         }
         let existing = entries[index].participant
         guard existing.participantID != ownerID else {
@@ -146,7 +146,7 @@ extension ShareState {
         removedEditNumbers[existing.participantID] = nextEditNumber()
     }
 
-    /// Participants come and go by the client's hand only while the share is private (C-17).
+    /// Clients add and remove participants only while the share is private (C-17).
     private func requirePrivate() throws(SharingMisuse) {
         guard publicPermission == .none else {
             throw SharingMisuse(
@@ -166,7 +166,7 @@ extension ShareState {
         allowsAccessRequestsEditNumber = nextEditNumber()
     }
 
-    /// Takes requesters off the list, who may ask again (P-20).
+    /// Removes requesters from the list. They may request access again (P-20).
     mutating func deny(_ requesters: [CKShareAccessRequester]) throws(SharingMisuse) {
         try requireManager()
         let number = nextEditNumber()
@@ -176,7 +176,7 @@ extension ShareState {
         }
     }
 
-    /// Takes requesters off both lists, who may not ask again (P-20).
+    /// Removes requesters from both lists. They may not request access again (P-20).
     mutating func block(_ requesters: [CKShareAccessRequester]) throws(SharingMisuse) {
         try requireManager()
         let number = nextEditNumber()
@@ -198,13 +198,13 @@ extension ShareState {
         }
     }
 
-    /// Takes people off the list of those who may not ask (P-20).
+    /// Removes people from the list of those who may not request access (P-20).
     mutating func unblock(_ identities: [CKShareBlockedIdentity]) throws(SharingMisuse) {
         try requireManager()
         let number = nextEditNumber()
         for identity in identities where blocked.contains(where: { $0.facts.id == identity.facts.id }) {
             blocked.removeAll { $0.facts.id == identity.facts.id }
-            // Who was blocked since the last save is not blocked on the server.
+            // A person blocked since the last save is not blocked on the server.
             if blockedEditNumbers.removeValue(forKey: identity.facts.id) == nil {
                 unblockedEditNumbers[identity.facts.id] = number
             }
@@ -213,9 +213,148 @@ extension ShareState {
 }
 
 extension CKShareParticipant {
-    /// Whether adding one updates the other (C-16): also where only one of them is known by user record. Where both are,
-    /// that alone decides, for an address may have changed hands.
+    /// Whether adding one updates the other (C-16), also if only one of them is known by user record. If both are, only
+    /// the user record counts, because an address may have changed hands.
     fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool {
         isEqual(other) || !userIdentity.isKnownToDiffer(from: other.userIdentity) && hasSameLookup(as: other)
+    }
+}
+
+// The exchange with the server.
+
+/// The people of a share when a save began.
+struct SentShareState: SentSharing {
+    let claim: ShareClaim
+    /// The participants in the list, with the numbers of their last changes.
+    let participants: [(participant: CKShareParticipant, editNumber: UInt64)]
+    let lastEditNumber: UInt64
+}
+
+extension ShareState {
+    /// Begins a save. Changes made from now on remain after it.
+    func beginSave() -> SentShareState {
+        let known = Set((base?.participants ?? []).map(\.id))
+        var participants: [(participant: CKShareParticipant, editNumber: UInt64)] = []
+        var claims: [ParticipantClaim] = []
+        for entry in entries {
+            let participant = entry.participant
+            // The account that saves a new share is its owner (C-15), and is always resolved again.
+            let isNew = !known.contains(participant.participantID) && participant.participantID != ownerID
+            let (claim, editNumber) = participant.claim(isAdded: entry.addedEditNumber != nil, isNew: isNew)
+            participants.append((participant, editNumber))
+            claims.append(claim)
+        }
+        return SentShareState(
+            claim: ShareClaim(
+                root: rootID?.address, publicPermission: publicPermission.claim,
+                allowsAccessRequests: allowsAccessRequests, participants: claims,
+                denied: deniedEditNumbers.keys.sorted(), blocked: blockedEditNumbers.keys.sorted(),
+                unblocked: unblockedEditNumbers.keys.sorted()),
+            participants: participants, lastEditNumber: lastEditNumber)
+    }
+
+    /// Takes over the server's answer to a save (C-04). Changes made since the save began stay.
+    /// - Parameters:
+    ///   - saved: The server's share; nil if the answer has none.
+    ///   - isNews: Whether nothing newer is known.
+    ///   - viewer: The account that saved.
+    ///   - sent: What the save sent.
+    ///   - zoneID: The share's zone.
+    ///   - mark: The share.
+    mutating func absorb(
+        _ saved: ClientShare?, isNews: Bool, viewer: AccountID?, sent: SentShareState, in zoneID: CKRecordZoneID,
+        mark: ShareMark
+    ) {
+        forgetEdits(upTo: sent)
+        guard isNews, let saved else { return }
+        let facts = ShareFacts(saved)
+        absorbParticipants(saved, viewer: viewer, sent: sent, mark: mark)
+        rootID = facts.root.map { CKRecordID(recordName: $0, zoneID: zoneID) }
+        url = facts.url
+        currentUserID = facts.currentUserID
+        base = facts
+        if publicPermissionEditNumber == nil {
+            publicPermission = CKShare.ParticipantPermission(saved.publicPermission)
+        }
+        if allowsAccessRequestsEditNumber == nil { allowsAccessRequests = saved.allowsAccessRequests }
+        requesters = facts.requesters.map { CKShareAccessRequester($0) }.filter {
+            deniedEditNumbers[$0.facts.id] == nil && blockedEditNumbers[$0.facts.id] == nil
+        }
+        let blockedSince = blocked.filter { blockedEditNumbers[$0.facts.id] != nil }
+        blocked =
+            facts.blocked.map { CKShareBlockedIdentity($0) }.filter { unblockedEditNumbers[$0.facts.id] == nil }
+            + blockedSince
+    }
+
+    private mutating func forgetEdits(upTo sent: SentShareState) {
+        let last = sent.lastEditNumber
+        if let edit = publicPermissionEditNumber, edit <= last { publicPermissionEditNumber = nil }
+        if let edit = allowsAccessRequestsEditNumber, edit <= last { allowsAccessRequestsEditNumber = nil }
+        for index in entries.indices {
+            if let edit = entries[index].addedEditNumber, edit <= last { entries[index].addedEditNumber = nil }
+        }
+        removedEditNumbers = removedEditNumbers.filter { $0.value > last }
+        deniedEditNumbers = deniedEditNumbers.filter { $0.value > last }
+        blockedEditNumbers = blockedEditNumbers.filter { $0.value > last }
+        unblockedEditNumbers = unblockedEditNumbers.filter { $0.value > last }
+        for (participant, editNumber) in sent.participants {
+            participant.state.withLock { $0.forgetEdits(upTo: editNumber) }
+        }
+    }
+
+    /// Keeps the same object for the same participant.
+    private mutating func absorbParticipants(
+        _ saved: ClientShare, viewer: AccountID?, sent: SentShareState, mark: ShareMark
+    ) {
+        let told = Set(saved.participants.map(\.id))
+        var candidates = sent.participants
+        for entry in entries where !candidates.contains(where: { $0.participant === entry.participant }) {
+            candidates.append((entry.participant, 0))
+        }
+        let oldOwnerID = ownerID
+        var absorbed: [Entry] = []
+        for participant in saved.participants {
+            let index =
+                candidates.firstIndex { $0.participant.participantID == participant.id }
+                ?? candidates.firstIndex { candidate in
+                    // A participant with a new identifier: the owner of a new share, or a person invited in another's
+                    // place.
+                    let id = candidate.participant.participantID
+                    guard !told.contains(id) else { return false }
+                    return participant.id == saved.ownerID
+                        ? id == oldOwnerID : candidate.participant.isMeant(by: participant)
+                }
+            guard let index else {
+                absorbed.append(Entry(participant: CKShareParticipant(participant, viewer: viewer, share: mark)))
+                continue
+            }
+            let (known, sentEditNumber) = candidates.remove(at: index)
+            known.absorb(participant, viewer: viewer, sentEditNumber: sentEditNumber)
+            let entry = entries.first { $0.participant === known }
+            // Removed during the save.
+            if entry == nil, removedEditNumbers[participant.id] != nil { continue }
+            known.state.withLock { $0.share = mark }
+            absorbed.append(Entry(participant: known, addedEditNumber: entry?.addedEditNumber))
+        }
+        let absorbedParticipants = Set(absorbed.map { ObjectIdentifier($0.participant) })
+        for entry in entries where !absorbedParticipants.contains(ObjectIdentifier(entry.participant)) {
+            if entry.addedEditNumber != nil {
+                absorbed.append(entry)
+            } else {
+                entry.participant.state.withLock { $0.share = nil }
+            }
+        }
+        ownerID = saved.ownerID
+        entries = absorbed
+    }
+}
+
+extension CKShareParticipant {
+    /// Whether the server means this participant by another identifier.
+    fileprivate func isMeant(by participant: ClientParticipant) -> Bool {
+        let key = userIdentity.lookupInfo?.canonicalKey ?? userIdentity.canonicalKey
+        let identity = CKUserIdentity(participant.identity)
+        guard !userIdentity.isKnownToDiffer(from: identity) else { return false }
+        return key != nil && (key == identity.lookupInfo?.canonicalKey || key == identity.canonicalKey)
     }
 }

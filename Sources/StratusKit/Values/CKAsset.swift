@@ -1,35 +1,35 @@
 // A file as the value of a field.
 //
-// An asset comes into being in three ways: from a file of the client's, which a save uploads; from the server, when its
-// content is known and a private copy is made before the client gets the record; and from an archive, when there is no
-// file, whatever the archive says: a path that came from outside must never be read.
+// An asset is created in three ways. A client creates it from a file, which a save uploads. The server's answer creates
+// it from a known content, with a private copy that exists before the client gets the record. An archive creates it
+// without a file, whatever the archive says: a path from outside must never be read.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Where the private copies of one record's assets come from, and where they are remembered.
+/// Creates the private copies of one record's assets, and remembers them.
 protocol AssetDownload: Sendable {
-    /// Makes a private copy of a content that a field holds, or throws when the content cannot be had.
+    /// Creates a private copy of the content in a field. Throws if the content cannot be read.
     func makeCopy(of content: AssetDescriptor, at place: CKAsset.Place) throws -> URL
-    /// Remembers a copy that was made for an asset, which nobody was told of yet.
+    /// Remembers a copy whose path no client has seen yet.
     func take(_ copy: URL)
-    /// Notes that a client was told of a copy.
+    /// Notes that a client has seen the path of a copy.
     func show(_ copy: URL)
 }
 
 /// A file that a record owns.
 open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
-    // Unchecked because a class that can be inherited from cannot be checked. Its own state is locked; a subclass, such as
-    // one that writes the file it is made of, answers for what it adds.
+    // Unchecked because the compiler cannot check a class that can be subclassed. Its own state is locked; a subclass,
+    // such as one that writes its file, is responsible for what it adds.
 
-    /// The field whose content an asset stands for, as the server has confirmed. Records of one name in two databases are
-    /// two places: what one of them holds has to be uploaded to the other.
+    /// The field that is confirmed to hold the asset's content. Records of the same name in two databases are two
+    /// places: a content in one of them has to be uploaded to the other.
     struct Place: Hashable, Sendable {
         let record: RecordAddress
         let key: String
-        /// The database, and for data that every account has of its own the account; nil where that is not known.
+        /// The database, and the account if each account has its own data; nil if unknown.
         let origin: RecordOrigin?
 
         init(record: RecordAddress, key: String, in origin: RecordOrigin?) {
@@ -41,28 +41,28 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         }
     }
 
-    /// What the server is known to have for this asset.
+    /// The content that the server is known to have for this asset.
     struct Confirmed: Hashable, Sendable {
         var content: AssetDescriptor
-        /// Nil when the knowledge comes from an archive.
+        /// Nil if the content is known from an archive.
         var place: Place?
     }
 
     fileprivate struct State: Sendable {
         /// The client's own file.
         var upload: URL?
-        /// Whether that file is the copy of an operation, which goes with it.
+        /// Whether that file is an operation's copy, which is removed with the operation.
         var isKeptUpload = false
         var confirmed: Confirmed?
-        /// What Apple's system said of the content.
+        /// What Apple's system says about the content.
         var apple: AppleContent?
-        /// Nil where the content is not handed out.
+        /// Nil if the content is not delivered.
         var download: (any AssetDownload)?
-        /// From where it was fetched: a copy that is saved elsewhere is another upload.
+        /// The field it was fetched from. Saving it in another field uploads it again.
         var source: Place?
-        /// The private copy that was made.
+        /// The private copy, once it exists.
         var copy: URL?
-        /// Whether the client was told of the copy.
+        /// Whether the client has seen the path of the copy.
         var isShown = false
     }
 
@@ -73,52 +73,55 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         super.init()
     }
 
-    /// An asset of a file, which need not exist before the record is saved (C-10).
+    /// Creates an asset from a file. The file need not exist before the record is saved (C-10).
     ///
-    /// The URL of anything else is a mistake: setting the asset on a record fails the record's save.
+    /// A URL that is not a file URL is a mistake: saving a record with the asset fails.
     public init(fileURL: URL) {
         state = Locked(State(upload: fileURL))
         super.init()
     }
 
-    /// An asset of a file that an operation keeps until it has ended.
+    /// An asset with a file that an operation keeps until it ends.
     convenience init(keptFile path: String) {
         self.init(State(upload: URL(fileURLWithPath: path), isKeptUpload: true))
     }
 
-    /// An asset of the server's.
+    /// An asset from the server.
     /// - Parameters:
-    ///   - content: What the server has.
+    ///   - content: The content that the server has.
     ///   - place: The field that holds it.
-    ///   - download: Nil where the content is not handed out, as in the record of a conflict (S-07).
+    ///   - download: Nil if the content is not delivered, as in the record of a conflict (S-07).
     convenience init(_ content: AssetDescriptor, at place: Place, download: (any AssetDownload)?) {
         self.init(State(confirmed: Confirmed(content: content, place: place), download: download, source: place))
     }
 
-    /// An asset of which an archive says what the server has.
+    /// An asset whose content is known from an archive.
     convenience init(archived content: AssetDescriptor) {
         self.init(State(confirmed: Confirmed(content: content, place: nil)))
     }
 
-    /// An asset of Apple's, whose content is not here.
+    /// An asset of Apple's. Its content is not available here.
     convenience init(apple content: AppleContent) {
         self.init(State(apple: content))
     }
 
-    /// What Apple's system said of the content, where the asset is from there.
+    /// What Apple's system says about the content, if the asset comes from there.
     var appleContent: AppleContent? { state.withLock { $0.apple } }
 
-    /// What the server is known to have for this asset.
+    /// The content that the server is known to have for this asset.
     var confirmedContent: AssetDescriptor? { state.withLock { $0.confirmed?.content } }
 
-    /// An asset without file and content.
+    /// An asset without a file or content.
     static var withoutContent: CKAsset { CKAsset(State()) }
 
-    /// The client's file, or for a fetched asset a private copy, which the client may change, delete, or keep by moving it
-    /// away. It is there when the fetch completes, whatever becomes of the record. Where it lies it stays as long as an
-    /// asset of the fetched record, and ``Stratus/Options/assetCopySeconds`` longer. Nil where the content was not
-    /// delivered, and after decoding. A content that is missing or damaged on the server fails the fetch of its record with
-    /// `assetNotAvailable`; where there is no place for that error, as in the events of ``CKSyncEngine``, this is nil.
+    /// The client's file. For a fetched asset, a private copy, which the client may change, delete, or keep by moving
+    /// it.
+    ///
+    /// The copy exists when the fetch completes, whether or not the record is kept. It stays at its path as long as an
+    /// asset of the fetched record exists, and ``Stratus/Options/assetCopySeconds`` longer. Nil if the content was not
+    /// delivered, and after decoding. If a content is missing or damaged on the server, the fetch of its record fails
+    /// with `assetNotAvailable`. Where that error cannot be reported, as in the events of ``CKSyncEngine``, this is
+    /// nil.
     open var fileURL: URL? {
         let known = state.value
         if let file = known.upload { return file }
@@ -127,7 +130,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
             copy = made
             if known.isShown { return copy }
         } else {
-            // What could not be copied when it was fetched, or comes with what is told of a share.
+            // The copy failed during the fetch, or the asset is part of a share's metadata.
             guard let content = known.confirmed?.content, let download = known.download, let source = known.source,
                 let made = try? download.makeCopy(of: content, at: source)
             else { return nil }
@@ -138,7 +141,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         return copy
     }
 
-    /// The content that is to be copied before the client gets the record; nil where there is nothing to be done.
+    /// The content to copy before the client gets the record, or nil if there is nothing to copy.
     var wanted: (content: AssetDescriptor, place: Place)? {
         state.withLock { state in
             guard state.upload == nil, state.copy == nil, state.download != nil, let source = state.source,
@@ -148,7 +151,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         }
     }
 
-    /// Takes the private copy that was made of `wanted`. Of several copies the first stays.
+    /// Takes the private copy of `wanted`. The first of several copies stays.
     @discardableResult
     func adopt(_ made: URL) -> URL {
         let (kept, download) = state.withLock { state in
@@ -157,7 +160,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
             return (kept, state.download)
         }
         if kept != made {
-            // Made without the lock, by threads that asked at the same time.
+            // Copied without the lock, by threads that asked at the same time.
             try? FileManager.default.removeItem(at: made)
         } else {
             download?.take(made)
@@ -165,8 +168,8 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         return kept
     }
 
-    /// Lets the asset be copied again from a field that holds it, where it came without a file, or with one that goes with
-    /// the operation that has uploaded it.
+    /// Lets the asset be copied again from a field that holds it, if it has no file, or only the file of the operation
+    /// that uploaded it.
     func download(from place: Place, by download: any AssetDownload) {
         state.withLock { state in
             let isWithoutFile = state.upload == nil && state.download == nil
@@ -176,7 +179,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         }
     }
 
-    /// Whether the asset comes from a file, if from a URL at all.
+    /// Whether the asset comes from a file, if it comes from a URL at all.
     var isOfFile: Bool { state.withLock { $0.upload?.isFileURL ?? true } }
 
     /// Notes that the server has stored this asset's content in a field.
@@ -184,18 +187,18 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         state.withLock { $0.confirmed = Confirmed(content: content, place: place) }
     }
 
-    /// What a save says of this asset. Makes the private copy where another record's content is to be uploaded, so it
-    /// blocks its thread.
+    /// What a save sends for this asset. If another record's content has to be uploaded, this creates the private copy
+    /// and blocks the thread.
     /// - Parameters:
-    ///   - place: The field that holds it.
+    ///   - place: The field that holds the asset.
     ///   - isChanged: Whether the client has set the field since the record was fetched or saved.
-    /// - Returns: A file to take in, or the content that the server is said to have.
+    /// - Returns: A file to upload, or the content that the server is said to have.
     func claim(at place: Place, isChanged: Bool) -> ClientAsset {
         let (upload, confirmed) = state.withLock { ($0.upload, $0.confirmed) }
         if let confirmed, confirmed.place == place || confirmed.place == nil, !isChanged || upload == nil {
             return .content(confirmed.content)
         }
-        // From another field or record it is another upload.
+        // An asset from another field or record is uploaded again.
         guard let file = upload ?? fileURL else { return confirmed.map { .content($0.content) } ?? .missing }
         return .file(path: file.path)
     }
@@ -217,7 +220,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
     open override class func classFallbacksForKeyedArchiver() -> [String] { ["CKAsset"] }
 
-    /// Archives what the server has confirmed, and no path.
+    /// Archives the content that the server has confirmed, and no path.
     open func encode(with coder: NSCoder) {
         let (confirmed, apple) = state.withLock { ($0.confirmed?.content, $0.apple) }
         if coder.isOfApple || apple != nil {
@@ -228,8 +231,8 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         coder.encode(content.byteCount, forKey: CoderKey.assetByteCount)
     }
 
-    /// An asset without a file. What the archive says of its content counts only where the server's record says so too.
-    /// Nil where that is damaged.
+    /// Decodes an asset, without a file. The archive's content counts only if the server's record has it too. Returns
+    /// nil if the archive is damaged.
     public required init?(coder: NSCoder) {
         guard let decoded = State(coder: coder) else { return nil }
         state = Locked(decoded)
@@ -239,11 +242,9 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
 extension CKAsset.State {
     fileprivate init?(coder: NSCoder) {
-        let digest = coder.decodeValue(of: NSData.self, forKey: CoderKey.assetDigest).map {
-            [UInt8](Data(referencing: $0))
-        }
+        let digest = coder.decodeData(forKey: CoderKey.assetDigest).map { [UInt8]($0) }
         let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
-        // What is archived in Apple's format says the size twice.
+        // An archive in Apple's format has the size twice.
         let appleContent = CKAsset.AppleContent(coder: coder)
         guard let digest else {
             apple = appleContent
@@ -252,5 +253,50 @@ extension CKAsset.State {
         guard digest.count == 32, byteCount >= 0 else { return nil }
         let content = AssetDescriptor(digest: digest, byteCount: byteCount)
         confirmed = CKAsset.Confirmed(content: content, place: nil)
+    }
+}
+
+// Assets in archives of Apple's systems.
+//
+// The content is on Apple's servers and the file on another device. Neither is available here, so the asset cannot be
+// saved. What is known about the content is kept and archived again. The path of the file is not read.
+
+extension CKAsset {
+    /// What Apple's system knows about a content.
+    struct AppleContent: Hashable, Sendable {
+        var byteCount: Int64?
+        var paddedByteCount: Int64?
+        var signature: Data?
+        var referenceSignature: Data?
+        var uuid: String?
+    }
+}
+
+extension CKAsset.AppleContent {
+    private static let hasSize = CoderKey.Apple.assetHasSize
+
+    /// A content of which only the size is known.
+    init(byteCount: Int64) { self.byteCount = byteCount }
+
+    /// Returns nil if the archive has nothing about a content.
+    init?(coder: NSCoder) {
+        let size = coder.decodeNumber(forKey: CoderKey.Apple.assetSize)
+        let paddedSize = coder.decodeNumber(forKey: CoderKey.Apple.assetPaddedSize)
+        let hasSize = coder.decodeFlag(forKey: Self.hasSize) || size != 0
+        byteCount = hasSize && size >= 0 ? size : nil
+        paddedByteCount = paddedSize > 0 ? paddedSize : nil
+        signature = coder.decodeData(forKey: CoderKey.Apple.assetSignature)
+        referenceSignature = coder.decodeData(forKey: CoderKey.Apple.assetReferenceSignature)
+        uuid = coder.decodeText(forKey: CoderKey.Apple.assetUUID)
+        if self == CKAsset.AppleContent() { return nil }
+    }
+
+    func encode(with coder: NSCoder) {
+        coder.encode(byteCount != nil, forKey: Self.hasSize)
+        coder.encode(byteCount ?? 0, forKey: CoderKey.Apple.assetSize)
+        coder.encode(paddedByteCount ?? 0, forKey: CoderKey.Apple.assetPaddedSize)
+        coder.encode(signature.map { $0 as NSData }, forKey: CoderKey.Apple.assetSignature)
+        coder.encode(referenceSignature.map { $0 as NSData }, forKey: CoderKey.Apple.assetReferenceSignature)
+        coder.encodeText(uuid, forKey: CoderKey.Apple.assetUUID)
     }
 }

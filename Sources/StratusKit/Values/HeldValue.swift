@@ -1,12 +1,14 @@
-// The value of a field as a record holds it: a plain value, except that an asset is kept as the object the client gave.
+// The value of a field as a record holds it, and the conversion from every type that a client may set (C-07). All
+// values are plain, except that an asset stays the object the client passed.
 //
-// Getters hand out the classes of Foundation, whose casts convert: `NSNumber` to every number type, `NSArray` to arrays
-// of any element. A Swift `Int64` in their place would not cast to `Int`.
+// Getters return Foundation's classes because their casts convert: `NSNumber` to every number type, `NSArray` to arrays
+// of any element. A Swift `Int64` would not cast to `Int`.
 
 import Foundation
 import StratusCloud
+import Synchronization
 
-/// The value of a field, immutable but for what an asset learns of itself.
+/// The value of a field. Immutable, except for what an asset learns about itself.
 enum HeldValue: Sendable {
     case string(String)
     case int64(Int64)
@@ -18,7 +20,7 @@ enum HeldValue: Sendable {
     case asset(CKAsset)
     case list([HeldValue])
 
-    /// What a getter hands out.
+    /// What a getter returns.
     var object: any __CKRecordObjCValue & CKRecordValueProtocol {
         switch self {
         case .string(let text): NSString(string: text)
@@ -33,8 +35,8 @@ enum HeldValue: Sendable {
         }
     }
 
-    /// What Swift sees where no type is asked for, as in iteration: numbers as what they are, so that a `switch` over the
-    /// types of a value tells a 2.0 from a 2.
+    /// The value that Swift gets if no type is asked for, as in iteration. Numbers keep their type, so that a `switch`
+    /// over types distinguishes 2.0 from 2.
     var native: any CKRecordValueProtocol {
         switch self {
         case .string(let text): text
@@ -46,7 +48,7 @@ enum HeldValue: Sendable {
         }
     }
 
-    /// Whether an asset or a reference is in it, which `encryptedValues` refuses (C-08).
+    /// Whether it contains an asset or a reference, which `encryptedValues` refuses (C-08).
     var isUnencryptable: Bool {
         switch self {
         case .asset, .reference: true
@@ -55,7 +57,7 @@ enum HeldValue: Sendable {
         }
     }
 
-    /// Every asset in it.
+    /// All assets in it.
     var assets: [CKAsset] {
         switch self {
         case .asset(let asset): [asset]
@@ -64,7 +66,7 @@ enum HeldValue: Sendable {
         }
     }
 
-    /// Every string in it.
+    /// All strings in it.
     var texts: [String] {
         switch self {
         case .string(let text): [text]
@@ -74,7 +76,7 @@ enum HeldValue: Sendable {
     }
 }
 
-/// A value and whether it came through `encryptedValues`.
+/// A value, and whether it was set through `encryptedValues`.
 struct HeldField: Sendable {
     var value: HeldValue
     var isEncrypted: Bool
@@ -114,7 +116,7 @@ extension HeldValue {
         }
     }
 
-    /// Tells the assets in it what the server has stored for them.
+    /// Tells the assets in it which contents the server has stored.
     func confirm(_ saved: ClientValue, at place: CKAsset.Place) {
         switch (self, saved) {
         case (.asset(let asset), .asset(.content(let content))): asset.confirm(content, at: place)
@@ -126,8 +128,7 @@ extension HeldValue {
 }
 
 extension ClientValue {
-    /// Puts other files in the place of those that are to be uploaded. `body` is given a path and, for an item of a list,
-    /// the item's place.
+    /// Replaces the files that are to be uploaded. `body` gets a path and, for an item of a list, the item's index.
     mutating func replaceFiles(_ body: (_ path: String, _ item: Int?) throws -> String) rethrows {
         switch self {
         case .asset(.file(let path)): self = .asset(.file(path: try body(path, nil)))
@@ -138,5 +139,164 @@ extension ClientValue {
             self = .list(values)
         default: break
         }
+    }
+}
+
+/// A value that no field can hold. On Apple's systems this raises an exception; here the record remembers it until the
+/// save.
+struct ValueMisuse: Error {
+    var text: String
+}
+
+/// A type whose values a field can hold.
+protocol HoldableValue {
+    /// A copy of the value (C-07).
+    func heldValue() throws(ValueMisuse) -> HeldValue
+}
+
+extension HeldValue {
+    /// Converts a value of any type.
+    init(holding value: Any) throws(ValueMisuse) {
+        if let value = value as? any HoldableValue {
+            self = try value.heldValue()
+        } else if let values = value as? [Any] {
+            self = try HeldValue(holdingAll: values)
+        } else {
+            throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")
+        }
+    }
+
+    /// Converts the elements of an array.
+    init(holdingAll values: [Any]) throws(ValueMisuse) {
+        var list: [HeldValue] = []
+        list.reserveCapacity(values.count)
+        for value in values {
+            let held = try HeldValue(holding: value)
+            if case .list = held { throw ValueMisuse(text: "A list cannot hold lists.") }
+            list.append(held)
+        }
+        self = .list(HeldValue.unified(list))
+    }
+
+    /// All elements of a list have one type: integers among floating-point numbers become floating-point numbers.
+    private static func unified(_ values: [HeldValue]) -> [HeldValue] {
+        let hasDouble = values.contains { if case .double = $0 { true } else { false } }
+        guard hasDouble else { return values }
+        return values.map { if case .int64(let number) = $0 { .double(Double(number)) } else { $0 } }
+    }
+}
+
+extension HoldableValue where Self: BinaryInteger {
+    func heldValue() throws(ValueMisuse) -> HeldValue {
+        guard let number = Int64(exactly: self) else {
+            throw ValueMisuse(text: "\(self) is larger than the largest integer that a record can hold.")
+        }
+        return .int64(number)
+    }
+}
+
+extension Bool: HoldableValue {
+    /// The server has no Boolean type (C-21).
+    func heldValue() throws(ValueMisuse) -> HeldValue { .int64(self ? 1 : 0) }
+}
+
+extension Double: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .double(self) }
+}
+
+extension Float: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
+}
+
+extension CGFloat: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
+}
+
+extension Decimal: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .double(NSDecimalNumber(decimal: self).doubleValue) }
+}
+
+extension String: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .string(self) }
+}
+
+extension Date: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .date(self) }
+}
+
+extension Data: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .bytes(self) }
+}
+
+extension Array: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { try HeldValue(holdingAll: self) }
+}
+
+extension NSString: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .string(String(self)) }
+}
+
+extension NSDate: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue {
+        .date(Date(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate))
+    }
+}
+
+extension NSData: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .bytes(Data(referencing: self)) }
+}
+
+extension NSArray: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { try HeldValue(holdingAll: Array(self)) }
+}
+
+extension NSNumber: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue {
+        // The text of a floating-point number never parses as an integer: 2 is written 2.0.
+        let text = stringValue
+        if !(self is NSDecimalNumber), let number = Int64(text) { return .int64(number) }
+        guard UInt64(text) == nil || self is NSDecimalNumber else {
+            throw ValueMisuse(text: "\(text) is larger than the largest integer that a record can hold.")
+        }
+        return .double(doubleValue)
+    }
+}
+
+extension CKReference: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .reference(self) }
+}
+
+extension CKAsset: HoldableValue {
+    /// A URL that is not a file URL has a path too, which must not be taken for a path on this machine (C-10).
+    func heldValue() throws(ValueMisuse) -> HeldValue {
+        guard isOfFile else { throw ValueMisuse(text: "The URL of an asset must be a file URL.") }
+        return .asset(self)
+    }
+}
+
+extension CLLocation: HoldableValue {
+    func heldValue() throws(ValueMisuse) -> HeldValue { .location(self) }
+}
+
+/// How Stratus treats mistakes that raise an exception on Apple's systems: a key with wrong characters, a value of a
+/// type that no record can hold, a parent reference with an action.
+///
+/// A host serves many users, and one client's mistake must not end it. So the object remembers the mistake, the call
+/// has no other effect, and saving the object fails with `CKError.invalidArguments` and the text of the mistake.
+public enum StratusMisuse {
+    private static let isTrapping = Atomic<Bool>(false)
+
+    /// Whether a mistake ends the process at once, as on Apple's systems, to show where it was made. For development.
+    /// Default: false.
+    public static var trapsAtOnce: Bool {
+        get { isTrapping.load(ordering: .relaxed) }
+        set { isTrapping.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Notes a mistake: remembers the first one, or ends the process if `trapsAtOnce` is set.
+    static func note(_ text: @autoclosure () -> String, in memory: inout String?) {
+        let text = text()
+        precondition(!trapsAtOnce, text)
+        if memory == nil { memory = text }
     }
 }

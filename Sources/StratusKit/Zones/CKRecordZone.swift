@@ -1,7 +1,7 @@
-// A zone as clients know it.
+// A zone, as clients know it.
 //
-// Invariants: two zones are equal only when they are the same object (C-01); capabilities and share come from the
-// server alone (C-11).
+// Invariants: two zones are equal only if they are the same object (C-01). Capabilities and share come only from the
+// server (C-11).
 
 public import Foundation
 import StratusCloud
@@ -9,16 +9,16 @@ import StratusStore
 
 /// A zone: records that are changed, fetched and shared together.
 public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
-    /// What a zone can do. Empty for a zone that does not come from the server (C-11).
+    /// What a zone can do. Empty unless the zone comes from the server (C-11).
     public struct Capabilities: OptionSet, Hashable, Sendable {
         /// One bit for each capability, as on Apple's systems.
         public let rawValue: UInt
-        /// Capabilities by their bits.
+        /// The capabilities with these bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// Its changes can be fetched.
         public static let fetchChanges = Capabilities(rawValue: 1 << 0)
-        /// A request changes it whole or not at all.
+        /// A request changes the zone completely or not at all.
         public static let atomic = Capabilities(rawValue: 1 << 1)
         /// Its records can be shared.
         public static let sharing = Capabilities(rawValue: 1 << 2)
@@ -28,9 +28,9 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     /// Whether the encrypted values of a zone's records have keys of their own or share one (Z-06).
     public enum EncryptionScope: Int, Sendable {
-        /// Each record has a key of its own.
+        /// Each record has its own key.
         case perRecord = 0
-        /// All records share one: the zone is shared whole or not at all.
+        /// All records share one key: the zone can only be shared as a whole.
         case perZone = 1
     }
 
@@ -39,14 +39,14 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     private static let defaultZone = CKRecordZone(zoneID: CKRecordZoneID.default)
 
-    /// The zone that every database has; always the same object (C-11).
+    /// The zone that every database has. Always the same object (C-11).
     public class func `default`() -> CKRecordZone { defaultZone }
 
     /// The zone's name and its owner's.
     public let zoneID: CKRecordZone.ID
     /// What the zone can do; empty unless it comes from the server (C-11).
     public let capabilities: CKRecordZone.Capabilities
-    /// The share of the zone as a whole; only on zones from the server.
+    /// The share of the zone as a whole. Only zones from the server have one.
     public let share: CKRecord.Reference?
     private let scope: Locked<EncryptionScope>
 
@@ -60,18 +60,19 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         super.init()
     }
 
-    /// A zone of the signed-in user, not yet saved.
+    /// Creates a zone of the signed-in user. Save it to create it on the server.
     public convenience init(zoneName: String) {
         self.init(zoneID: CKRecordZoneID(zoneName: zoneName))
     }
 
-    /// A zone, not yet saved.
+    /// Creates a zone. Save it to create it on the server.
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, capabilities: [], share: nil, encryptionScope: .perRecord)
     }
 
-    /// Decided when the zone is created; saving the zone with another one later fails (Z-06). That of `default()`, which
-    /// is one object for everybody in the process, cannot be set: the server makes that zone.
+    /// Which keys encrypt the zone's records. It is decided when the zone is created; saving the zone with another
+    /// scope later fails (Z-06). You cannot set it on `default()`, which is one object for the whole process: the
+    /// server creates that zone.
     public var encryptionScope: CKRecordZone.EncryptionScope {
         get { scope.value }
         set { if self !== Self.defaultZone { scope.withLock { $0 = newValue } } }
@@ -95,7 +96,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     // MARK: Copying and archiving
 
-    /// A zone with the same content; another object, and so not equal to this one (C-01).
+    /// A zone with the same content. It is another object, and so not equal to this one (C-01).
     public func copy(with zone: NSZone? = nil) -> Any {
         CKRecordZone(zoneID: zoneID, capabilities: capabilities, share: share, encryptionScope: encryptionScope)
     }
@@ -114,7 +115,7 @@ public final class CKRecordZone: NSObject, NSSecureCoding, NSCopying, Sendable {
         coder.encode(Int64(encryptionScope.rawValue), forKey: CoderKey.encryptionScope)
     }
 
-    /// Decodes a zone; nil where its identifier is missing.
+    /// Decodes a zone. Returns nil if its identifier is missing.
     public convenience init?(coder: NSCoder) {
         guard let zoneID = coder.decodeValue(of: CKRecordZoneID.self, forKey: CoderKey.zoneID),
             !ArchivedKeys.hasUnsupportedPart("CKRecordZone", in: coder)

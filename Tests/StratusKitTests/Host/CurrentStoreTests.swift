@@ -159,7 +159,7 @@ struct CurrentStoreTests {
             try await other.asCurrent { try await container.privateCloudDatabase.save(note("a")) }
         }
         #expect(error.code == .serviceUnavailable)
-        #expect(error.localizedDescription.contains("before containers and operations are made"))
+        #expect(error.localizedDescription.contains("before containers and operations are created"))
         #expect(CKContainer.default() !== container)
         try await CKContainer.default().privateCloudDatabase.save(note("a"))
     }

@@ -211,7 +211,7 @@ struct LocalPatienceTests {
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.directory.store.path))
             // Work that a closing host has stopped is not answered as if it were done.
-            #expect(throws: CloudError.self) { _ = try store.carryOut(.purgeZones) { _ in false } }
+            #expect(throws: CloudError.self) { _ = try store.answer(.purgeZones) { _ in false } }
             var told: [WorkProgress] = []
             let purged = try served.purgeDeletedZones(progress: { told.append($0) })
             #expect(try #require(purged).entriesDeleted > 50 && told.first?.doneCount == 0)

@@ -170,16 +170,16 @@ struct LocalSocketTests {
             var frame = LocalFrame(.request, Array(#"{"watch":{}}"#.utf8))
             frame.version = 9
             #expect(try self.refusal(of: frame).message.contains("another version"))
-            #expect(try self.refusal(of: LocalFrame(.answer)).message.contains("no request"))
+            #expect(try self.refusal(of: LocalFrame(.answer)).message.contains("not a request"))
             let unknown = LocalFrame(.request, Array(#"{"host":{"explode":{}}}"#.utf8))
-            #expect(try self.refusal(of: unknown).message.contains("does not know"))
+            #expect(try self.refusal(of: unknown).message.contains("unknown to the host"))
             let early = try LocalFrame(.request, LocalCoding.encode(LocalRequest.read(.value(key: Data()))))
-            #expect(try self.refusal(of: early).message.contains("before reading has begun"))
+            #expect(try self.refusal(of: early).message.contains("Reading has not begun"))
             // 16 MiB and one byte are announced, and none of them is sent.
             let channel = try self.connect()
             try channel.send(bytes: [1, 0, 0, 1, LocalFrame.version, 2], seconds: 10)
             let answer = try #require(try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds))
-            #expect(try LocalCoding.decode(LocalSocketError.self, from: answer.content).message.contains("larger"))
+            #expect(try LocalCoding.decode(LocalSocketError.self, from: answer.content).message.contains("too large"))
         }
     }
 
@@ -228,7 +228,7 @@ struct LocalSocketTests {
         try await TestThreads.offPool {
             var channels = try (0..<LocalSocketListener.connectionCount).map { _ in try self.connect() }
             let error = #expect(throws: LocalSocketError.self) { try self.connect() }
-            #expect(error?.message.contains("as many connections as it may") == true)
+            #expect(error?.message.contains("the maximum number of connections") == true)
             channels.removeLast()
             _ = try self.whenThereIsRoom { try self.connect() }
             withExtendedLifetime(channels) {}

@@ -59,7 +59,7 @@ import Testing
             ("a IN {1, 2", 11, ", or } was expected"),
             ("a = %q", 5, "a kind of argument was expected after %, such as %@"),
             ("a = %y", 5, "%y is no kind of argument: write %@ for a value and %K for a field"),
-            ("a = %%", 5, "%% stands for nothing outside of quotation marks"),
+            ("a = %%", 5, "%% has no meaning outside quotation marks"),
             ("a = %@", 5, "there is no argument for %@, which is the number 1"),
             ("a = ;", 5, "; has no meaning here"),
             ("a = 12b", 5, "a number was expected"),

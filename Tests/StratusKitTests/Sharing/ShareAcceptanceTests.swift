@@ -103,7 +103,7 @@ import Testing
         #expect(replayedShare.url == share.url && replayedShare.participants.count == 2)
     }
 
-    @Test("[P-05][M-03][X-14] a public share is joined by whoever has the URL")
+    @Test("[P-05][M-03][X-14] a public share is joined by anyone with the URL")
     func publicShare() async throws {
         let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder { $0.publicPermission = .readOnly }

@@ -1,0 +1,245 @@
+// What a `CKRecord` keeps behind its lock, and its exchange with the server.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// A change of a key since the record was created, fetched or saved.
+struct FieldEdit: Sendable {
+    /// Edits are numbered, so that an edit made during a save remains after it.
+    var number: UInt64
+    var isEncrypted: Bool
+}
+
+extension HeldField {
+    /// The new value of a key, or the mistake in it. It asks the client's objects for their content, so call it without
+    /// a lock.
+    static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, ValueMisuse> {
+        if let text = FieldKeyRule.misuse(of: key) { return .failure(ValueMisuse(text: text)) }
+        guard let value else { return .success(nil) }
+        do throws(ValueMisuse) {
+            let held = try HeldValue(holding: value)
+            guard !isEncrypted || !held.isUnencryptable else {
+                throw ValueMisuse(text: "encrypted values cannot be assets or references.")
+            }
+            return .success(HeldField(value: held, isEncrypted: isEncrypted))
+        } catch {
+            return .failure(ValueMisuse(text: "Value of key \(key): \(error.text)"))
+        }
+    }
+}
+
+/// The variable part of a record.
+struct HeldRecord: Sendable {
+    var changeTag: String?
+    var creationDate: Date?
+    var modificationDate: Date?
+    var creator: CKRecordID?
+    var lastModifier: CKRecordID?
+    var parent: CKReference?
+    var share: CKReference?
+    var fields: [String: HeldField] = [:]
+
+    /// The values as last fetched or saved: the ancestor in a conflict (S-05).
+    var baseFields: [String: HeldField] = [:]
+    /// The keys that were set since then, including those set to nil (C-03).
+    var edits: [String: FieldEdit] = [:]
+    var parentEditNumber: UInt64?
+    var lastEditNumber: UInt64 = 0
+
+    /// The programmer's first mistake.
+    var misuse: String?
+    /// Where the record was fetched or saved; nil for a new or decoded record.
+    var origin: RecordOrigin?
+    /// The digest of the origin, from an archive.
+    var originMark: [UInt8]?
+
+    mutating func nextEditNumber() -> UInt64 {
+        lastEditNumber += 1
+        return lastEditNumber
+    }
+
+    /// Sets or removes a value, and returns the old one. Releasing it may end a client's objects.
+    mutating func set(_ field: Result<HeldField?, ValueMisuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
+        switch field {
+        case .failure(let mistake):
+            StratusMisuse.note(mistake.text, in: &misuse)
+            return nil
+        case .success(let field):
+            defer { fields[key] = field }
+            edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
+            return fields[key]
+        }
+    }
+
+    func object(forKey key: String, isEncrypted: Bool) -> (any __CKRecordObjCValue & CKRecordValueProtocol)? {
+        guard let field = fields[key], field.isEncrypted == isEncrypted else { return nil }
+        return field.value.object
+    }
+
+    /// The keys that have values, sorted.
+    func keys(isEncrypted: Bool) -> [String] {
+        fields.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted()
+    }
+
+    /// The assets in its fields, with their keys.
+    var assets: [(key: String, asset: CKAsset)] {
+        var assets: [(key: String, asset: CKAsset)] = []
+        for (key, field) in fields {
+            switch field.value {
+            case .asset(let asset): assets.append((key, asset))
+            case .list(let values): for asset in values.flatMap(\.assets) { assets.append((key, asset)) }
+            default: break
+            }
+        }
+        return assets
+    }
+
+    /// The keys that were set, sorted.
+    func changedKeys(isEncrypted: Bool) -> [String] {
+        edits.filter { $0.value.isEncrypted == isEncrypted }.keys.sorted()
+    }
+}
+
+/// The participants of a share when its save began.
+protocol SentSharing: Sendable {
+    var claim: ShareClaim { get }
+}
+
+/// A record as it was when its save began.
+struct SentRecord: Sendable {
+    let recordType: String
+    let address: RecordAddress
+    let state: HeldRecord
+    /// Nil for a record that is not a share.
+    let sharing: (any SentSharing)?
+
+    /// What the save sends to `target`. It copies the contents of assets that were taken from other records or
+    /// databases, so it blocks its thread.
+    func makeSave(to target: RecordOrigin) -> RecordSave {
+        var fields: [String: ClientField] = [:]
+        for (key, field) in state.fields {
+            let place = CKAsset.Place(record: address, key: key, in: target)
+            let value = field.value.clientValue(at: place, isChanged: state.edits[key] != nil)
+            fields[key] = ClientField(value, isEncrypted: field.isEncrypted)
+        }
+        return RecordSave(
+            address: address, type: recordType, baseTag: state.changeTag, parent: state.parent?.clientReference,
+            isParentChanged: state.parentEditNumber != nil, share: state.share?.clientReference, fields: fields,
+            changedKeys: Set(state.edits.keys), misuse: misuse(in: target), origin: state.origin,
+            sharing: sharing?.claim)
+    }
+
+    /// The mistake that fails the save.
+    private func misuse(in target: RecordOrigin) -> String? {
+        if state.misuse == nil, state.origin == nil, let mark = state.originMark, !target.matches(mark) {
+            return "The record was fetched in another container, database or account. Save it there, or save a new one."
+        }
+        guard state.misuse == nil, sharing == nil, recordType == CKRecord.SystemType.share else { return state.misuse }
+        return "A record of type \(recordType) is a CKShare. Create it with one of its initialisers."
+    }
+}
+
+extension CKRecord {
+    /// A record from the server that is not a share. `from(_:origin:download:)` creates shares.
+    /// - Parameters:
+    ///   - answer: What the server sent.
+    ///   - origin: Where it was fetched, and by which account.
+    ///   - download: Creates private copies of its assets; nil if assets have no content (S-07).
+    convenience init(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)? = nil) {
+        self.init(
+            recordType: answer.type, recordID: CKRecordID(answer.address),
+            state: HeldRecord(answer, origin: origin, download: download))
+    }
+
+    /// Begins a save. Edits made from now on remain after it. Fast, whatever the record holds.
+    func beginSave() -> SentRecord {
+        SentRecord(
+            recordType: recordType, address: recordID.address, state: state.value, sharing: beginSharing())
+    }
+
+    /// Takes over the server's answer to a save of this record (C-04). The server's fields change, the values stay, and
+    /// only keys that were set since the save began remain changed.
+    ///
+    /// Several saves of one record may be under way, and their answers arrive in any order. Each answer clears its own
+    /// edits. An answer older than what the record knows changes none of the server's fields.
+    func absorb(_ saved: ClientRecord, origin: RecordOrigin?, sent: SentRecord) {
+        let sentEditNumber = sent.state.lastEditNumber
+        // Release the old base after the lock: this may end a client's objects.
+        let (isNews, _) = state.withLock { state in
+            let base = state.baseFields
+            let isNews = state.modificationDate.map { $0 < saved.modificationDate } ?? true
+            if isNews {
+                state.absorbSystemFields(saved, origin: origin)
+                // The values that were sent, not the current ones: an edit made meanwhile was not saved.
+                state.baseFields = sent.state.fields
+            }
+            state.edits = state.edits.filter { $0.value.number > sentEditNumber }
+            if state.parentEditNumber ?? 0 <= sentEditNumber {
+                state.parentEditNumber = nil
+                if isNews { state.parent = saved.parent.map(CKReference.init) }
+            }
+            return (isNews, base)
+        }
+        absorbSharing(saved.sharing, isNews: isNews, origin: origin, sent: sent.sharing)
+        guard isNews else { return }
+        for (key, field) in saved.fields {
+            let place = CKAsset.Place(record: sent.address, key: key, in: origin)
+            sent.state.fields[key]?.value.confirm(field.value, at: place)
+        }
+    }
+
+    /// The version that this record is based on (S-05). For a record that was never saved, a version without values.
+    func makeAncestor() -> CKRecord {
+        var state = state.value
+        state.fields = state.baseFields
+        state.edits = [:]
+        state.parentEditNumber = nil
+        state.misuse = nil
+        return makeRecord(state, isAncestor: true)
+    }
+
+    /// Restores the file of an asset after decoding. No key becomes changed.
+    /// - Parameters:
+    ///   - path: The file.
+    ///   - key: The key of the asset's field.
+    ///   - item: The asset's index in a list.
+    func restoreFile(_ path: String, forKey key: String, item: Int?) {
+        let asset = HeldValue.asset(CKAsset(keptFile: path))
+        state.withLock { state in
+            switch (state.fields[key]?.value, item) {
+            case (.asset, nil): state.fields[key]?.value = asset
+            case (.list(var values), let item?) where values.indices.contains(item):
+                values[item] = asset
+                state.fields[key]?.value = .list(values)
+            default: break
+            }
+        }
+    }
+}
+
+extension HeldRecord {
+    init(_ answer: ClientRecord, origin: RecordOrigin?, download: (any AssetDownload)?) {
+        absorbSystemFields(answer, origin: origin)
+        parent = answer.parent.map(CKReference.init)
+        let address = answer.address
+        for (key, field) in answer.fields {
+            let place = CKAsset.Place(record: address, key: key, in: origin)
+            let value = HeldValue(field.value, at: place, download: download)
+            fields[key] = HeldField(value: value, isEncrypted: field.isEncrypted)
+        }
+        baseFields = fields
+    }
+
+    fileprivate mutating func absorbSystemFields(_ answer: ClientRecord, origin: RecordOrigin?) {
+        changeTag = answer.changeTag
+        creationDate = answer.creationDate
+        modificationDate = answer.modificationDate
+        creator = CKRecordID(recordName: answer.creatorUserName)
+        lastModifier = CKRecordID(recordName: answer.lastModifiedUserName)
+        share = answer.share.map(CKReference.init)
+        self.origin = origin
+        originMark = nil
+    }
+}
