@@ -107,3 +107,73 @@ struct StratusCommand: ParsableCommand {
 
     private static func leave(_ code: ExitCode) -> Never { Interruption.unlessEnding { exit(withError: code) } }
 }
+
+// The arguments as the shell gave them. Swift hands them out as text, in which bytes that are not UTF-8 are replaced: a
+// path then names something else than was meant, and a store would be made there.
+
+enum ArgumentBytes {
+    /// Throws `usage` for arguments that are not UTF-8. `arguments` are those behind the program's name.
+    static func check(_ arguments: [String]) throws(ToolError) {
+        guard let suspect = arguments.first(where: { $0.contains("\u{FFFD}") }) else { return }
+        var damaged: String? = suspect
+        if let line = try? FileSystem.contents(of: Array("/proc/self/cmdline".utf8)) {
+            damaged = firstDamaged(in: line)
+        }
+        guard let damaged else { return }
+        throw ToolError(
+            .usage,
+            "An argument is not UTF-8: rename what it names; a directory is imported with the one that holds it, too.",
+            ["argument": damaged])
+    }
+
+    /// The first argument of a command line, as the kernel lays it out, that is not UTF-8: its bad bytes are escaped.
+    private static func firstDamaged(in line: [UInt8]) -> String? {
+        line.split(separator: 0).map(Array.init)
+            .first { String(validating: $0, as: UTF8.self) == nil }
+            .map { FileName($0).displayText }
+    }
+}
+
+// A verb that there is not: told before the parser takes it for a surplus argument of something else.
+
+enum UnknownVerb {
+    /// Throws `usage`, with the nearest verb, where the first argument, or the one behind a verb that only groups others,
+    /// should be a verb and is none.
+    static func check(_ arguments: [String], of root: any ParsableCommand.Type) throws(ToolError) {
+        var command = root
+        var path: [String] = []
+        for argument in arguments.prefix(8) {
+            // `help` takes the names of verbs.
+            if path.isEmpty, argument == "help" { continue }
+            guard !argument.hasPrefix("-") else { return }
+            let verbs = command.configuration.subcommands
+            guard !verbs.isEmpty else { return }
+            guard let verb = verbs.first(where: { names(of: $0).contains(argument) }) else {
+                // The argument may be one of the verb that is meant where none is named.
+                if takesArguments(command.configuration.defaultSubcommand) { return }
+                throw error(argument, after: path, verbs.map { $0._commandName })
+            }
+            path.append(verb._commandName)
+            command = verb
+        }
+    }
+
+    private static func names(of verb: any ParsableCommand.Type) -> [String] {
+        [verb._commandName] + verb.configuration.aliases
+    }
+
+    /// Whether a verb may be followed by anything but options.
+    private static func takesArguments(_ verb: (any ParsableCommand.Type)?) -> Bool {
+        guard let verb else { return false }
+        return Mirror(reflecting: verb.init()).children.contains { child in
+            String(describing: type(of: child.value)).hasPrefix("Argument<")
+        }
+    }
+
+    private static func error(_ name: String, after path: [String], _ verbs: [String]) -> ToolError {
+        var fields = ["verb": name]
+        let group = (["stratus"] + path).joined(separator: " ")
+        if let nearest = NearestName.of(name, among: verbs) { fields["nearest"] = "\(group) \(nearest)" }
+        return ToolError(.usage, "No such verb: '\(group) --help' lists those there are.", fields)
+    }
+}

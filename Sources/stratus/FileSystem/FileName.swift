@@ -3,6 +3,8 @@
 // Invariants: a name that is valid UTF-8 and has no "%" is its own text. Else "%" is written "%25" and every byte that
 // is not part of valid UTF-8 "%XX", so the text of one name is never the text of another.
 
+import FoundationEssentials
+
 /// The name of a file: bytes without "/" and NUL.
 struct FileName: Hashable, Sendable {
     let bytes: [UInt8]
@@ -84,5 +86,22 @@ enum PercentText {
         guard expected > 0, position + expected <= bytes.count else { return 0 }
         let sequence = bytes[position..<position + expected]
         return String(validating: sequence, as: UTF8.self) == nil ? 0 : expected
+    }
+}
+
+// A path from the command line, made independent of the current directory. Links are not resolved.
+
+enum AbsolutePath {
+    static func of(_ path: String) -> String {
+        let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        var parts: [Substring] = []
+        for part in whole.split(separator: "/") where part != "." {
+            if part == ".." {
+                _ = parts.popLast()
+            } else {
+                parts.append(part)
+            }
+        }
+        return "/" + parts.joined(separator: "/")
     }
 }

@@ -1,6 +1,10 @@
 // A hierarchy as an SVG file: the records from left to right, below them the shares with those who take part.
 
+import StratusCloud
+import StratusLayout
 import StratusModel
+import StratusRecords
+import StratusStore
 
 struct TreeSVG {
     private static let margin = 20
@@ -210,5 +214,207 @@ extension PicturePerson {
 extension PictureShare {
     fileprivate var line: String {
         rootLabel.map { "\($0) and all below: share \(name)" } ?? "the whole zone: share \(name)"
+    }
+}
+
+// Where the records of a picture stand: from left to right by level, from top to bottom in the order of reading, each in
+// the middle of its children. Boxes never overlap: every leaf has a row of its own, and every level is as wide as its
+// widest label.
+
+struct TreeLayout {
+    /// What stands in a box: a node, or what is folded away below one (nil: beside the nodes of the highest level).
+    enum Content: Hashable {
+        case node(Int)
+        case fold(below: Int?)
+    }
+
+    struct Box: Hashable {
+        var content: Content
+        var text: String
+        /// Of the box, with room for the badge of a share.
+        var x: Int
+        var y: Int
+        var width: Int
+        /// The box above, by its position.
+        var parent: Int?
+    }
+
+    static let rowHeight = 30
+    static let boxHeight = 22
+    static let columnGap = 34
+    static let padding = 8
+    static let badgeWidth = 28
+    /// Cells of a label; longer ones are cut, and whole in the title of the box.
+    static let labelColumns = 34
+    /// The width of a cell, in hundredths of a pixel, at the size of the letters in the boxes.
+    private static let cellWidth = 790
+
+    private(set) var boxes: [Box] = []
+    private(set) var width = 0
+    private(set) var height = 0
+
+    init(_ picture: TreePicture, x: Int, y: Int) {
+        place(picture)
+        setColumns(from: x)
+        setRows(from: y)
+    }
+
+    /// Makes the boxes, parents before children. `x` is the level until the columns are known.
+    private mutating func place(_ picture: TreePicture) {
+        var positions: [Int] = []
+        /// Folds that stand behind the last child of their node: the innermost last.
+        var open: [Int] = []
+        func close(_ boxes: inout [Box], downTo level: Int) {
+            while let node = open.last, picture.nodes[node].level >= level {
+                open.removeLast()
+                let fold = picture.nodes[node].fold
+                guard !fold.isEmpty else { continue }
+                let hasChildren = node + 1 < picture.nodes.count && picture.nodes[node + 1].parent == node
+                boxes.append(
+                    Self.box(
+                        .fold(below: node), fold.text(besideOthers: hasChildren), level: picture.nodes[node].level + 1,
+                        parent: positions[node]))
+            }
+        }
+        for (index, node) in picture.nodes.enumerated() {
+            close(&boxes, downTo: node.level)
+            positions.append(boxes.count)
+            let text = DisplayText.fitting(node.label, columns: Self.labelColumns)
+            var box = Self.box(.node(index), text, level: node.level, parent: node.parent.map { positions[$0] })
+            if node.share != nil { box.width += Self.badgeWidth }
+            boxes.append(box)
+            open.append(index)
+        }
+        close(&boxes, downTo: 0)
+        guard !picture.fold.isEmpty else { return }
+        boxes.append(
+            Self.box(.fold(below: nil), picture.fold.text(besideOthers: !picture.nodes.isEmpty), level: 0, parent: nil))
+    }
+
+    private static func box(_ content: Content, _ text: String, level: Int, parent: Int?) -> Box {
+        Box(content: content, text: text, x: level, y: 0, width: textWidth(text) + 2 * padding, parent: parent)
+    }
+
+    static func textWidth(_ text: String) -> Int { (DisplayText.columnCount(of: text) * cellWidth + 99) / 100 }
+
+    /// How many cells fit into so many pixels.
+    static func columnCount(in width: Int) -> Int { max(1, width * 100 / cellWidth) }
+
+    private mutating func setColumns(from start: Int) {
+        var widths: [Int] = []
+        for box in boxes {
+            while widths.count <= box.x { widths.append(0) }
+            widths[box.x] = max(widths[box.x], box.width)
+        }
+        var starts: [Int] = []
+        var x = start
+        for width in widths {
+            starts.append(x)
+            x += width + Self.columnGap
+        }
+        for index in boxes.indices { boxes[index].x = starts[boxes[index].x] }
+        width = max(0, x - Self.columnGap - start)
+    }
+
+    /// Leaves take the rows in order; who has children stands between the first and the last of them.
+    private mutating func setRows(from start: Int) {
+        var spans = [(first: Int, last: Int)?](repeating: nil, count: boxes.count)
+        var hasChildren = [Bool](repeating: false, count: boxes.count)
+        for box in boxes { if let parent = box.parent { hasChildren[parent] = true } }
+        var row = 0
+        for index in boxes.indices where !hasChildren[index] {
+            boxes[index].y = start + row * Self.rowHeight
+            row += 1
+        }
+        // Children stand behind their parents: from the back every box is placed before its parent asks.
+        for index in boxes.indices.reversed() {
+            if let span = spans[index] { boxes[index].y = (span.first + span.last) / 2 }
+            guard let parent = boxes[index].parent else { continue }
+            let y = boxes[index].y
+            spans[parent] = spans[parent].map { (min($0.first, y), max($0.last, y)) } ?? (y, y)
+        }
+        height = max(0, row * Self.rowHeight)
+    }
+}
+
+// A picture of what lies in a zone, or below one of its records, as somebody sees it.
+
+struct TreePainter {
+    /// Shares that lie outside of what is drawn: of those that are folded away some are named all the same.
+    private static let otherShareCount = 20
+
+    let session: StoreSession
+    let zone: ZoneID
+    let limits: PictureLimits
+
+    /// People see how many records were looked at, and how many the zone has: of those below a record no more is known before
+    /// they are counted, which is the work.
+    ///
+    /// Throws `unknownZone`, and `notFound` where the record is not there or not seen.
+    func picture(of address: RecordAddress, _ sight: Sight, _ console: Console) throws -> TreePicture {
+        return try session.engine.read { reader in
+            guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
+            let source = ZonePictures(found, sight)
+            let shares = SharePictures(found, sight, in: reader)
+            let root = address.isTop ? nil : try child(address, found, sight, console)
+            let bound = try found.recordBound()
+            let progress = Progress("counting", total: nil, on: console)
+            defer { progress.finish() }
+            var folder = TreeFolder(source, limits) { progress.update("records", $0, ofAtMost: bound) }
+            let folded = try folder.fold(from: root)
+            let owner = try session.owner(of: zone.database, in: reader)
+            var picture = TreePicture(
+                title: PlaceAddress(zone.database, ownedBy: sight.isWhole ? owner : nil, zone: zone.name).text,
+                copyDate: session.copyDate.map { Quantities.date($0) + " UTC" }, nodes: folded.nodes,
+                fold: folded.fold, shares: [])
+            // Those that are drawn are looked for, then all are counted.
+            func lookingAtShares() -> LookCounter { LookCounter { progress.update("shares", $0, ofAtMost: bound) } }
+            try addShares(
+                named: folded.shares, above: root?.name, to: &picture, shares, sight, looking: lookingAtShares().add)
+            if address.isTop {
+                let shareCount = try source.shareCount(looking: lookingAtShares().add)
+                picture.moreShareCount = max(0, shareCount - picture.shares.count)
+            }
+            return picture
+        }
+    }
+
+    private func child(
+        _ address: RecordAddress, _ zone: ZoneReader, _ sight: Sight, _ console: Console
+    ) throws -> Child {
+        let name = try zone.resolve(address, sight, console)
+        return Child(name: name, hasChildren: try zone.node(name)?.hasChildren ?? false)
+    }
+
+    /// The shares of the nodes first, so that their numbers stay; then the one that covers all that is drawn, or the zone.
+    private func addShares(
+        named names: [RecordName], above root: RecordName?, to picture: inout TreePicture, _ shares: SharePictures,
+        _ sight: Sight, looking: () -> Void
+    ) throws {
+        for name in names {
+            // The mark of a share that has no record is drawn as a share of nobody.
+            let unknown = PictureShare(
+                name: DisplayText.of(name.text), rootLabel: nil, publicPermission: "unknown", people: [])
+            picture.shares.append(try shares.share(name) ?? unknown)
+        }
+        var covering = try root.flatMap { try shares.zone.shareMembership(of: $0)?.share }
+        if let known = covering, names.contains(known) { covering = nil }
+        for name in [covering, ShareContent.zoneWideName].compactMap({ $0 }) {
+            guard try sight.sees(name), let share = try shares.share(name) else { continue }
+            for index in picture.nodes.indices where picture.nodes[index].share == nil {
+                picture.nodes[index].share = picture.shares.count
+            }
+            picture.shares.append(share)
+        }
+        guard root == nil, picture.shares.count < Self.otherShareCount else { return }
+        var known = Set(names)
+        known.insert(ShareContent.zoneWideName)
+        try shares.zone.visitShareNames(looking: looking) { name in
+            guard picture.shares.count < Self.otherShareCount else { return .stop }
+            if try !known.contains(name) && sight.sees(name), let share = try shares.share(name) {
+                picture.shares.append(share)
+            }
+            return .next
+        }
     }
 }

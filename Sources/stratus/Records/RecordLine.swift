@@ -65,3 +65,104 @@ struct RecordLine {
         return object
     }
 }
+
+// How a file is written down as a record: its types and fields. Everything that reads them goes by these names.
+
+/// The record types of an imported tree.
+enum TreeType {
+    static let folder: RecordType = "Folder"
+    static let file: RecordType = "File"
+    static let symbolicLink: RecordType = "SymbolicLink"
+
+    static let all: Set<RecordType> = [folder, file, symbolicLink]
+}
+
+/// The fields of the records of an imported tree.
+enum TreeField {
+    /// String: the name in its folder; escaped where the bytes are not UTF-8.
+    static let name: FieldKey = "name"
+    /// Bytes: the name as it is on disk, only where it is not UTF-8.
+    static let rawName: FieldKey = "rawName"
+    /// Int64: how many bytes a file has.
+    static let size: FieldKey = "size"
+    /// Date: when the content last changed.
+    static let modified: FieldKey = "modified"
+    /// Int64: the permission bits.
+    static let mode: FieldKey = "mode"
+    /// Bytes: the SHA-256 of a small file.
+    static let sha256: FieldKey = "sha256"
+    /// String: where a symbolic link points; escaped where the bytes are not UTF-8.
+    static let target: FieldKey = "target"
+    /// Bytes: the target as it is on disk, only where it is not UTF-8.
+    static let rawTarget: FieldKey = "rawTarget"
+    /// Bytes: the path below the top, only where the record name is too short for it.
+    static let path: FieldKey = "path"
+    /// String, on the top: the directory that was imported, escaped where the bytes are not UTF-8.
+    static let origin: FieldKey = "origin"
+
+    /// What a line of a listing shows.
+    static let listed: Set<FieldKey> = [name, size, modified, target]
+}
+
+extension Record {
+    /// What the record is called among its siblings: its `name`, or its record name where it has none.
+    var label: String {
+        if case .string(let name)? = fields[TreeField.name]?.value { return name }
+        return name.text
+    }
+}
+
+// A record, everything above it, and the share it is in.
+
+struct ParentChain {
+    /// From the record without parent, or the highest one that is seen, down to the record itself.
+    let records: [(name: RecordName, label: String)]
+    let membership: ShareMembership?
+
+    /// Reads the chain of an existing record.
+    ///
+    /// Throws `unknownRecord` when it does not exist, `hierarchyTooDeep` and `corruption`.
+    init(of name: RecordName, _ zone: ZoneReader, _ sight: Sight = .all) throws {
+        membership = try zone.shareMembership(of: name)
+        let ancestors = try (zone.ancestors(of: name) ?? []).filter { try sight.sees($0) }
+        records = try ([name] + ancestors).reversed().map { name in
+            (name, try zone.record(name, fields: .only([TreeField.name]))?.record.label ?? name.text)
+        }
+    }
+
+    /// The address by names.
+    var path: String { records.map { "/" + $0.label }.joined() }
+
+    func lines(_ console: Console) -> [String] {
+        var lines = records.enumerated().map { level, record in
+            let mark =
+                record.name == membership?.root
+                ? "  " + console.styled("[root of share \(VisibleText.of(membership?.share.text ?? ""))]", .green) : ""
+            return String(repeating: "  ", count: level) + VisibleText.of(record.label) + mark
+        }
+        if let membership {
+            lines.append(
+                "in share \(VisibleText.of(membership.share.text)), whose root is \(VisibleText.of(membership.root.text))"
+            )
+        } else {
+            lines.append("in no share")
+        }
+        return lines
+    }
+
+    var object: JSONObject {
+        [
+            "record": JSONValue(records.last?.name.text), "path": .string(path),
+            "chain": .array(
+                records.map { record in
+                    .object([
+                        "record": .string(record.name.text), "name": .string(record.label),
+                        "shareRoot": .boolean(record.name == membership?.root),
+                    ])
+                }),
+            "share": membership.map {
+                .object(["root": .string($0.root.text), "share": .string($0.share.text)])
+            } ?? .null,
+        ]
+    }
+}

@@ -5,6 +5,7 @@ import StratusCloud
 import StratusKit
 import StratusRecords
 import StratusStore
+import Synchronization
 
 struct OpenedStore {
     let engine: RecordEngine
@@ -147,5 +148,70 @@ struct OpenedStore {
         options.writeBufferByteCount = StoreFiles.writeBufferByteCount
         options.logger = nil
         return try Stratus.open(at: URL(fileURLWithPath: path), options: options)
+    }
+}
+
+// A store that is only read: what would write to it is a mistake of the verb, and in a copy it would be lost.
+
+final class ReadingStore: OrderedStore {
+    private let store: any OrderedStore
+    private let isSealed = Atomic(false)
+
+    init(_ store: any OrderedStore) { self.store = store }
+
+    /// From here on transactions are refused: the store is laid out.
+    func seal() { isSealed.store(true, ordering: .releasing) }
+
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        guard !isSealed.load(ordering: .acquiring) else {
+            throw StoreError(.notPermitted, "The store was opened to be read, and the verb tried to write.")
+        }
+        return try store.transact(body)
+    }
+
+    var statistics: StoreStatistics { store.statistics }
+    var isUnderWritePressure: Bool { store.isUnderWritePressure }
+
+    func close() { store.close() }
+}
+
+// How a verb opens a store: what it wants of it.
+
+extension StoreSession {
+    /// How a store is opened.
+    ///
+    /// A store that another process holds is read from a copy of its own, as it was when the verb began, and written through
+    /// that process where it serves a socket. Else, and where a verb wants the store for itself, writing throws `held`.
+    enum Opening {
+        /// To be read, with the engine alone.
+        case reading
+        /// The same with the contents of assets.
+        case readingAssets
+        /// To be read, with the face above the engine where the database's owner has an account.
+        case readingAsClient
+        /// The same with the contents of assets.
+        case readingAssetsAsClient
+        /// To be written, with the engine alone; the store is there.
+        case existing
+        /// The same with the face above the engine where the database's owner has an account.
+        case existingAsClient
+        /// The same for what no host does for others.
+        case owningAsClient
+        /// The same, and a store of an older format gets that of this software.
+        case migrating
+        /// With the face above the engine; store and account are made where there are none.
+        case creatingAsClient
+        /// The same for what no host does for others.
+        case creatingForItself
+
+        var isReading: Bool { [.reading, .readingAssets, .readingAsClient, .readingAssetsAsClient].contains(self) }
+        var wantsAssets: Bool { [.readingAssets, .readingAssetsAsClient].contains(self) }
+        var wantsFace: Bool {
+            [.existingAsClient, .owningAsClient, .migrating, .readingAsClient, .readingAssetsAsClient].contains(self)
+        }
+        var mayCreate: Bool { [.creatingAsClient, .creatingForItself].contains(self) }
+        var mayBeServed: Bool { [.existing, .existingAsClient, .creatingAsClient].contains(self) }
     }
 }

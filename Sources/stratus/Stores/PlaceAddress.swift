@@ -9,7 +9,9 @@
 // '%', '/', '?' and what is no visible ASCII character stand as %XX in every part but a record name.
 
 import ArgumentParser
+import StratusCloud
 import StratusModel
+import StratusRecords
 
 /// A database, or a zone of one.
 struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
@@ -84,4 +86,112 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
         }
         return text
     }
+}
+
+// How a person is named on the command line, the same for every verb.
+//
+//   id:TEXT      the host's own identifier          user:TEXT     the name of the user record
+//   email:TEXT   a verified e-mail address          account:TEXT  the store's identifier of the account
+//   phone:TEXT   a verified telephone number
+//   anything else: the host's identifier; where nobody has it, an address, a number or a user name that looks like one
+
+/// One person, by any of their names.
+struct PersonAddress: ExpressibleByArgument, Hashable, Sendable {
+    enum Form: Hashable, Sendable {
+        case externalID(String)
+        case handle(Handle)
+        case userName(UserName)
+        case account(AccountID)
+        case plain(String)
+    }
+
+    let text: String
+    let form: Form
+
+    init?(argument: String) {
+        guard !argument.isEmpty else { return nil }
+        self.init(argument)
+    }
+
+    init(_ text: String) {
+        self.text = text
+        let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let rest = parts.count == 2 ? parts[1] : ""
+        switch rest.isEmpty ? "" : parts[0] {
+        case "id": form = .externalID(rest)
+        case "email": form = .handle(.email(rest))
+        case "phone": form = .handle(.phone(rest))
+        case "user": form = .userName(UserName(rest))
+        case "account": form = .account(AccountID(rest))
+        default: form = .plain(text)
+        }
+    }
+
+    var defaultValueDescription: String { text }
+
+    static let help = ArgumentHelp(
+        "A person: the host's identifier, or email:TEXT, phone:TEXT, user:NAME.", valueName: "person")
+
+    /// The identifier under which an account may be made for the person; nil where they are named otherwise, or may be
+    /// meant otherwise.
+    var newExternalID: String? {
+        switch form {
+        case .externalID(let text): text
+        case .plain(let text): userName == nil && handle == nil ? text : nil
+        case .handle, .userName, .account: nil
+        }
+    }
+
+    /// The name of the user record, where the person is named by it, whether or not anybody has it.
+    var userName: UserName? {
+        switch form {
+        case .userName(let name): name
+        case .plain(let text): text.hasPrefix("_") ? UserName(text) : nil
+        case .externalID, .handle, .account: nil
+        }
+    }
+
+    /// The address, where the person is named by one, whether or not anybody has it.
+    var handle: Handle? {
+        switch form {
+        case .handle(let handle): handle
+        case .plain(let text):
+            if text.contains("@") { .email(text) } else if text.hasPrefix("+") { .phone(text) } else { nil }
+        case .externalID, .userName, .account: nil
+        }
+    }
+
+    /// The person's account, or nil.
+    func account(in reader: RecordReader) throws -> StratusModel.Account? {
+        let directory = AccountDirectory()
+        switch form {
+        case .externalID(let text): return try directory.account(externalID: text, in: reader)
+        case .handle(let handle): return try directory.account(handle: handle, in: reader)
+        case .userName(let name): return try directory.account(userName: name, in: reader)
+        case .account(let id): return try directory.account(id, in: reader)
+        case .plain(let text):
+            if let known = try directory.account(externalID: text, in: reader) { return known }
+            if let handle, let known = try directory.account(handle: handle, in: reader) { return known }
+            return try userName.flatMap { try directory.account(userName: $0, in: reader) }
+        }
+    }
+
+    var notFound: ToolError {
+        ToolError(
+            .notFound, "The store has no such account: 'stratus accounts' lists those there are.", ["account": text])
+    }
+}
+
+/// On whose behalf a verb reads or writes.
+struct ActingArguments: ParsableArguments {
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp("Act as this person, with their rights; else as the owner.", valueName: "person"))
+    var person: PersonAddress?
+
+    /// How a verb opens a store that only reads below the face where nobody is named.
+    var opening: StoreSession.Opening { person == nil ? .reading : .readingAsClient }
+
+    /// The same for one that writes.
+    var writing: StoreSession.Opening { person == nil ? .existing : .existingAsClient }
 }

@@ -47,3 +47,52 @@ struct BehaviourRule: Sendable {
         return String(signs).uppercased()
     }
 }
+
+// What somebody may have meant who wrote a name that nothing has.
+
+enum NearestName {
+    /// Longer names are compared by nobody: the work grows with the square of the length.
+    private static let maximumScalarCount = 255
+    /// So many names are looked at.
+    private static let maximumCandidateCount = 10_000
+
+    /// The name among `candidates` that is nearest to `name`, if it is so near that it may have been meant: a few letters
+    /// off, or begun and not ended. Case does not count. Of names as near the first one.
+    static func of(_ name: String, among candidates: some Sequence<String>) -> String? {
+        let wanted = Array(name.lowercased().unicodeScalars)
+        guard (1...maximumScalarCount).contains(wanted.count) else { return nil }
+        let limit = max(1, wanted.count / 3)
+        var best: (name: String, distance: Int)?
+        for candidate in candidates.prefix(maximumCandidateCount) {
+            let letters = Array(candidate.lowercased().unicodeScalars)
+            guard (1...maximumScalarCount).contains(letters.count) else { continue }
+            var distance = limit + 1
+            if abs(letters.count - wanted.count) <= limit { distance = self.distance(wanted, letters) }
+            if distance > limit, wanted.count >= 3, letters.starts(with: wanted) { distance = limit }
+            // One letter is no likeness to another.
+            guard distance <= limit, distance < max(wanted.count, letters.count) else { continue }
+            if best.map({ distance < $0.distance }) ?? true { best = (candidate, distance) }
+        }
+        return best?.name
+    }
+
+    /// How many letters must be put in, taken out, replaced or swapped with their neighbour to make one of the other.
+    static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
+        var beforeLast: [Int] = []
+        var last = Array(0...second.count)
+        for (row, letter) in first.enumerated() {
+            var current = [row + 1]
+            current.reserveCapacity(second.count + 1)
+            for (column, other) in second.enumerated() {
+                var cost = min(last[column + 1] + 1, current[column] + 1, last[column] + (letter == other ? 0 : 1))
+                if row > 0, column > 0, letter == second[column - 1], first[row - 1] == other {
+                    cost = min(cost, beforeLast[column - 1] + 1)
+                }
+                current.append(cost)
+            }
+            beforeLast = last
+            last = current
+        }
+        return last[second.count]
+    }
+}

@@ -2,8 +2,12 @@
 
 import ArgumentParser
 import Foundation
+import StratusCloud
 import StratusKit
+import StratusLayout
 import StratusModel
+import StratusRecords
+import Synchronization
 
 struct Init: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -48,5 +52,75 @@ extension StoreSession {
         let opened = try OpenedStore.open(path, mayBeServed ? .creatingAsClient : .creatingForItself)
         defer { opened.close() }
         return (isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) })
+    }
+}
+
+// stratus reset: everything in a store is deleted.
+
+struct Reset: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Empties a store: accounts, records and assets are gone.",
+        discussion: """
+            Change tokens and records of clients from before are refused afterwards. The store is emptied in its own \
+            directory, whole or not at all: if that is interrupted, the next verb that opens the store finishes it.
+
+            --json: {"path","accounts","zones","records"}; with --dry-run {"dryRun","would",…}
+
+            Example: stratus reset --dry-run --store ./store
+            """)
+
+    @OptionGroup var deed: DeedArguments
+    @OptionGroup var whole: WholeStoreArguments
+
+    private var store: StoreArguments { whole.arguments }
+
+    /// Whether files of what the store was are being removed.
+    private static let isRemoving = Mutex(false)
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StoreSession.with(store, .owningAsClient) { session in
+            let accounts = try Self.accountCount(session)
+            let (_, zones, records) = try session.placeAndRecordCount
+            let object: JSONObject = [
+                "path": .string(session.path), "accounts": JSONValue(accounts), "zones": JSONValue(zones),
+                "records": JSONValue(records),
+            ]
+            let what =
+                "\(Quantities.count(accounts, "account")), \(Quantities.count(zones, "zone")), "
+                + Quantities.count(records, "record")
+            guard try deed.mayDo("empty the store \(session.path): \(what)", object, console) else { return }
+            try Self.reset(session, console)
+            try console.line("emptied \(VisibleText.of(session.path)): \(what)")
+            try console.object(object)
+        }
+        try console.flush()
+    }
+
+    /// Says where a signal ends the removal of files that the next verb finishes it.
+    private static func reset(_ session: StoreSession, _ console: Console) throws {
+        // Its clock begins when there are files to remove.
+        lazy var progress = Progress("removing files", total: nil, on: console)
+        defer { progress.finish() }
+        Interruption.beforeEnd {
+            guard isRemoving.withLock({ $0 }) else { return }
+            Console.noteOfSignal("interrupted: the next verb that opens the store finishes its emptying")
+        }
+        defer { isRemoving.withLock { $0 = false } }
+        try session.ownHost.reset {
+            isRemoving.withLock { $0 = true }
+            progress.update($0, of: $1)
+        }
+    }
+
+    private static func accountCount(_ session: StoreSession) throws -> Int {
+        var count = 0
+        var last: AccountID?
+        repeat {
+            let page = try session.service.accounts(after: last)
+            count += page.accounts.count
+            last = page.next
+        } while last != nil
+        return count
     }
 }

@@ -1,6 +1,7 @@
 // stratus move: a record and everything below it goes under another record.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -50,5 +51,105 @@ struct Move: ParsableCommand {
             ])
         }
         try console.flush()
+    }
+}
+
+// stratus rm: records are deleted.
+
+struct Remove: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rm",
+        abstract: "Deletes a record, and with --recursive everything below it.",
+        discussion: """
+            A record that others lie below is refused without --recursive. With it, records are deleted from the leaves \
+            up, 400 to a commit; an interrupted deletion is finished by running it again. Shares of deleted records, and records \
+            that refer to one by a field of the kind deleteSelf, go with it. They are counted in "alsoDeleted", which is the \
+            zone's count of records before and after: where a service has the store, others may change that meanwhile.
+
+            --json: {"record","deleted","alsoDeleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
+
+            Example: stratus rm /share/doc --recursive --force --store ./store
+            """)
+
+    @Argument(help: RecordAddress.help)
+    var record: RecordAddress
+
+    @Flag(name: .shortAndLong, help: "Delete everything below the record too.")
+    var recursive = false
+
+    @OptionGroup var deed: DeedArguments
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+            let zone = try session.zone(zone)
+            let name = try session.read(zone) { try $0.resolve(record, console) }
+            try session.requireMayDelete(name, in: zone, acting)
+            try requireLeaf(name, in: zone, session)
+            let count = try recordCount(name, zone, session, console)
+            let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
+            let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
+            guard try deed.mayDo("delete \(what)", details, console) else { return }
+            Interruption.stopAtSafePoints()
+            let progress = Progress("deleting", total: count, on: console)
+            defer { progress.finish() }
+            let countBefore = try session.read(zone) { try $0.header().recordCount }
+            let (deleted, cost) = try StepCost.measuring(session) {
+                let client = acting.person == nil ? nil : try session.client(of: zone, acting)
+                func delete(_ names: [RecordName]) throws {
+                    if let client { try client.delete(names) } else { try session.delete(names, in: zone) }
+                }
+                if recursive {
+                    return try RecordChange.deleteSubtree(
+                        name, in: zone, session, delete: delete, progress: progress.update)
+                }
+                try delete([name])
+                return 1
+            }
+            let left = try session.read(zone) { try $0.header().recordCount }
+            let others = max(0, Int(clamping: countBefore) - Int(clamping: left) - deleted)
+            try console.line("deleted \(Quantities.count(deleted, "record")): \(VisibleText.of(name.text))")
+            if others > 0 {
+                try console.line(
+                    "\(Quantities.count(others, "record")) more went with that: shares, and what refers to it by deleteSelf"
+                )
+            }
+            try console.line(cost.summary)
+            try console.object([
+                "record": .string(name.text), "deleted": JSONValue(deleted),
+                "alsoDeleted": JSONValue(others),
+                "cost": .object(cost.object),
+            ])
+        }
+        try console.flush()
+    }
+
+    /// Throws `refused` where records lie below the record, and are not to go with it.
+    private func requireLeaf(_ name: RecordName, in zone: ZoneID, _ session: StoreSession) throws {
+        guard !recursive, try session.read(zone, { try $0.node(name)?.hasChildren ?? false }) else { return }
+        throw ToolError(
+            .refused, "Records lie below this one: say --recursive to delete them too, or move them first.",
+            ["record": name.text])
+    }
+
+    private func recordCount(
+        _ name: RecordName, _ zone: ZoneID, _ session: StoreSession, _ console: Console
+    ) throws -> Int {
+        guard recursive else { return 1 }
+        let progress = Progress("counting", total: nil, on: console)
+        defer { progress.finish() }
+        return try session.read(zone) { zone in
+            let looked = try LookCounter(progress, of: zone)
+            var count = 1
+            try zone.visitSubtree(below: name) { _, _ in
+                count += 1
+                looked.add()
+                return .next
+            }
+            return count
+        }
     }
 }

@@ -1,5 +1,6 @@
 // Waiting for what is answered asynchronously. Verbs run on the main thread, which nothing else needs.
 
+import CSystem
 import Dispatch
 import Synchronization
 
@@ -25,4 +26,16 @@ final class Answer<Value: Sendable>: Sendable {
         guard let result = answer.result.withLock({ $0 }) else { throw CancellationError() }
         return try result.get()
     }
+}
+
+// How the tool waits while the store is behind with its own work.
+
+enum Waiting {
+    private static let milliseconds: Int32 = 20
+
+    /// Sleeps for a moment.
+    static func aLittle() { cfiletree_sleep(milliseconds) }
+
+    /// Sleeps for so long, to the millisecond.
+    static func seconds(_ count: Double) { cfiletree_sleep(Int32(clamping: Int64((count * 1_000).rounded()))) }
 }

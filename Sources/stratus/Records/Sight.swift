@@ -1,0 +1,144 @@
+// What of a share somebody may know.
+
+import StratusCloud
+import StratusLayout
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// A share as the server keeps it, without what `SharePortion` leaves out; whole for the host.
+struct ShareSight {
+    /// Who looks; nil for the host, who sees everything.
+    let viewer: UserName?
+
+    private func portion(of content: ShareContent) -> SharePortion? { viewer.map { SharePortion(content, viewer: $0) } }
+
+    func manages(_ content: ShareContent) -> Bool { portion(of: content)?.managesShare ?? true }
+
+    /// The participants that are shown, in the order of the share.
+    func participants(of content: ShareContent) -> [ShareParticipant] {
+        portion(of: content)?.participants ?? content.participants
+    }
+
+    /// The share without what is not to be known.
+    func seen(_ content: ShareContent) -> ShareContent {
+        guard let portion = portion(of: content), !portion.managesShare else { return content }
+        var seen = content
+        // How others were invited is for those who manage the share.
+        seen.participants = portion.participants.map { one in
+            guard one.id != portion.own else { return one }
+            var other = one
+            other.invitation = nil
+            return other
+        }
+        seen.requesters = portion.requesters
+        seen.blocked = portion.blocked
+        return seen
+    }
+
+    /// Who sees a record of the share, as far as it is to be known.
+    func seen(_ audience: RecordAudience, _ content: ShareContent) -> RecordAudience {
+        let shown = Dictionary(seen(content).participants.map { ($0.id, $0) }) { first, _ in first }
+        var seen = audience
+        seen.viewers = audience.viewers.compactMap { viewer in
+            guard let participant = viewer.participant else { return viewer }
+            var known = viewer
+            known.participant = shown[participant.id]
+            return known.participant == nil ? nil : known
+        }
+        seen.excluded = audience.excluded.compactMap { shown[$0.id] }
+        seen.invited = audience.invited.compactMap { shown[$0.id] }
+        return seen
+    }
+}
+
+// Records by their addresses, as somebody sees them.
+
+extension ZoneReader {
+    /// The record that an address leads to, where it is seen.
+    ///
+    /// Throws as `resolve`, and `notFound` where it is not seen.
+    func resolve(_ address: RecordAddress, _ sight: Sight, _ console: Console) throws -> RecordName {
+        let name = try resolve(address, console)
+        try sight.require(name)
+        return name
+    }
+
+    /// Visits what is seen directly below a record. Without one that is what lies under nothing that is seen: records
+    /// without parent, and the roots of what others share. `looking` is called for each record there, seen or not, once.
+    func visitSeen(
+        below parent: RecordName?, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
+    ) throws {
+        try visitChildrenOrTops(of: parent) {
+            looking()
+            return try sight.sees($0.name) ? try visit($0) : .next
+        }
+        guard parent == nil, !sight.isWhole else { return }
+        try store.scan(keys.shareRoots.keyRange) { key, _ in
+            let root = try keys.readShareRootKey(key)
+            guard let node = try node(root), let above = node.parent else { return .next }
+            let isSeen = try sight.sees(root)
+            // Who goes down to what lies below something that is seen looks at it there.
+            if isSeen, try sight.sees(above) { return .next }
+            looking()
+            guard isSeen else { return .next }
+            return try visit(Child(name: root, hasChildren: node.hasChildren))
+        }
+    }
+
+    /// The same at any depth, parents before their children: each with the record that it was found below, nil at the top.
+    func visitAllSeen(
+        below parent: RecordName?, _ sight: Sight, looking: () -> Void = {},
+        _ visit: (_ child: Child, _ parent: RecordName?) throws -> Void
+    ) throws {
+        try visitSeen(below: parent, sight, looking: looking) { top in
+            try visit(top, parent)
+            var path = [top.name]
+            try visitSubtree(below: top.name) { child, level in
+                looking()
+                guard try sight.sees(child.name) else { return .skipChildren }
+                path.removeLast(path.count - level)
+                try visit(child, path.last)
+                path.append(child.name)
+                return .next
+            }
+            return .next
+        }
+    }
+}
+
+// The shares of a zone.
+
+extension ZoneReader {
+    /// Visits the names of the zone's shares in their byte order. `looking` is called for each.
+    func visitShareNames(looking: () -> Void = {}, _ visit: (RecordName) throws -> ScanStep) throws {
+        try store.scan(keys.types(of: ShareContent.recordType).keyRange) { key, _ in
+            looking()
+            return try visit(keys.readTypeKey(key).name)
+        }
+    }
+
+    /// Whether a record is a share.
+    func isShare(_ name: RecordName) throws -> Bool {
+        try store.contains(keys.type(ShareContent.recordType, name: name))
+    }
+
+    /// What a share holds; nil where a record is none.
+    func shareContent(_ name: RecordName) throws -> ShareContent? { try record(name)?.record.shareContent() }
+
+    /// The share that a record is, or that it is in.
+    ///
+    /// Throws `notFound` where it is in none, and where a root bears the mark of a share that has no record.
+    func share(of name: RecordName) throws -> (name: RecordName, content: ShareContent) {
+        if let content = try shareContent(name) { return (name, content) }
+        let membership = try shareMembership(of: name)
+        let share = membership?.share ?? ShareContent.zoneWideName
+        if let content = try shareContent(share) { return (share, content) }
+        guard let membership else { throw ToolError(.notFound, "The record is in no share.", ["record": name.text]) }
+        throw ToolError(
+            .notFound,
+            "The root of the record bears the mark of a share that has no record: it was not made by CloudKit. Take the "
+                + "mark away where it was made, or delete the root, and share anew.",
+            ["record": name.text, "root": membership.root.text, "share": membership.share.text])
+    }
+}
