@@ -73,7 +73,7 @@ struct StratusCommand: ParsableCommand {
             MappedTables.keepSmall()
             try command.run()
         } catch {
-            Interruption.waitIfEnding()
+            StopSignal.waitIfEnding()
             exit(after: error, usesJSON: arguments.contains("--json"))
         }
         exit(.success)
@@ -82,7 +82,7 @@ struct StratusCommand: ParsableCommand {
     private static func exit(after error: any Error, usesJSON: Bool) -> Never {
         // A verb that ends with a code has said why in its results.
         if let code = error as? ExitCode { leave(code) }
-        if let code = (error as? ToolError)?.code, code == .pipeBroken { Interruption.endByBrokenPipe() }
+        if let code = (error as? ToolError)?.code, code == .pipeBroken { StopSignal.endByBrokenPipe() }
         let parserCode = exitCode(for: error)
         if parserCode.isSuccess {
             // Asking for help or the version is an error to the parser.
@@ -105,7 +105,7 @@ struct StratusCommand: ParsableCommand {
 
     private static func exit(_ status: ExitStatus) -> Never { leave(ExitCode(status.rawValue)) }
 
-    private static func leave(_ code: ExitCode) -> Never { Interruption.unlessEnding { exit(withError: code) } }
+    private static func leave(_ code: ExitCode) -> Never { StopSignal.unlessEnding { exit(withError: code) } }
 }
 
 // The arguments as the shell gave them. Swift hands them out as text, in which bytes that are not UTF-8 are replaced: a
@@ -116,7 +116,7 @@ enum ArgumentBytes {
     static func check(_ arguments: [String]) throws(ToolError) {
         guard let suspect = arguments.first(where: { $0.contains("\u{FFFD}") }) else { return }
         var damaged: String? = suspect
-        if let line = try? FileSystem.contents(of: Array("/proc/self/cmdline".utf8)) {
+        if let line = try? Disk.contents(of: Array("/proc/self/cmdline".utf8)) {
             damaged = firstDamaged(in: line)
         }
         guard let damaged else { return }

@@ -136,7 +136,7 @@ struct DamageTests {
         let path = "\(directory.path)/sound"
         try await TestThreads.offPool {
             let choice = DatabaseChoice(
-                container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+                container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
             let session = try StoreSession(at: path, choice, .existing)
             defer { session.close() }
             let lost = try session.zone(ZoneName("lost"))

@@ -253,7 +253,7 @@ struct ReportTests {
         let line = "tree / --owner anna --zone home --format svg --output picture.svg"
         #expect(try await run(line).status == 0)
         let first = try text("picture.svg")
-        let facts = try FileSystem.facts(of: directory.bytes(of: "picture.svg"))
+        let facts = try Disk.facts(of: directory.bytes(of: "picture.svg"))
         #expect(facts.permissions == 0o600)
         let refused = try await run(line)
         #expect(refused.status == 1 && refused.errors.contains("--force"))

@@ -55,7 +55,7 @@ struct TotalsTests {
 
     private func session(_ name: String, _ opening: StoreSession.Opening) throws -> StoreSession {
         let choice = DatabaseChoice(
-            container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+            container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
         return try StoreSession(at: "\(directory.path)/\(name)", choice, opening)
     }
 
@@ -242,7 +242,7 @@ struct TotalsTests {
                 told.take(part, done, total)
             }
             if let person {
-                let account = try session.person(#require(PersonAddress(argument: person)))
+                let account = try session.person(#require(PersonArgument(argument: person)))
                 _ = try reader.read(seenBy: account, called: person)
             } else {
                 _ = try reader.read()

@@ -9,19 +9,19 @@ import StratusRecords
 /// else in the store has, so that whatever bears it can be removed.
 struct DemoCast {
     let container: String
-    let owner: PersonAddress
+    let owner: PersonArgument
     let guestID: String
     let guestEmail: String
 
     init() {
         let tag = String(UUID.drawn().uuidString.lowercased().filter { $0 != "-" }.prefix(16))
         container = "iCloud.demonstration-\(tag)"
-        owner = PersonAddress("id:owner-of-the-demonstration-\(tag)")
+        owner = PersonArgument("id:owner-of-the-demonstration-\(tag)")
         guestID = "guest-of-the-demonstration-\(tag)"
         guestEmail = "guest-\(tag)@demonstration.example"
     }
 
-    var people: [PersonAddress] { [owner, PersonAddress("id:\(guestID)")] }
+    var people: [PersonArgument] { [owner, PersonArgument("id:\(guestID)")] }
 }
 
 /// A folder and what lies below it.

@@ -79,7 +79,7 @@ final class Demonstration {
         try moveInAndOut(stage)
         try deleteMoved(stage)
         return try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
-            let progress = Progress("verifying", total: nil, on: console)
+            let progress = ProgressLine("verifying", total: nil, on: console)
             defer { progress.finish() }
             return try Verification(of: session, progress: progress.update)
         }
@@ -160,7 +160,7 @@ final class Demonstration {
     private func deleteMoved(_ stage: DemoStage) throws {
         try heading("delete \(shown(stage.moved.name.text)) and everything below it")
         let deleted = try step("delete that folder", { $0 }) {
-            try RecordChange.deleteSubtree(stage.moved.name, in: zone, session)
+            try RecordEdit.deleteSubtree(stage.moved.name, in: zone, session)
         }
         try console.line("deleted \(Quantities.count(deleted, "record"))")
         guard deleted == stage.moved.recordCount else { throw unexpected("the deletion missed records") }
@@ -185,7 +185,7 @@ final class Demonstration {
         // A schema without types: the container is gone with its last one.
         try host.importSchema("DEFINE SCHEMA\n", intoContainer: cast.container)
         let purged = try step("remove their entries", { _ in 0 }) { try session.purge(console) }
-        if !Interruption.isRequested { try session.finishIndexes(console) }
+        if !StopSignal.isRequested { try session.finishIndexes(console) }
         try console.line(
             "the zone and both accounts are deleted; \(Quantities.count(purged.entriesDeleted, "entry", "entries")) removed"
         )
@@ -200,7 +200,7 @@ final class Demonstration {
     private func sayWhatIsLeftAtEnd() -> () -> Void {
         let isRemoved = Mutex(false)
         let text = whatIsLeft
-        Interruption.beforeEnd {
+        StopSignal.beforeEnd {
             if !isRemoved.withLock({ $0 }) { Console.noteOfSignal("interrupted: " + text) }
         }
         return { isRemoved.withLock { $0 = true } }
@@ -234,7 +234,7 @@ final class Demonstration {
     func step<Result>(
         _ title: String, _ recordCount: (Result) -> Int, _ body: () throws -> Result
     ) throws -> Result {
-        if !isRemoving { try Interruption.safePoint() }
+        if !isRemoving { try StopSignal.safePoint() }
         let (result, cost) = try StepCost.measuring(session, body)
         let count = recordCount(result)
         costs.addRow([

@@ -13,7 +13,7 @@ enum StorePath {
     /// `notAStore` for any other directory.
     static func require(_ path: String) throws(ToolError) {
         let file = FileManager.default
-        guard let kind = try? FileSystem.factsOfTarget(of: Array(path.utf8)).kind else {
+        guard let kind = try? Disk.factsOfTarget(of: Array(path.utf8)).kind else {
             throw error(.notFound, path, found: "nothing", nearest: storeAround(path) ?? neighbour(of: path))
         }
         guard kind == .folder else { throw error(.notFound, path, found: "a file", nearest: storeAround(path)) }

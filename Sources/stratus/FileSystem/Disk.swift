@@ -43,7 +43,7 @@ struct FileFacts: Hashable, Sendable {
     }
 }
 
-enum FileSystem {
+enum Disk {
     /// What is at a path; a symbolic link stands for itself.
     static func facts(of path: [UInt8]) throws(FileError) -> FileFacts {
         try FileFacts(cfiletree_facts_of_path(path.span))
@@ -164,7 +164,7 @@ struct DirectoryListing {
         guard descriptor >= 0 else { throw FileError(number: -descriptor) }
         defer { cfiletree_close(descriptor) }
         while true {
-            let count = try FileSystem.fill(&buffer) { cfiletree_read_entries(descriptor, &$0) }
+            let count = try Disk.fill(&buffer) { cfiletree_read_entries(descriptor, &$0) }
             if count == 0 { break }
             try append(buffer[..<count])
         }

@@ -57,7 +57,7 @@ struct TreeWalker {
     init(top: [UInt8], name: FileName) throws(FileError) {
         var trimmed = top
         while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
-        let facts = try FileSystem.factsOfTarget(of: trimmed)
+        let facts = try Disk.factsOfTarget(of: trimmed)
         guard facts.kind == .folder else { throw FileError(number: FileError.notADirectory) }
         path = trimmed == [UInt8(ascii: "/")] ? [] : trimmed
         topByteCount = path.count
@@ -92,7 +92,7 @@ struct TreeWalker {
 
     private mutating func item(_ name: FileName) -> WalkedItem {
         do {
-            let facts = try FileSystem.facts(of: path)
+            let facts = try Disk.facts(of: path)
             return .file(WalkedFile(relativePath: relativePath, name: name, facts: facts)).opening(&self)
         } catch {
             return .problem(

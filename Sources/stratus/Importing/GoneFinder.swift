@@ -39,7 +39,7 @@ struct GoneFinder {
     /// Throws `interrupted` where the verb was asked to stop.
     mutating func next(limit: Int, progress: (Int) -> Void = { _ in }) throws -> [RecordName]? {
         while gone.count < limit, let page = try nextPage() {
-            try Interruption.safePoint()
+            try StopSignal.safePoint()
             for (name, path) in page where isGone(path) { gone.append(name) }
             lookCount += page.count
             progress(lookCount)
@@ -73,7 +73,7 @@ struct GoneFinder {
     private func isGone(_ path: [UInt8]) -> Bool {
         if path.isEmpty { return false }
         do throws(FileError) {
-            _ = try FileSystem.facts(of: directory + [UInt8(ascii: "/")] + path)
+            _ = try Disk.facts(of: directory + [UInt8(ascii: "/")] + path)
             return false
         } catch {
             return error.isAbsence
@@ -108,7 +108,7 @@ struct GoneFinder {
             putOff = []
             var deletedNow = 0
             for start in stride(from: 0, to: names.count, by: ZoneClient.requestItemCount) {
-                try Interruption.safePoint()
+                try StopSignal.safePoint()
                 let end = min(start + ZoneClient.requestItemCount, names.count)
                 deletedNow += try delete(Array(names[start..<end]))
                 progress(end, names.count)

@@ -216,7 +216,7 @@ struct StoreExporter {
         let path = service.contentPath(of: asset, owner: owner) ?? ""
         let damage = Self.damaged(["digest": digest, "file": path, "record": record.text, "zone": zone.id.name.text])
         // A pipe in its place would be waited for.
-        guard (try? FileSystem.facts(of: Array(path.utf8)))?.kind == .file,
+        guard (try? Disk.facts(of: Array(path.utf8)))?.kind == .file,
             let file = FileHandle(forReadingAtPath: path)
         else { throw damage }
         defer { try? file.close() }

@@ -92,7 +92,7 @@ struct StoreImporter {
             } else {
                 try take(kind, object, byteCount: line.count)
                 // What came so far is committed, and no content is half there.
-                if pending.isEmpty, content == nil { try Interruption.safePoint() }
+                if pending.isEmpty, content == nil { try StopSignal.safePoint() }
             }
             progress(counts.foretoldCount, reader.readByteCount)
         }
@@ -178,7 +178,7 @@ struct StoreImporter {
         pendingByteCount = 0
         for (owner, assets) in taken { service.assets?.release(assets, owner: owner) }
         taken.removeAll()
-        try Interruption.safePoint()
+        try StopSignal.safePoint()
     }
 
     // MARK: Contents

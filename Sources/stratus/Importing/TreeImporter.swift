@@ -42,12 +42,12 @@ struct TreeImporter {
 
     /// The same where people see how far it has come; `total` is how many files there are.
     mutating func run(total: Int, _ console: Console) throws {
-        let progress = Progress("importing", total: total, on: console)
+        let progress = ProgressLine("importing", total: total, on: console)
         defer { progress.finish() }
         // Their clocks begin with them.
-        lazy var lookingForGone = Progress("looking for what is gone", total: nil, on: console)
-        lazy var deleting = Progress("deleting", total: nil, on: console)
-        lazy var indexing = Progress("filling indexes", total: nil, on: console)
+        lazy var lookingForGone = ProgressLine("looking for what is gone", total: nil, on: console)
+        lazy var deleting = ProgressLine("deleting", total: nil, on: console)
+        lazy var indexing = ProgressLine("filling indexes", total: nil, on: console)
         // A zone may hold more than this tree.
         try run(
             progress: progress.update, lookingForGone: { lookingForGone.update($0, ofAtMost: $1) },
@@ -96,7 +96,7 @@ struct TreeImporter {
     ///
     /// Throws `notFound` when it is not there.
     static func count(_ options: ImportOptions, _ console: Console) throws -> Int {
-        let progress = Progress("counting files", total: nil, on: console)
+        let progress = ProgressLine("counting files", total: nil, on: console)
         defer { progress.finish() }
         var walker = try Self.walker(options)
         var count = 0
@@ -153,7 +153,7 @@ struct TreeImporter {
         let names = batch.map { naming.name(of: $0.relativePath) }
         let stored = try session.read(zone) { zone in try names.map { try zone.record($0)?.record } }
         for (index, file) in batch.enumerated() {
-            if Interruption.isRequested { try stop() }
+            if StopSignal.isRequested { try stop() }
             try take(file, names[index], stored[index])
             try savePending(atLeast: options.commitRecordCount)
         }
@@ -163,7 +163,7 @@ struct TreeImporter {
     private mutating func stop() throws {
         try savePending(atLeast: 1)
         try client.finish()
-        try Interruption.safePoint()
+        try StopSignal.safePoint()
     }
 
     private mutating func take(_ file: WalkedFile, _ name: RecordName, _ stored: Record?) throws {
@@ -234,7 +234,7 @@ struct TreeImporter {
             case .folder:
                 if file.relativePath.isEmpty { fields[TreeField.origin] = Field(.string(originText)) }
             case .symbolicLink:
-                FileRecord.setTarget(try FileSystem.target(ofLink: path(of: file)), in: &fields)
+                FileRecord.setTarget(try Disk.target(ofLink: path(of: file)), in: &fields)
             case .file:
                 if let digest = try digest(of: file, fields, stored) {
                     fields[TreeField.sha256] = Field(.bytes(digest))
@@ -265,7 +265,7 @@ struct TreeImporter {
         {
             return digest
         }
-        let digest = try FileSystem.digest(
+        let digest = try Disk.digest(
             of: path(of: file), atMost: options.digestLimitByteCount, buffer: &digestBuffer)
         if digest != nil {
             report.hashedFileCount += 1
@@ -291,7 +291,7 @@ struct TreeImporter {
         progress(0, bound)
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
         while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, bound) }) {
-            try Interruption.safePoint()
+            try StopSignal.safePoint()
             for name in names { report.gone.add(name.text) }
             if options.deletesGone { report.deletedCount += try finder.delete(names) }
         }

@@ -351,14 +351,14 @@ struct TreePainter {
     /// they are counted, which is the work.
     ///
     /// Throws `unknownZone`, and `notFound` where the record is not there or not seen.
-    func picture(of address: RecordAddress, _ sight: Sight, _ console: Console) throws -> TreePicture {
+    func picture(of address: RecordArgument, _ sight: Sight, _ console: Console) throws -> TreePicture {
         return try session.engine.read { reader in
             guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
             let source = ZonePictures(found, sight)
             let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight, console)
             let bound = try found.recordBound()
-            let progress = Progress("counting", total: nil, on: console)
+            let progress = ProgressLine("counting", total: nil, on: console)
             defer { progress.finish() }
             var folder = TreeFolder(source, limits) { progress.update("records", $0, ofAtMost: bound) }
             let folded = try folder.fold(from: root)
@@ -380,7 +380,7 @@ struct TreePainter {
     }
 
     private func child(
-        _ address: RecordAddress, _ zone: ZoneReader, _ sight: Sight, _ console: Console
+        _ address: RecordArgument, _ zone: ZoneReader, _ sight: Sight, _ console: Console
     ) throws -> Child {
         let name = try zone.resolve(address, sight, console)
         return Child(name: name, hasChildren: try zone.node(name)?.hasChildren ?? false)

@@ -13,7 +13,7 @@ import StratusRecords
 import StratusStore
 
 /// One record, by name or by path.
-struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
+struct RecordArgument: ExpressibleByArgument, Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case recordName(RecordName)
         case path([String])
@@ -75,14 +75,14 @@ extension ZoneReader {
     /// far that has come.
     ///
     /// Throws `notFound` when there is none, `ambiguous` when a folder on the way has several children of the name.
-    func resolve(_ address: RecordAddress, _ console: Console) throws -> RecordName {
-        let progress = Progress("looking for", total: nil, on: console)
+    func resolve(_ address: RecordArgument, _ console: Console) throws -> RecordName {
+        let progress = ProgressLine("looking for", total: nil, on: console)
         defer { progress.finish() }
         return try resolve(address, looking: { progress.update($0, $1, ofAtMost: $2) })
     }
 
     /// The same where `looking` is told now and then. Each folder on the way is counted anew.
-    func resolve(_ address: RecordAddress, looking: @escaping PathListener) throws -> RecordName {
+    func resolve(_ address: RecordArgument, looking: @escaping PathListener) throws -> RecordName {
         switch address.form {
         case .recordName(let name):
             guard try node(name) != nil else { throw unknown(address, missing: name.text, below: nil) }
@@ -104,7 +104,7 @@ extension ZoneReader {
     }
 
     private func child(
-        named name: String, of parent: RecordName?, _ address: RecordAddress,
+        named name: String, of parent: RecordName?, _ address: RecordArgument,
         looking: @escaping (_ looked: Int, _ most: Int) -> Void
     ) throws -> RecordName {
         if parent == nil, let top = try top(named: name) { return top }
@@ -135,7 +135,7 @@ extension ZoneReader {
         return record.parent == nil && record.label.utf8.elementsEqual(name.utf8) ? record.name : nil
     }
 
-    private func unknown(_ address: RecordAddress, missing: String, below: RecordName?) -> ToolError {
+    private func unknown(_ address: RecordArgument, missing: String, below: RecordName?) -> ToolError {
         var fields = ["address": address.text, "zone": id.name.text]
         if let below {
             fields["missing"] = missing

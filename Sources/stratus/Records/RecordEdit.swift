@@ -5,7 +5,7 @@ import StratusKit
 import StratusModel
 import StratusRecords
 
-enum RecordChange {
+enum RecordEdit {
     /// How many records a deletion takes into one commit.
     static let deletionCommitRecordCount = 400
     /// How many records a deletion looks up at once: each look passes over what was deleted before.
@@ -60,7 +60,7 @@ enum RecordChange {
                 try delete(Array(commit))
                 deleted += commit.count
                 progress(deleted)
-                try Interruption.safePoint()
+                try StopSignal.safePoint()
             }
         }
     }
@@ -85,18 +85,18 @@ enum RecordChange {
 
 // A change of a share as a person makes it, and what the share is like then.
 
-struct ShareChange {
+struct ShareEdit {
     typealias Change =
         @Sendable (any StoreHost, CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
 
-    private let record: RecordAddress
+    private let record: RecordArgument
     private let store: StoreArguments
     private let zone: ZoneArguments
     private let acting: ActingArguments
     private let secret: URLArguments
 
     init(
-        _ record: RecordAddress, _ store: StoreArguments, _ zone: ZoneArguments, _ acting: ActingArguments,
+        _ record: RecordArgument, _ store: StoreArguments, _ zone: ZoneArguments, _ acting: ActingArguments,
         _ secret: URLArguments
     ) {
         (self.record, self.store, self.zone) = (record, store, zone)
@@ -106,7 +106,7 @@ struct ShareChange {
     /// Finds the share that the record is or is in, changes it, and shows it. With `creating` it is made where there is
     /// none; `people` are handed on as they are looked up. Nothing is changed where `isStopped` says so of the share.
     func run(
-        creating: Bool = false, looking people: [PersonAddress] = [], byAllNames: Bool = false,
+        creating: Bool = false, looking people: [PersonArgument] = [], byAllNames: Bool = false,
         unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
         _ change: @escaping Change
     ) throws {
@@ -120,7 +120,7 @@ struct ShareChange {
             if try isStopped(session, name, console) { return }
             let shareID = try session.client(of: id, acting).recordID(name)
             let (host, container) = (try session.host, try session.container(acting))
-            try Answer.wait { try await change(host, shareID, container, lookups) }
+            try Blocking.wait { try await change(host, shareID, container, lookups) }
             guard let content = try session.read(id, { try $0.shareContent(name) }) else {
                 // Whoever has left a share may have ended it.
                 return try console.line("the share \(VisibleText.of(name.text)) is no more")
@@ -134,7 +134,7 @@ struct ShareChange {
 
     /// The same for one participant, who is found by any of their names.
     func run(
-        naming person: PersonAddress,
+        naming person: PersonArgument,
         unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
         _ edit: @escaping @Sendable (CKShare, CKShare.Participant) -> Void
     ) throws {
@@ -156,13 +156,13 @@ struct ShareChange {
         }
     }
 
-    private static func takesNoPart(_ person: PersonAddress) -> ToolError {
+    private static func takesNoPart(_ person: PersonArgument) -> ToolError {
         ToolError(.notFound, "The person takes no part in the share.", ["person": person.text])
     }
 
     /// Throws `notFound` where a person takes no part in a share, and `refused` where they are its owner, who stays in it.
     static func requireGuest(
-        _ person: PersonAddress, in share: RecordName, of zone: ZoneReader, _ people: RecordReader
+        _ person: PersonArgument, in share: RecordName, of zone: ZoneReader, _ people: RecordReader
     ) throws {
         let (user, handle) = (try person.account(in: people)?.userName, person.handle?.normalized)
         let found = try zone.shareContent(share)?.participants.first { participant in
@@ -203,13 +203,13 @@ extension StoreSession {
     /// A person as they are looked up: by their account where they have one, else by an address.
     ///
     /// Throws `notFound` for somebody without account who is not named by an address.
-    fileprivate func lookup(_ person: PersonAddress) throws -> CKUserIdentity.LookupInfo {
+    fileprivate func lookup(_ person: PersonArgument) throws -> CKUserIdentity.LookupInfo {
         guard let first = try lookups(person).first else { throw person.notFound }
         return first
     }
 
     /// Every way in which the person may stand in a share: by the address that was given, by their user record.
-    fileprivate func lookups(_ person: PersonAddress) throws -> [CKUserIdentity.LookupInfo] {
+    fileprivate func lookups(_ person: PersonArgument) throws -> [CKUserIdentity.LookupInfo] {
         var lookups: [CKUserIdentity.LookupInfo] = []
         switch person.handle?.normalized {
         case .email(let address)?: lookups.append(CKUserIdentity.LookupInfo(emailAddress: address))

@@ -58,7 +58,7 @@ extension ZoneReader {
     /// The record that an address leads to, where it is seen.
     ///
     /// Throws as `resolve`, and `notFound` where it is not seen.
-    func resolve(_ address: RecordAddress, _ sight: Sight, _ console: Console) throws -> RecordName {
+    func resolve(_ address: RecordArgument, _ sight: Sight, _ console: Console) throws -> RecordName {
         let name = try resolve(address, console)
         try sight.require(name)
         return name

@@ -255,7 +255,7 @@ struct ReportReader {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: session.readPath)) ?? []
         for name in names {
             let path = Array("\(session.readPath)/\(name)".utf8)
-            guard let facts = try? FileSystem.facts(of: path), facts.kind == .file else { continue }
+            guard let facts = try? Disk.facts(of: path), facts.kind == .file else { continue }
             let isTable = name.hasSuffix(".ldb") || name.hasSuffix(".sst")
             let kind = isTable ? 0 : name.hasSuffix(".log") ? 1 : name.hasPrefix("MANIFEST-") ? 2 : 3
             kinds[kind].count += 1

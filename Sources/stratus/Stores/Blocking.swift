@@ -1,41 +1,41 @@
-// Waiting for what is answered asynchronously. Verbs run on the main thread, which nothing else needs.
+// Calls that block a thread: until an asynchronous call returns, or for a time. Verbs run on the main thread, which nothing
+// else needs.
 
 import CSystem
 import Dispatch
 import Synchronization
 
-/// An answer that comes from another thread.
-final class Answer<Value: Sendable>: Sendable {
-    private let result = Mutex<Result<Value, any Error>?>(nil)
-    private let ended = DispatchSemaphore(value: 0)
+enum Blocking {
+    private static let pauseMilliseconds: Int32 = 20
 
-    private init() {}
-
-    private func set(_ value: Result<Value, any Error>) {
-        result.withLock { $0 = value }
-        ended.signal()
-    }
-
-    /// Blocks the thread until `body` has ended. Never to be called on Swift's own threads.
-    static func wait(for body: @escaping @Sendable () async throws -> Value) throws -> Value {
-        let answer = Answer()
+    /// Runs `body` as a task and blocks the thread until it returns. Never call it on Swift's own threads.
+    static func wait<Value: Sendable>(for body: @escaping @Sendable () async throws -> Value) throws -> Value {
+        let result = SharedResult<Value>()
+        let ended = DispatchSemaphore(value: 0)
         Task {
-            do { answer.set(.success(try await body())) } catch { answer.set(.failure(error)) }
+            do { result.set(.success(try await body())) } catch { result.set(.failure(error)) }
+            ended.signal()
         }
-        answer.ended.wait()
-        guard let result = answer.result.withLock({ $0 }) else { throw CancellationError() }
+        ended.wait()
         return try result.get()
     }
+
+    /// Sleeps for a moment, in which the store catches up with its own work.
+    static func pause() { cfiletree_sleep(pauseMilliseconds) }
+
+    /// Sleeps, to the millisecond.
+    static func sleep(seconds: Double) { cfiletree_sleep(Int32(clamping: Int64((seconds * 1_000).rounded()))) }
 }
 
-// How the tool waits while the store is behind with its own work.
+/// The result of a call that another thread makes.
+final class SharedResult<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, any Error>?>(nil)
 
-enum Waiting {
-    private static let milliseconds: Int32 = 20
+    func set(_ value: Result<Value, any Error>) { result.withLock { $0 = value } }
 
-    /// Sleeps for a moment.
-    static func aLittle() { cfiletree_sleep(milliseconds) }
-
-    /// Sleeps for so long, to the millisecond.
-    static func seconds(_ count: Double) { cfiletree_sleep(Int32(clamping: Int64((count * 1_000).rounded()))) }
+    /// Throws `CancellationError` if no result was set.
+    func get() throws -> Value {
+        guard let result = result.withLock({ $0 }) else { throw CancellationError() }
+        return try result.get()
+    }
 }

@@ -30,7 +30,7 @@ enum Leftovers {
 
     /// Removes what is left of deleted accounts. Where that fails a note says so, and the verb goes on.
     static func finishDepartures(of stratus: Stratus) {
-        let progress = Progress("removing", total: nil, on: Console(usesJSON: false))
+        let progress = ProgressLine("removing", total: nil, on: Console(usesJSON: false))
         do {
             defer { progress.finish() }
             try stratus.service.finishDepartures(progress: {
@@ -82,13 +82,13 @@ enum StoreCopy {
     private static func copy(
         _ source: String, to destination: String, _ verb: String, _ console: Console
     ) throws -> Stratus.BackupReport {
-        let progress = Progress(verb, total: nil, on: console)
+        let progress = ProgressLine(verb, total: nil, on: console)
         defer { progress.finish() }
         return try Stratus.backup(
             ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
             progress: {
                 progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
-            }, making: { try Interruption.making($0) })
+            }, making: { try StopSignal.making($0) })
     }
 }
 

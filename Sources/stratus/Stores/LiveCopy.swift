@@ -39,13 +39,13 @@ final class LiveCopy: Sendable {
         of source: String, withAssets: Bool, _ open: (_ path: String) throws -> OpenedStore
     ) throws -> (copy: LiveCopy, opened: OpenedStore) {
         // Links take no time; many contents do, and tables for which only copies will do.
-        let progress = Progress("copying", total: nil, on: Console(usesJSON: false))
+        let progress = ProgressLine("copying", total: nil, on: Console(usesJSON: false))
         defer { progress.finish() }
         var lost: Set<AssetKey> = []
         // Folders without room for the copy.
         var full: Set<String> = []
         for number in 0..<attemptLimit {
-            Waiting.seconds(Double(number) * pauseSeconds)
+            Blocking.sleep(seconds: Double(number) * pauseSeconds)
             let scratch = try makeScratch(for: source, besides: full)
             do {
                 let date = Date()
@@ -89,7 +89,7 @@ final class LiveCopy: Sendable {
     /// again: then all is to be done again. One that an attempt before has not found either is missing from the store, which
     /// is for the verb to report.
     private static func takeNamed(
-        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: Progress, _ lost: inout Set<AssetKey>
+        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: ProgressLine, _ lost: inout Set<AssetKey>
     ) throws -> Bool {
         func tell(_ done: Int, _ total: Int) { progress.update("and comparing assets", done, of: total) }
         do {
@@ -160,6 +160,6 @@ final class LiveCopy: Sendable {
     }
 
     private static func device(of path: String) -> UInt64? {
-        try? FileSystem.factsOfTarget(of: Array(path.utf8)).device
+        try? Disk.factsOfTarget(of: Array(path.utf8)).device
     }
 }

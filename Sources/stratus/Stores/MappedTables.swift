@@ -20,7 +20,7 @@ enum MappedTables {
     static func keepSmall() {
         let thread = Thread {
             while true {
-                Waiting.seconds(seconds)
+                Blocking.sleep(seconds: seconds)
                 if fileByteCount() > residentByteCount { giveBack() }
             }
         }
@@ -51,7 +51,7 @@ enum MappedTables {
     }
 
     private static func lines(of path: String) -> [Substring] {
-        guard let bytes = try? FileSystem.contents(of: Array(path.utf8)) else { return [] }
+        guard let bytes = try? Disk.contents(of: Array(path.utf8)) else { return [] }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 }

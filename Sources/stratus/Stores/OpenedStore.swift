@@ -136,7 +136,7 @@ struct OpenedStore {
 
     /// Whether LevelDB has its file there. Opening says what is wrong where it has not; the face would make a store.
     static func holdsStore(_ path: String) -> Bool {
-        (try? FileSystem.facts(of: Array("\(path)/CURRENT".utf8))) != nil
+        (try? Disk.facts(of: Array("\(path)/CURRENT".utf8))) != nil
     }
 
     /// Opens the store as a host does. A verb does no upkeep that was not asked for, and its errors are its own.

@@ -20,10 +20,10 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
 
     var container: String
     /// Nil for the public database.
-    var owner: PersonAddress?
+    var owner: PersonArgument?
     var zone: String?
 
-    init(container: String, owner: PersonAddress?, zone: String? = nil) {
+    init(container: String, owner: PersonArgument?, zone: String? = nil) {
         self.container = container
         self.owner = owner
         self.zone = zone
@@ -32,7 +32,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
     /// The address of a zone whose owner is known by user name.
     init(_ database: DatabaseID, ownedBy owner: StratusModel.Account?, zone: ZoneName? = nil) {
         let name = owner?.externalID.map { "id:\($0)" } ?? database.owner.map { "user:\($0.text)" }
-        self.init(container: database.container.text, owner: name.map { PersonAddress($0) }, zone: zone?.text)
+        self.init(container: database.container.text, owner: name.map { PersonArgument($0) }, zone: zone?.text)
     }
 
     init?(argument: String) {
@@ -58,7 +58,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
         }
         guard parts.count >= 2 else { return nil }
         let place = PlaceAddress(
-            container: parts[0], owner: parts[1] == publicWord ? nil : PersonAddress(parts[1]),
+            container: parts[0], owner: parts[1] == publicWord ? nil : PersonArgument(parts[1]),
             zone: parts.count > 2 ? parts[2] : nil)
         if let name, parts.count != 3 || name.isEmpty { return nil }
         return (place, name, Array(parts.dropFirst(3)))
@@ -96,7 +96,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
 //   anything else: the host's identifier; where nobody has it, an address, a number or a user name that looks like one
 
 /// One person, by any of their names.
-struct PersonAddress: ExpressibleByArgument, Hashable, Sendable {
+struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case externalID(String)
         case handle(Handle)
@@ -187,7 +187,7 @@ struct ActingArguments: ParsableArguments {
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp("Act as this person, with their rights; else as the owner.", valueName: "person"))
-    var person: PersonAddress?
+    var person: PersonArgument?
 
     /// How a verb opens a store that only reads below the face where nobody is named.
     var opening: StoreSession.Opening { person == nil ? .reading : .readingAsClient }

@@ -17,7 +17,7 @@ struct ShareClient {
     /// Throws `ItemsRefused` when a rule stands against it.
     func share(_ root: CKRecord.ID, named name: String?) throws -> CKShare {
         let database = container.privateCloudDatabase
-        return try Answer.wait {
+        return try Blocking.wait {
             let record = try await database.record(for: root)
             let share =
                 name.map { CKShare(rootRecord: record, shareID: CKRecord.ID(recordName: $0, zoneID: root.zoneID)) }
@@ -30,7 +30,7 @@ struct ShareClient {
     /// The share that a record is the root of, or nil.
     func share(ofRoot root: CKRecord.ID) throws -> CKShare? {
         let database = container.privateCloudDatabase
-        return try Answer.wait {
+        return try Blocking.wait {
             guard let id = try await database.record(for: root).share?.recordID else { return nil }
             return try await database.record(for: id) as? CKShare
         }
@@ -39,7 +39,7 @@ struct ShareClient {
     /// Ends the share that a record is the root of. Returns its name, or nil where it was none.
     func stopSharing(_ root: CKRecord.ID) throws -> String? {
         let database = container.privateCloudDatabase
-        return try Answer.wait {
+        return try Blocking.wait {
             guard let id = try await database.record(for: root).share?.recordID else { return nil }
             try await Self.save([], deleting: [id], in: database)
             return id.recordName
@@ -73,7 +73,7 @@ struct ShareClient {
         _ root: CKRecord.ID, _ edit: @escaping @Sendable (CKShare) async throws -> Void
     ) throws -> CKShare {
         let database = container.privateCloudDatabase
-        return try Answer.wait {
+        return try Blocking.wait {
             guard let id = try await database.record(for: root).share?.recordID,
                 let share = try await database.record(for: id) as? CKShare
             else {
@@ -90,25 +90,25 @@ struct ShareClient {
     /// The person's own zones.
     func privateZones() throws -> [CKRecordZone.ID] {
         let database = container.privateCloudDatabase
-        return try Answer.wait { try await database.allRecordZones().map(\.zoneID) }
+        return try Blocking.wait { try await database.allRecordZones().map(\.zoneID) }
     }
 
     /// The zones that others share with the person.
     func sharedZones() throws -> [CKRecordZone.ID] {
         let database = container.sharedCloudDatabase
-        return try Answer.wait { try await database.allRecordZones().map(\.zoneID) }
+        return try Blocking.wait { try await database.allRecordZones().map(\.zoneID) }
     }
 
     /// A record that others share with the person.
     func sharedRecord(_ id: CKRecord.ID) throws -> CKRecord {
         let database = container.sharedCloudDatabase
-        return try Answer.wait { try await database.record(for: id) }
+        return try Blocking.wait { try await database.record(for: id) }
     }
 
     /// The records of these types right under one that others share with the person, at most `limit` of each type.
     func sharedRecords(under parent: CKRecord.ID, types: [String], limit: Int) throws -> [CKRecord] {
         let database = container.sharedCloudDatabase
-        return try Answer.wait {
+        return try Blocking.wait {
             var records: [CKRecord] = []
             for type in types {
                 let reference = CKRecord.Reference(recordID: parent, action: .none)
@@ -129,7 +129,7 @@ struct ShareClient {
     /// Sets a field of a record that others share with the person.
     func setShared(_ value: String, forKey key: String, of id: CKRecord.ID) throws {
         let database = container.sharedCloudDatabase
-        try Answer.wait {
+        try Blocking.wait {
             let record = try await database.record(for: id)
             record[key] = value
             try await Self.save([record], in: database)
@@ -139,7 +139,7 @@ struct ShareClient {
     /// Makes a record in a zone of somebody else.
     func makeShared(_ id: CKRecord.ID, type: String, under parent: CKRecord.ID?) throws {
         let database = container.sharedCloudDatabase
-        try Answer.wait {
+        try Blocking.wait {
             let record = CKRecord(recordType: type, recordID: id)
             record.setParent(parent)
             try await Self.save([record], in: database)

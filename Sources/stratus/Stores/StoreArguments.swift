@@ -16,7 +16,7 @@ struct StoreArguments: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp("The person whose private database it is ('stratus help addresses').", valueName: "person"))
-    var owner = PersonAddress("local")
+    var owner = PersonArgument("local")
 
     @Flag(name: .customLong("public"), help: "The public database of the container, which has one zone.")
     var isPublic = false
@@ -62,7 +62,7 @@ struct WholeStoreArguments: ParsableArguments {
         var arguments = StoreArguments()
         arguments.store = store
         arguments.container = "iCloud.default"
-        arguments.owner = PersonAddress("local")
+        arguments.owner = PersonArgument("local")
         arguments.isPublic = false
         arguments.place = nil
         arguments.json = json
@@ -134,7 +134,7 @@ struct DatabaseChoice {
     let container: String
     /// The owner; of the public database, who acts in it unless somebody else is named. Named by their user name they need
     /// no account any more.
-    let owner: PersonAddress
+    let owner: PersonArgument
     let isPublic: Bool
     /// The zone, where an address names it.
     let zone: String?

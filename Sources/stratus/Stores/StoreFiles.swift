@@ -121,7 +121,7 @@ final class StoreFiles {
     /// Returns whether nothing of it is left.
     @discardableResult
     static func removeMade(_ path: String) -> Bool {
-        (try? FileSystem.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
+        (try? Disk.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
     }
 
     /// How an unfinished copy is removed.
@@ -154,9 +154,9 @@ final class StoreFiles {
         ///
         /// Throws where `folder` takes none.
         static func make(in folder: String, for purpose: Purpose) throws -> Scratch {
-            try Interruption.making {
+            try StopSignal.making {
                 let scratch = Scratch(try PrivateDirectory.make(in: folder, prefix: purpose.rawValue))
-                Interruption.beforeEnd { scratch.remove() }
+                StopSignal.beforeEnd { scratch.remove() }
                 return scratch
             }
         }
@@ -256,7 +256,7 @@ final class StoreFiles {
                     case .salvaging: progress("what was copied, of which LevelDB tells nothing", 0, nil)
                     case .syncing(let done, let total): progress("(writing files to the disk)", done, total)
                     }
-                }, making: { try Interruption.making($0) })
+                }, making: { try StopSignal.making($0) })
         }
         return unmended
     }

@@ -105,7 +105,7 @@ final class StoreSession {
     /// Throws `notFound` where the store was opened with the engine alone.
     func purge(progress: @escaping PartListener) throws -> PurgeProgress {
         guard let served else {
-            let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
+            let pace = UpkeepPace(pause: { Blocking.pause() }, shouldContinue: { !StopSignal.isRequested })
             return try service.purge(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
         }
         // What was removed until then, where it is stopped.
@@ -115,13 +115,13 @@ final class StoreSession {
                 let part = FreeingProgress.Part(rawValue: told.part ?? FreeingProgress.Part.entries.rawValue)
                 if part == .entries { purged.entriesDeleted = told.doneCount }
                 progress(part?.words ?? "what was deleted", told.doneCount, told.totalCount ?? 0)
-            }, isStopping: { Interruption.isRequested })
+            }, isStopping: { StopSignal.isRequested })
         return done ?? purged
     }
 
     /// The same where people see how far it has come.
     func purge(_ console: Console) throws -> PurgeProgress {
-        let progress = Progress("removing", total: nil, on: console)
+        let progress = ProgressLine("removing", total: nil, on: console)
         defer { progress.finish() }
         return try purge { progress.update($0, $1, of: $2) }
     }
@@ -135,7 +135,7 @@ final class StoreSession {
                     let step = told.part.flatMap { RebuildProgress.Step(rawValue: $0) }
                     let part = step?.words(of: zone.name) ?? "zone \(zone.name.text)"
                     progress(part, told.doneCount, told.totalCount ?? 0)
-                }, isStopping: { Interruption.isRequested })
+                }, isStopping: { StopSignal.isRequested })
             if isDone { return }
             throw ToolError(
                 .interrupted,
@@ -227,14 +227,14 @@ extension StoreSession {
     func compact(progress: (_ done: Int, _ total: Int?) -> Void) throws -> (before: Int, after: Int) {
         if let served {
             let compacted = try served.compact(
-                progress: { progress($0.doneCount, $0.totalCount) }, isStopping: { Interruption.isRequested })
-            guard let files = compacted else { throw Interruption.toGoOn }
+                progress: { progress($0.doneCount, $0.totalCount) }, isStopping: { StopSignal.isRequested })
+            guard let files = compacted else { throw StopSignal.toGoOn }
             return (files.byteCountBefore, files.byteCountAfter)
         }
         return try files.compact { done, total in
             progress(done, total)
             // Behind the last slice nothing is left to go on with.
-            if done < total { try Interruption.safePoint() }
+            if done < total { try StopSignal.safePoint() }
         }
     }
 

@@ -79,7 +79,7 @@ final class ZoneClient {
         var cursor: CKQueryOperation.Cursor?
         repeat {
             let (count, start) = (remaining == Int.max ? 0 : remaining, cursor)
-            let page = try Answer.wait {
+            let page = try Blocking.wait {
                 if let start {
                     return try await database.records(
                         continuingMatchFrom: start, desiredKeys: [], resultsLimit: count)
@@ -112,7 +112,7 @@ final class ZoneClient {
         var cursor = cursor
         while let start = cursor {
             let database = database
-            let page = try Answer.wait {
+            let page = try Blocking.wait {
                 try await database.records(continuingMatchFrom: start, desiredKeys: [], resultsLimit: 1)
             }
             if !page.matchResults.isEmpty { return true }

@@ -41,9 +41,9 @@ final class DraftFile: Sendable {
         self.folder = Array((folder.isEmpty ? "/" : folder).utf8)
         let standing = Standing()
         self.standing = standing
-        (draft, descriptor) = try Interruption.making {
+        (draft, descriptor) = try StopSignal.making {
             let made = try Self.make(in: folder)
-            Interruption.beforeEnd {
+            StopSignal.beforeEnd {
                 guard Self.discard(made.draft, standing), let name else { return }
                 UnfinishedWork.tell(name)
             }
@@ -71,7 +71,7 @@ final class DraftFile: Sendable {
     func finish(replacing: Bool) throws {
         do {
             try Self.check(cfiletree_sync(descriptor))
-            try Interruption.making {
+            try StopSignal.making {
                 try takeName(replacing)
                 standing.isOver.withLock { $0 = true }
             }
@@ -98,7 +98,7 @@ final class DraftFile: Sendable {
         // A link is made only where nothing is.
         var named = replacing ? cfiletree_rename(draft.span, path.span) : cfiletree_link(draft.span, path.span)
         var isLinked = !replacing
-        if !replacing, FileError.lacksLinks.contains(-named), (try? FileSystem.facts(of: path)) == nil {
+        if !replacing, FileError.lacksLinks.contains(-named), (try? Disk.facts(of: path)) == nil {
             // A file system without links: nothing is in the way just now.
             named = cfiletree_rename(draft.span, path.span)
             isLinked = false
@@ -148,7 +148,7 @@ final class DraftFile: Sendable {
     }
 
     private static func sweepOne(_ draft: [UInt8]) -> Bool {
-        guard (try? FileSystem.facts(of: draft))?.kind == .file else { return false }
+        guard (try? Disk.facts(of: draft))?.kind == .file else { return false }
         let descriptor = cfiletree_open_file(draft.span)
         guard descriptor >= 0 else { return false }
         defer { cfiletree_close(descriptor) }
@@ -189,11 +189,11 @@ struct OutputArguments: ParsableArguments {
         guard let output else { return }
         guard !output.isEmpty else { throw ToolError(.usage, "--output names no file.") }
         let folder = URL(fileURLWithPath: AbsolutePath.of(output)).deletingLastPathComponent().path
-        guard (try? FileSystem.factsOfTarget(of: Array(folder.utf8)))?.kind == .folder else {
+        guard (try? Disk.factsOfTarget(of: Array(folder.utf8)))?.kind == .folder else {
             throw ToolError(.notFound, "There is no directory for the file: make it first.", ["file": output])
         }
         try StorePath.requireOutside(output)
-        guard let facts = try? FileSystem.facts(of: Array(output.utf8)) else { return }
+        guard let facts = try? Disk.facts(of: Array(output.utf8)) else { return }
         if facts.kind == .folder {
             throw ToolError(.refused, "A directory is there: name a file in it.", ["file": output])
         }

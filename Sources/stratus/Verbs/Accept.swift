@@ -21,8 +21,8 @@ struct Accept: ParsableCommand {
     @Argument(help: ArgumentHelp("The share's URL, or '-' to read it from standard input.", valueName: "url"))
     var url: String
 
-    @Option(name: .customLong("as"), help: PersonAddress.help)
-    var person: PersonAddress
+    @Option(name: .customLong("as"), help: PersonArgument.help)
+    var person: PersonArgument
 
     @OptionGroup var whole: WholeStoreArguments
 
@@ -72,10 +72,10 @@ struct Invite: ParsableCommand {
             """)
 
     @Argument(help: "A record that is shared already, or that becomes the root of a share.")
-    var record: RecordAddress
+    var record: RecordArgument
 
-    @Argument(help: PersonAddress.help)
-    var people: [PersonAddress]
+    @Argument(help: PersonArgument.help)
+    var people: [PersonArgument]
 
     @Option(help: "What they may do: none, readOnly or readWrite.")
     var permission = PermissionChoice.readOnly
@@ -90,7 +90,7 @@ struct Invite: ParsableCommand {
 
     func run() throws {
         let (permission, role) = (self.permission.permission, self.role.role)
-        let change = ShareChange(record, store, zone, acting, secret)
+        let change = ShareEdit(record, store, zone, acting, secret)
         try change.run(creating: true, looking: people) { host, shareID, container, lookups in
             try await host.invite(lookups, to: shareID, in: container, permission: permission, role: role)
         }

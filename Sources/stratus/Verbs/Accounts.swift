@@ -109,8 +109,8 @@ struct Accounts: ParsableCommand {
                 Example: stratus accounts handles user-17 --add --email alice@example.org --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @Option(help: "A verified e-mail address; may be given again.")
         var email: [String] = []
@@ -157,8 +157,8 @@ struct Accounts: ParsableCommand {
                 Example: stratus accounts suspend user-17 --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @Flag(exclusivity: .exclusive, help: "How the account stands from now on.")
         var standing = StandingChoice.suspended
@@ -180,8 +180,8 @@ struct Accounts: ParsableCommand {
                 Example: stratus accounts resume user-17 --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @OptionGroup var whole: WholeStoreArguments
 
@@ -203,8 +203,8 @@ struct Accounts: ParsableCommand {
                 Example: stratus accounts delete user-17 --dry-run --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @OptionGroup var deed: DeedArguments
         @OptionGroup var whole: WholeStoreArguments
@@ -233,13 +233,13 @@ struct Accounts: ParsableCommand {
 
         private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
             let isAtIt = Mutex(true)
-            Interruption.beforeEnd {
+            StopSignal.beforeEnd {
                 guard isAtIt.withLock({ $0 }) else { return }
                 Console.noteOfSignal(
                     "interrupted: if the account is gone, the next verb removes what it has left")
             }
             defer { isAtIt.withLock { $0 = false } }
-            let progress = Progress("deleting", total: nil, on: console)
+            let progress = ProgressLine("deleting", total: nil, on: console)
             defer { progress.finish() }
             try host.deleteAccountWithAllData(account) {
                 progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
@@ -248,7 +248,7 @@ struct Accounts: ParsableCommand {
     }
 
     private static func set(
-        _ standing: Stratus.Standing, of person: PersonAddress, _ store: StoreArguments
+        _ standing: Stratus.Standing, of person: PersonArgument, _ store: StoreArguments
     ) throws {
         let console = Console(usesJSON: store.json)
         try StoreSession.with(store, .existingAsClient) { session in
@@ -259,7 +259,7 @@ struct Accounts: ParsableCommand {
     }
 
     private static func show(_ account: Stratus.Account, _ session: StoreSession, _ console: Console) throws {
-        let stored = try session.person(PersonAddress("account:\(account.id)"))
+        let stored = try session.person(PersonArgument("account:\(account.id)"))
         try AccountSummary(stored, session.service).show(console)
     }
 }

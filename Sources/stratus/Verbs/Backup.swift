@@ -85,7 +85,7 @@ struct Restore: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         try StorePath.require(backup)
-        guard (try? FileSystem.facts(of: Array(store.store.utf8))) == nil else {
+        guard (try? Disk.facts(of: Array(store.store.utf8))) == nil else {
             throw ToolError(
                 .refused, "There is something at the store's place: move it aside, or name another place.",
                 ["store": store.store])

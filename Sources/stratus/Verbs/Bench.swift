@@ -41,8 +41,8 @@ struct Bench: ParsableCommand {
         defer { scratch.remove() }
         let path = scratch.path + "/store"
         let choice = DatabaseChoice(
-            container: "iCloud.bench", owner: PersonAddress("bench"), isPublic: false, zone: nil)
-        let session = try Interruption.making { try StoreSession(at: path, choice, .creatingForItself) }
+            container: "iCloud.bench", owner: PersonArgument("bench"), isPublic: false, zone: nil)
+        let session = try StopSignal.making { try StoreSession(at: path, choice, .creatingForItself) }
         defer { session.close() }
         let zone = try session.zone("bench")
         try session.createZone(zone)
@@ -99,9 +99,9 @@ struct Bench: ParsableCommand {
     }
 
     private func step(
-        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console, _ body: (Progress) throws -> Void
+        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console, _ body: (ProgressLine) throws -> Void
     ) throws {
-        let progress = Progress(title, total: count, on: console)
+        let progress = ProgressLine(title, total: count, on: console)
         let (_, cost) = try StepCost.measuring(session) {
             defer { progress.finish() }
             try body(progress)

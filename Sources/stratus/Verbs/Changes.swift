@@ -65,7 +65,7 @@ struct Changes: ParsableCommand {
             token = next
             if !follow { return }
             guard token != nil else { throw Self.noToken }
-            Waiting.seconds(interval)
+            Blocking.sleep(seconds: interval)
         }
     }
 
@@ -83,7 +83,7 @@ struct Changes: ParsableCommand {
         let id = try zones ? session.zone(zone) : session.existingZone(zone)
         let feed = try Feed(session, id, session.actor(acting))
         // Long feeds may tell little: what was saved often is told once, and what is not seen never. Who follows waits anyway.
-        let progress = follow || zones ? nil : Progress("looking", total: nil, on: console)
+        let progress = follow || zones ? nil : ProgressLine("looking", total: nil, on: console)
         defer { progress?.finish() }
         var (count, lookCount, token, isMoreComing) = (0, 0, token, true)
         while isMoreComing {

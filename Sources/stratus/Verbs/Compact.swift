@@ -25,7 +25,7 @@ struct Compact: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        Interruption.stopAtSafePoints()
+        StopSignal.stopAtSafePoints()
         try StoreSession.with(store, .existing) { session in
             let ((before, after), cost) = try StepCost.measuring(session) { try compact(session, console) }
             try console.line(
@@ -40,7 +40,7 @@ struct Compact: ParsableCommand {
     }
 
     private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
-        let progress = Progress("compacting", total: nil, unit: .bytes, on: console)
+        let progress = ProgressLine("compacting", total: nil, unit: .bytes, on: console)
         defer { progress.finish() }
         return try session.compact { progress.update($0, of: $1) }
     }
@@ -71,7 +71,7 @@ struct Migrate: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let found = try StoreFiles.format(of: store.store)
         try StoreSession.with(store, .migrating) { session in
-            Interruption.stopAtSafePoints()
+            StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes(console) }
             let isDone = cost.commits == 0
             let old = found.flatMap { $0 < StoreFormat.number ? $0 : nil }

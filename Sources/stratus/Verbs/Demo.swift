@@ -30,7 +30,7 @@ struct Demo: ParsableCommand {
         let cast = DemoCast()
         var store = whole.arguments
         (store.container, store.owner) = (cast.container, cast.owner)
-        Interruption.stopAtSafePoints()
+        StopSignal.stopAtSafePoints()
         let verification = try StoreSession.with(store, .creatingForItself) { session in
             try Demonstration(session, cast, zone: session.zone("demo"), options: options, console).run()
         }

@@ -19,13 +19,13 @@ struct Explain: ParsableCommand {
             Example: stratus explain /share/doc/README --as user-17 --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp("The person who is asked about; user:NAME also for nobody's name.", valueName: "person"))
-    var person: PersonAddress
+    var person: PersonArgument
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments

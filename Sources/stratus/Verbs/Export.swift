@@ -45,7 +45,7 @@ struct Export: ParsableCommand {
         let counts: TransferCounts
         do {
             counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-                let progress = Progress("exporting lines", total: nil, on: console)
+                let progress = ProgressLine("exporting lines", total: nil, on: console)
                 defer { progress.finish() }
                 // What was written to a pipe cannot be taken back.
                 if file == "-" { try Self.requireWholeContents(session) }
@@ -103,7 +103,7 @@ final class LineWriter {
         }
         try StorePath.requireOutside(path)
         do {
-            if (try? FileSystem.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
+            if (try? Disk.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
             draft = try DraftFile(for: path, toldAs: path)
         } catch let error as FileError { throw TextFile.refused(path, error) }
     }

@@ -18,8 +18,8 @@ struct Get: ParsableCommand {
             Example: stratus get /share/doc/README --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @Flag(help: "The fields alone, without loss.")
     var exact = false

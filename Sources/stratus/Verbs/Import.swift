@@ -35,16 +35,16 @@ struct Import: ParsableCommand {
         let started = clock.now
         var reader = try LineReader(path: file)
         let count = try StoreImporter.readHead(&reader)
-        Interruption.stopAtSafePoints()
-        let isNew = (try? FileSystem.facts(of: Array(store.store.utf8))) == nil
+        StopSignal.stopAtSafePoints()
+        let isNew = (try? Disk.facts(of: Array(store.store.utf8))) == nil
         let isEmptyDirectory = (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
             try StoreSession.with(store, .owningAsClient) { session in
                 // A pipe has no end that could be known: there it is what its head says.
                 let progress =
-                    reader.byteCount.map { Progress("importing", total: $0, unit: .bytes, on: console) }
-                    ?? Progress("importing", total: count, on: console)
+                    reader.byteCount.map { ProgressLine("importing", total: $0, unit: .bytes, on: console) }
+                    ?? ProgressLine("importing", total: count, on: console)
                 defer { progress.finish() }
                 let countsBytes = reader.byteCount != nil
                 // Throws where the store is not empty: then nothing was changed.

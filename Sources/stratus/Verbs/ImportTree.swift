@@ -73,7 +73,7 @@ struct ImportTree: ParsableCommand {
         let total = try TreeImporter.count(options, console)
         try StoreSession.with(store, .creatingAsClient) { session in
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
-            Interruption.stopAtSafePoints()
+            StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try importer.run(total: total, console) }
             try tell(importer.report, cost, console)
         }

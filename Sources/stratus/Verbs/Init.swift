@@ -100,9 +100,9 @@ struct Reset: ParsableCommand {
     /// Says where a signal ends the removal of files that the next verb finishes it.
     private static func reset(_ session: StoreSession, _ console: Console) throws {
         // Its clock begins when there are files to remove.
-        lazy var progress = Progress("removing files", total: nil, on: console)
+        lazy var progress = ProgressLine("removing files", total: nil, on: console)
         defer { progress.finish() }
-        Interruption.beforeEnd {
+        StopSignal.beforeEnd {
             guard isRemoving.withLock({ $0 }) else { return }
             Console.noteOfSignal("interrupted: the next verb that opens the store finishes its emptying")
         }

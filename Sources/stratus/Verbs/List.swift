@@ -19,8 +19,8 @@ struct List: ParsableCommand {
             Example: stratus ls /share/doc --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record = RecordAddress(path: "/")
+    @Argument(help: RecordArgument.help)
+    var record = RecordArgument(path: "/")
 
     @Flag(help: "Show record names instead of labels.")
     var names = false
@@ -42,7 +42,7 @@ struct List: ParsableCommand {
     /// Shows what is seen.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = Progress("looking", total: nil, on: console)
+        let progress = ProgressLine("looking", total: nil, on: console)
         defer { progress.finish() }
         // A list tells by itself that something is going on, unless little of it is seen.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
@@ -68,8 +68,8 @@ struct Path: ParsableCommand {
             Example: stratus path /share/doc/README --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
@@ -103,8 +103,8 @@ struct Children: ParsableCommand {
             Example: stratus children /share/doc --recursive --count --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record = RecordAddress(path: "/")
+    @Argument(help: RecordArgument.help)
+    var record = RecordArgument(path: "/")
 
     @Flag(name: .shortAndLong, help: "Go down to the leaves.")
     var recursive = false
@@ -133,7 +133,7 @@ struct Children: ParsableCommand {
     /// Shows what is seen. Returns how many records that are.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = Progress(count ? "counting" : "looking", total: nil, on: console)
+        let progress = ProgressLine(count ? "counting" : "looking", total: nil, on: console)
         defer { progress.finish() }
         // A list tells by itself that something is going on, unless little of it is seen.
         let looked = count || !sight.isWhole ? try LookCounter(progress, of: zone) : nil

@@ -17,11 +17,11 @@ struct Move: ParsableCommand {
             Example: stratus move /share/doc --under /share/man --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
-    var under: RecordAddress
+    var under: RecordArgument
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
@@ -37,7 +37,7 @@ struct Move: ParsableCommand {
             let (old, cost) = try StepCost.measuring(session) {
                 // Another process's store is changed by its server alone.
                 guard acting.person != nil || session.served != nil else {
-                    return try RecordChange.move(name, under: parent, in: zone, session)
+                    return try RecordEdit.move(name, under: parent, in: zone, session)
                 }
                 return try session.client(of: zone, acting).move(name, under: parent)
             }
@@ -71,8 +71,8 @@ struct Remove: ParsableCommand {
             Example: stratus rm /share/doc --recursive --force --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @Flag(name: .shortAndLong, help: "Delete everything below the record too.")
     var recursive = false
@@ -93,8 +93,8 @@ struct Remove: ParsableCommand {
             let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
             let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
             guard try deed.mayDo("delete \(what)", details, console) else { return }
-            Interruption.stopAtSafePoints()
-            let progress = Progress("deleting", total: count, on: console)
+            StopSignal.stopAtSafePoints()
+            let progress = ProgressLine("deleting", total: count, on: console)
             defer { progress.finish() }
             let countBefore = try session.read(zone) { try $0.header().recordCount }
             let (deleted, cost) = try StepCost.measuring(session) {
@@ -103,7 +103,7 @@ struct Remove: ParsableCommand {
                     if let client { try client.delete(names) } else { try session.delete(names, in: zone) }
                 }
                 if recursive {
-                    return try RecordChange.deleteSubtree(
+                    return try RecordEdit.deleteSubtree(
                         name, in: zone, session, delete: delete, progress: progress.update)
                 }
                 try delete([name])
@@ -139,7 +139,7 @@ struct Remove: ParsableCommand {
         _ name: RecordName, _ zone: ZoneID, _ session: StoreSession, _ console: Console
     ) throws -> Int {
         guard recursive else { return 1 }
-        let progress = Progress("counting", total: nil, on: console)
+        let progress = ProgressLine("counting", total: nil, on: console)
         defer { progress.finish() }
         return try session.read(zone) { zone in
             let looked = try LookCounter(progress, of: zone)

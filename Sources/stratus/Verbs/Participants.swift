@@ -16,12 +16,12 @@ struct Participants: ParsableCommand {
     private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record that is in it."
 
     private static func requireGuest(
-        _ person: PersonAddress, in share: RecordName, _ session: StoreSession, _ arguments: ZoneArguments
+        _ person: PersonArgument, in share: RecordName, _ session: StoreSession, _ arguments: ZoneArguments
     ) throws {
         let id = try session.zone(arguments)
         try session.engine.read { reader in
             guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
-            try ShareChange.requireGuest(person, in: share, of: zone, reader)
+            try ShareEdit.requireGuest(person, in: share, of: zone, reader)
         }
     }
 
@@ -38,7 +38,7 @@ struct Participants: ParsableCommand {
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
         @OptionGroup var store: StoreArguments
         @OptionGroup var zone: ZoneArguments
@@ -85,10 +85,10 @@ struct Participants: ParsableCommand {
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @Option(help: "none, readOnly or readWrite.")
         var permission: PermissionChoice?
@@ -106,7 +106,7 @@ struct Participants: ParsableCommand {
 
         func run() throws {
             let (permission, role) = (self.permission?.permission, self.role?.role)
-            try ShareChange(record, store, zone, acting, .silent).run(naming: person) { share, participant in
+            try ShareEdit(record, store, zone, acting, .silent).run(naming: person) { share, participant in
                 _ = share
                 if let permission { participant.permission = permission }
                 if let role { participant.role = role }
@@ -125,10 +125,10 @@ struct Participants: ParsableCommand {
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @OptionGroup var deed: DeedArguments
         @OptionGroup var store: StoreArguments
@@ -142,7 +142,7 @@ struct Participants: ParsableCommand {
                 let deed = "remove \(person.text) from the share of \(record.text)"
                 return try !self.deed.mayDo(deed, details, console)
             }
-            try ShareChange(record, store, zone, acting, .silent).run(naming: person, unless: isStopped) {
+            try ShareEdit(record, store, zone, acting, .silent).run(naming: person, unless: isStopped) {
                 share, participant in
                 share.removeParticipant(participant)
             }
@@ -160,7 +160,7 @@ struct Participants: ParsableCommand {
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
         @OptionGroup var store: StoreArguments
@@ -178,7 +178,7 @@ struct Participants: ParsableCommand {
                 try Participants.requireGuest(person, in: share, session, zone)
                 return try !deed.mayDo("leave the share of \(record.text) for \(person.text)", details, console)
             }
-            try ShareChange(record, store, zone, acting, .silent).run(unless: isStopped) { _, shareID, container, _ in
+            try ShareEdit(record, store, zone, acting, .silent).run(unless: isStopped) { _, shareID, container, _ in
                 try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
             }
         }

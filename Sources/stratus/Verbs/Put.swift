@@ -19,8 +19,8 @@ struct Put: ParsableCommand {
             Example: stratus put note-1 --type Note --set title=Groceries --set count:int64=3 --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @Option(help: "The record type, where the record is new.")
     var type: String?
@@ -38,7 +38,7 @@ struct Put: ParsableCommand {
     var fields: String?
 
     @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
-    var under: RecordAddress?
+    var under: RecordArgument?
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments

@@ -64,7 +64,7 @@ struct Query: ParsableCommand {
                 try show(explanation(in: zone, session), console)
             } else {
                 let recordCount = try session.read(zone) { try $0.recordBound() }
-                let progress = Progress("looking", total: nil, on: console)
+                let progress = ProgressLine("looking", total: nil, on: console)
                 defer { progress.finish() }
                 let client = try session.client(of: zone, acting)
                 let rest = try client.visitResults(

@@ -34,7 +34,7 @@ struct Report: ParsableCommand {
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp("Tell what this person sees; else everything, for the host.", valueName: "person"))
-    var person: PersonAddress?
+    var person: PersonArgument?
 
     private var store: StoreArguments { whole.arguments }
 
@@ -49,7 +49,7 @@ struct Report: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? self.verification(of: session, console) : nil
-            let progress = Progress("reading", total: nil, on: console)
+            let progress = ProgressLine("reading", total: nil, on: console)
             defer { progress.finish() }
             var reader = ReportReader(session, secret, now: Date()) { progress.update($0, $1, of: $2) }
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
@@ -68,7 +68,7 @@ struct Report: ParsableCommand {
 
     /// Throws the first damage where bytes are damaged: what would be told of such a store could be wrong.
     private func verification(of session: StoreSession, _ console: Console) throws -> Verification {
-        let progress = Progress("verifying", total: nil, on: console)
+        let progress = ProgressLine("verifying", total: nil, on: console)
         defer { progress.finish() }
         let verification = try Verification(of: session, progress: progress.update)
         if let damage = verification.damages.first { throw damage }

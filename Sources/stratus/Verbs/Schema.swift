@@ -66,7 +66,7 @@ struct Schema: ParsableCommand {
                 let old = try Schema.names(in: container, session)
                 try session.host.importSchema(text, intoContainer: container)
                 let forgotten = old.subtracting(try Schema.names(in: container, session)).sorted()
-                Interruption.stopAtSafePoints()
+                StopSignal.stopAtSafePoints()
                 try session.finishIndexes(console)
                 return forgotten
             }

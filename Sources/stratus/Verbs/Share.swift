@@ -44,7 +44,7 @@ struct Share: ParsableCommand {
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
                 try session.read(id) { zone in
-                    let progress = Progress("looking", total: nil, on: console)
+                    let progress = ProgressLine("looking", total: nil, on: console)
                     defer { progress.finish() }
                     // Who sees few of very many shares is shown nothing for long.
                     let looked = try LookCounter(progress, of: zone)
@@ -84,7 +84,7 @@ struct Share: ParsableCommand {
                 """)
 
         @Argument(help: "The share, by its record name, or a record that is in it.")
-        var record: RecordAddress
+        var record: RecordArgument
 
         @OptionGroup var secret: URLArguments
         @OptionGroup var store: StoreArguments
@@ -119,8 +119,8 @@ struct Share: ParsableCommand {
                 Example: stratus share create /share/doc --share documents --store ./store
                 """)
 
-        @Argument(help: RecordAddress.help)
-        var record: RecordAddress
+        @Argument(help: RecordArgument.help)
+        var record: RecordArgument
 
         @Option(help: ArgumentHelp("The share's record name; else one is drawn.", valueName: "name"))
         var share: String?
@@ -169,7 +169,7 @@ struct Share: ParsableCommand {
                 """)
 
         @Argument(help: "The share, by its record name, or a record that is in it.")
-        var record: RecordAddress
+        var record: RecordArgument
 
         @Argument(help: "none, readOnly or readWrite.")
         var permission: PermissionChoice
@@ -182,7 +182,7 @@ struct Share: ParsableCommand {
 
         func run() throws {
             let permission = self.permission.permission
-            try ShareChange(record, store, zone, acting, secret).run(unless: isStopped) {
+            try ShareEdit(record, store, zone, acting, secret).run(unless: isStopped) {
                 host, shareID, container, _ in
                 try await host.setPublicPermission(permission, of: shareID, in: container)
             }
@@ -217,7 +217,7 @@ struct Share: ParsableCommand {
                 """)
 
         @Argument(help: "The share, by its record name, or its root.")
-        var record: RecordAddress
+        var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
         @OptionGroup var store: StoreArguments

@@ -138,13 +138,13 @@ private final class EntryCounter {
     private static let toldEntryCount = 1 << 16
 
     private let session: StoreSession
-    private let progress: Progress
+    private let progress: ProgressLine
     private let meter: ZoneMeter
 
     init(_ session: StoreSession, _ console: Console) throws {
         self.session = session
         let (_, zones, records) = try session.placeAndRecordCount
-        let progress = Progress("counting entries of zones and records", total: zones + records, on: console)
+        let progress = ProgressLine("counting entries of zones and records", total: zones + records, on: console)
         self.progress = progress
         meter = ZoneMeter(WorkMeter(total: zones + records) { progress.update($0, of: $1) })
     }

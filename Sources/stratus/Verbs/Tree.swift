@@ -37,8 +37,8 @@ struct Tree: ParsableCommand {
     /// Levels of a page that are open at first.
     private static let openLevelCount = 2
 
-    @Argument(help: RecordAddress.help)
-    var record = RecordAddress(path: "/")
+    @Argument(help: RecordArgument.help)
+    var record = RecordArgument(path: "/")
 
     @Option(parsing: .unconditional, help: ArgumentHelp("Go down so many levels.", valueName: "levels"))
     var depth: Int?
@@ -160,7 +160,7 @@ struct Tree: ParsableCommand {
     /// Returns whether records lie below those that are shown.
     private func listing(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Bool {
         let root = try record.isTop ? nil : zone.resolve(record, sight, console)
-        let progress = Progress("looking", total: nil, on: console)
+        let progress = ProgressLine("looking", total: nil, on: console)
         defer { progress.finish() }
         // A tree tells by itself that something is going on, unless little of it is seen.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)

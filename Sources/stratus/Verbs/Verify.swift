@@ -35,7 +35,7 @@ struct Verify: ParsableCommand {
     func run() throws {
         let console = Console(usesJSON: store.json)
         let result = try StoreSession.with(store, .readingAssets) { session in
-            let progress = Progress("verifying", total: nil, on: console)
+            let progress = ProgressLine("verifying", total: nil, on: console)
             defer { progress.finish() }
             return try Verification(of: session, progress: progress.update)
         }
@@ -74,14 +74,14 @@ struct Rebuild: ParsableCommand {
         let incarnation = UUID.drawn()
         let (name, report, cost) = try StoreSession.with(store, .existing) { session in
             let id = try session.existingZone(zone)
-            if session.served != nil { Interruption.stopAtSafePoints() } else { Self.warnAtEnd(id.name) }
-            let progress = Progress("rebuilding", total: nil, on: console)
+            if session.served != nil { StopSignal.stopAtSafePoints() } else { Self.warnAtEnd(id.name) }
+            let progress = ProgressLine("rebuilding", total: nil, on: console)
             defer { progress.finish() }
             let cost = try StepCost.measuring(session) {
                 try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
             }.cost
             Self.isAtIt.withLock { $0 = false }
-            Interruption.stopAtOnce()
+            StopSignal.stopAtOnce()
             let report = try session.engine.verify { progress.update("and verifying indexes of all zones", $0, of: $1) }
             return (id.name.text, report, cost)
         }
@@ -100,7 +100,7 @@ struct Rebuild: ParsableCommand {
     /// Says where a signal ends the rebuild that the zone is closed.
     private static func warnAtEnd(_ zone: ZoneName) {
         isAtIt.withLock { $0 = true }
-        Interruption.beforeEnd {
+        StopSignal.beforeEnd {
             guard isAtIt.withLock({ $0 }) else { return }
             Console.noteOfSignal(closedNote(of: zone))
         }
@@ -181,7 +181,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: store.store)
         UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
-        let progress = Progress("repairing", total: nil, on: console)
+        let progress = ProgressLine("repairing", total: nil, on: console)
         defer { progress.finish() }
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) { part, done, total in
             if let total { progress.update(part, done, of: total) } else { progress.begin(part) }

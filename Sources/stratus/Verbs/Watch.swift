@@ -44,19 +44,19 @@ struct Watch: ParsableCommand {
         guard let watch = try HostWatch(directory: store.store) else {
             throw try StoreFiles.notServed(store.store, "No process has the store open: there is nothing to watch.")
         }
-        Interruption.stopQuietly()
+        StopSignal.stopQuietly()
         if !store.json { console.note("note: watches process \(watch.processID); interrupt to end") }
         var whole = WatchTally()
         var recent = WatchTally()
-        watching: while !Interruption.isRequested {
-            let told = try watch.next(waitingAtMost: max(0, interval - recent.seconds)) { Interruption.isRequested }
+        watching: while !StopSignal.isRequested {
+            let told = try watch.next(waitingAtMost: max(0, interval - recent.seconds)) { StopSignal.isRequested }
             if recent.seconds >= interval {
                 try tell(recent, console)
                 recent = WatchTally()
             }
             switch told {
             case .ended:
-                if !Interruption.isRequested { sayEnded(console) }
+                if !StopSignal.isRequested { sayEnded(console) }
                 break watching
             case .nothing: continue
             case .events(let events):

@@ -19,8 +19,8 @@ struct Who: ParsableCommand {
             Example: stratus who /share/doc/README --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments

@@ -176,9 +176,9 @@ struct Zones: ParsableCommand {
 
     /// Removes what was deleted, and shows how far it has come.
     static func purge(_ session: StoreSession, _ console: Console) throws -> PurgeProgress {
-        Interruption.stopAtSafePoints()
+        StopSignal.stopAtSafePoints()
         let progress = try session.purge(console)
-        guard !Interruption.isRequested else {
+        guard !StopSignal.isRequested else {
             // What was to be deleted is: the same again would not find it.
             throw ToolError(
                 .interrupted,

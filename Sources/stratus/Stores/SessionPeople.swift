@@ -30,13 +30,13 @@ extension StoreSession {
     /// The account of a person.
     ///
     /// Throws `notFound` where there is none.
-    func person(_ address: PersonAddress) throws -> StratusModel.Account {
+    func person(_ address: PersonArgument) throws -> StratusModel.Account {
         guard let account = try engine.read({ try address.account(in: $0) }) else { throw address.notFound }
         return account
     }
 
     /// The same as hosts have it.
-    func hostAccount(_ address: PersonAddress) throws -> Stratus.Account {
+    func hostAccount(_ address: PersonArgument) throws -> Stratus.Account {
         let id = try person(address).id
         guard let account = try host.account(id: id.text) else { throw address.notFound }
         return account
@@ -134,17 +134,17 @@ extension StoreSession {
                     // A host of before tells of records alone.
                     let part = told.part.flatMap { IndexingProgress.Part(rawValue: $0) } ?? .records
                     progress(part.words, told.doneCount, told.totalCount ?? 0)
-                }, isStopping: { Interruption.isRequested })
+                }, isStopping: { StopSignal.isRequested })
         } else {
-            let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
+            let pace = UpkeepPace(pause: { Blocking.pause() }, shouldContinue: { !StopSignal.isRequested })
             try service.finishIndexes(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
         }
-        try Interruption.safePoint()
+        try StopSignal.safePoint()
     }
 
     /// The same where people see how far it has come.
     func finishIndexes(_ console: Console) throws {
-        let progress = Progress("filling indexes", total: nil, on: console)
+        let progress = ProgressLine("filling indexes", total: nil, on: console)
         defer { progress.finish() }
         try finishIndexes { progress.update($0, $1, of: $2) }
     }

@@ -8,7 +8,7 @@ import CSystem
 import Foundation
 import Synchronization
 
-enum Interruption {
+enum StopSignal {
     private struct State {
         var isWatching = false
         var stopsAtSafePoints = false
@@ -94,7 +94,7 @@ enum Interruption {
         guard descriptor >= 0 else { return }
         let thread = Thread {
             var byte: [UInt8] = [0]
-            while let count = try? FileSystem.fill(&byte, { cfiletree_read(descriptor, &$0) }), count == 1 {
+            while let count = try? Disk.fill(&byte, { cfiletree_read(descriptor, &$0) }), count == 1 {
                 take(Int32(byte[0]))
             }
         }
@@ -135,7 +135,7 @@ enum Interruption {
 //   1. Nothing is removed that has got its name, or is whole. A directory is renamed before anything in it is removed, which
 //      fails where the verb was faster; and the verb, which may be at work in it on its own thread, finds it gone as a whole.
 //   2. What was removed is not made again before the process ends: verbs make such directories and files by
-//      `Interruption.making` alone, and LevelDB makes no directory.
+//      `StopSignal.making` alone, and LevelDB makes no directory.
 //   3. Where the process is killed meanwhile, the name that is left is one that the next verb knows as an unfinished copy's.
 
 enum UnfinishedWork {
@@ -157,7 +157,7 @@ enum UnfinishedWork {
         let place = URL(fileURLWithPath: AbsolutePath.of(destination)).standardizedFileURL
         let folder = place.deletingLastPathComponent().path
         let prefix = "\(place.lastPathComponent).incomplete-\(ProcessInfo.processInfo.processIdentifier)-"
-        Interruption.beforeEnd {
+        StopSignal.beforeEnd {
             let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
             var isRemoved = false
             for name in names where name.hasPrefix(prefix) && !name.hasSuffix(removal.suffix) {

@@ -5,7 +5,7 @@ import StratusRecords
 import StratusStore
 
 /// Tells progress on standard error: how many, how fast, how long still.
-final class Progress {
+final class ProgressLine {
     private static let redrawInterval = Duration.milliseconds(100)
     private static let lineInterval = Duration.seconds(5)
 
@@ -189,7 +189,7 @@ final class LookCounter {
     init(_ tell: @escaping (_ count: Int) -> Void) { self.tell = tell }
 
     /// Tells how many of a zone's records were looked at.
-    convenience init(_ progress: Progress, of zone: ZoneReader) throws {
+    convenience init(_ progress: ProgressLine, of zone: ZoneReader) throws {
         let bound = try zone.recordBound()
         self.init { progress.update($0, ofAtMost: bound) }
     }
@@ -203,11 +203,11 @@ final class LookCounter {
 
 /// Counts the databases of a store, or its zones, as they are looked at.
 final class PlaceProgress {
-    private let progress: Progress
+    private let progress: ProgressLine
     private var count = 0
 
     init(_ verb: String, total: Int, _ console: Console) {
-        progress = Progress(verb, total: total, on: console)
+        progress = ProgressLine(verb, total: total, on: console)
     }
 
     convenience init(databasesOf reader: RecordReader, _ console: Console) throws {
