@@ -77,7 +77,7 @@ final class LiveCopy: Sendable {
 
     /// The same error; where it was the copy that had no room, one that says so.
     private static func namingFolder(of scratch: StoreFiles.Scratch, _ error: any Error) -> any Error {
-        guard ErrorReport(error).code == "\(StoreError.Code.diskFull)" else { return error }
+        guard StoreFailure(error) == .diskFull else { return error }
         let folder = URL(fileURLWithPath: scratch.path).deletingLastPathComponent().path
         return ToolError(
             .refused,

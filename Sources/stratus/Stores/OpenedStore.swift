@@ -36,12 +36,17 @@ struct OpenedStore {
         do {
             return try whole(path, opening)
         } catch {
-            // Another process came between; or the store may be read and not written: for its permissions, for lack of room, or
-            // to keep its older format.
-            guard ["held", "notPermitted", "diskFull", "olderFormat"].contains(ErrorReport(error).code) else {
-                throw error
-            }
-            return try copy(path, opening, try StoreFiles.holder(of: path))
+            guard let failure = StoreFailure(error), canReadCopy(after: failure) else { throw error }
+            return try copy(path, opening, StoreFiles.holder(of: path))
+        }
+    }
+
+    /// Whether a copy can be read where the store itself cannot be opened: another process was faster, or the store can be
+    /// read and not written.
+    private static func canReadCopy(after failure: StoreFailure) -> Bool {
+        switch failure {
+        case .held, .notPermitted, .diskFull, .olderFormat: true
+        case .unknownZone, .unknownRecord, .unknownShare, .unknownAccount, .notAStore, .newerFormat, .corruption: false
         }
     }
 
