@@ -130,10 +130,10 @@ extension CKError.Code {
         case .internalError, .partialFailure, .networkUnavailable, .networkFailure, .badContainer, .serviceUnavailable,
             .requestRateLimited, .missingEntitlement, .notAuthenticated, .permissionFailure, .resultsTruncated,
             .serverRecordChanged, .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .incompatibleVersion,
-            .constraintViolation, .operationCancelled, .changeTokenExpired, .batchRequestFailed, .zoneBusy, .badDatabase,
-            .quotaExceeded, .limitExceeded, .userDeletedZone, .tooManyParticipants, .alreadyShared, .referenceViolation,
-            .managedAccountRestricted, .participantMayNeedVerification, .serverResponseLost, .assetNotAvailable,
-            .accountTemporarilyUnavailable, .participantAlreadyInvited:
+            .constraintViolation, .operationCancelled, .changeTokenExpired, .batchRequestFailed, .zoneBusy,
+            .badDatabase, .quotaExceeded, .limitExceeded, .userDeletedZone, .tooManyParticipants, .alreadyShared,
+            .referenceViolation, .managedAccountRestricted, .participantMayNeedVerification, .serverResponseLost,
+            .assetNotAvailable, .accountTemporarilyUnavailable, .participantAlreadyInvited:
             .failure
         }
     }

@@ -181,17 +181,3 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
             .notFound, "The store has no such account: 'stratus accounts' lists those there are.", ["account": text])
     }
 }
-
-/// On whose behalf a verb reads or writes.
-struct ActingArguments: ParsableArguments {
-    @Option(
-        name: .customLong("as"),
-        help: ArgumentHelp("Act as this person, with their rights; else as the owner.", valueName: "person"))
-    var person: PersonArgument?
-
-    /// How a verb opens a store that only reads below the face where nobody is named.
-    var opening: StoreSession.Opening { person == nil ? .reading : .readingAsClient }
-
-    /// The same for one that writes.
-    var writing: StoreSession.Opening { person == nil ? .existing : .existingAsClient }
-}

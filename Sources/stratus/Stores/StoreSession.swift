@@ -43,15 +43,32 @@ final class StoreSession {
         }
     }
 
-    /// Opens the store that the arguments name, runs `body`, and closes it again whatever happens.
+    /// Opens the store that the arguments name, runs `body`, and closes the store, also after an error.
     static func with<Result>(
-        _ arguments: StoreArguments, _ opening: Opening, _ body: (StoreSession) throws -> Result
+        _ arguments: some StoreOptions, _ opening: Opening, _ body: (StoreSession) throws -> Result
     ) throws -> Result {
-        let session = try StoreSession(at: arguments.store, arguments.database, opening)
+        try with(arguments, arguments.database, opening, body)
+    }
+
+    /// Does the same with a database that the arguments do not name.
+    static func with<Result>(
+        _ arguments: some StoreOptions, _ database: DatabaseChoice, _ opening: Opening,
+        _ body: (StoreSession) throws -> Result
+    ) throws -> Result {
+        let session = try StoreSession(at: arguments.store, database, opening)
         defer { session.close() }
         if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
         if !arguments.json { for note in session.opened.notes { Console.note(note) } }
         return try body(session)
+    }
+
+    /// Does the same for a verb that prints as it goes. Its output is written when the store is closed.
+    static func with(
+        _ arguments: some StoreOptions, _ opening: Opening, _ body: (StoreSession, Console) throws -> Void
+    ) throws {
+        let console = Console(usesJSON: arguments.json)
+        try with(arguments, opening) { try body($0, console) }
+        try console.flush()
     }
 
     /// Closes the store. Requests under way are finished first.
@@ -199,6 +216,17 @@ final class StoreSession {
             guard let found = try reader.zone(zone) else { throw try noZone(zone, reader) }
             return try body(found)
         }
+    }
+
+    /// Reads one zone on one snapshot, with what the acting person sees of it.
+    ///
+    /// Throws `unknownZone` if the zone does not exist.
+    func read<Result>(
+        _ arguments: ZoneArguments, _ acting: ActingArguments, _ body: (ZoneReader, Sight) throws -> Result
+    ) throws -> Result {
+        let id = try zone(arguments)
+        let sight = try sight(of: id, acting)
+        return try read(id) { try body($0, sight) }
     }
 
     /// The error for a zone that there is not, with the zone that may have been meant.

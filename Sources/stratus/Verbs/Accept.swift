@@ -24,18 +24,15 @@ struct Accept: ParsableCommand {
     @Option(name: .customLong("as"), help: PersonArgument.help)
     var person: PersonArgument
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         // 'stratus share show --url' indents it.
         let text = (url == "-" ? readLine() ?? "" : url).trimmingCharacters(in: .whitespaces)
         guard let url = URL(string: text), url.scheme != nil else {
             throw ToolError(.usage, "This is no URL: 'stratus share show --url' shows a share's.")
         }
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store, .existingAsClient) { session, console in
             let account = try session.hostAccount(person)
             let told = try session.host.open(url, as: account)
             let share = told.share.recordID
@@ -53,13 +50,12 @@ struct Accept: ParsableCommand {
                 "status": .string(ShareWords.text(told.participantStatus)),
             ])
         }
-        try console.flush()
     }
 }
 
 // stratus invite: people are invited to a share.
 
-struct Invite: ParsableCommand {
+struct Invite: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Invites people to a share, which is made where there is none.",
         discussion: """
@@ -84,9 +80,7 @@ struct Invite: ParsableCommand {
     var role = RoleChoice.privateUser
 
     @OptionGroup var secret: URLArguments
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
         let (permission, role) = (self.permission.permission, self.role.role)

@@ -27,13 +27,10 @@ struct Accounts: ParsableCommand {
                 Example: stratus accounts list --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .readingAsClient) { session in
+            try StoreSession.with(store, .readingAsClient) { session, console in
                 let service = try session.service
                 var last: AccountID?
                 repeat {
@@ -42,7 +39,6 @@ struct Accounts: ParsableCommand {
                     last = page.next
                 } while last != nil
             }
-            try console.flush()
         }
     }
 
@@ -73,13 +69,10 @@ struct Accounts: ParsableCommand {
             help: ArgumentHelp("What the person's private databases may hold.", valueName: "bytes"))
         var quota: Int64?
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let host = try session.host
                 var name = PersonNameComponents()
                 let words = self.name?.split(separator: " ").map(String.init) ?? []
@@ -92,7 +85,6 @@ struct Accounts: ParsableCommand {
                     externalID: externalID)
                 try Accounts.show(account, session, console)
             }
-            try console.flush()
         }
     }
 
@@ -124,9 +116,7 @@ struct Accounts: ParsableCommand {
         @Flag(help: "Leave the person without addresses.")
         var none = false
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func validate() throws {
             guard (email.isEmpty && phone.isEmpty) == none else {
@@ -135,15 +125,13 @@ struct Accounts: ParsableCommand {
         }
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let (host, old) = (try session.host, try session.hostAccount(person))
                 let account = try host.setHandles(
                     emails: Set(email).union(add ? old.emails : []),
                     phoneNumbers: Set(phone).union(add ? old.phoneNumbers : []), of: old)
                 try Accounts.show(account, session, console)
             }
-            try console.flush()
         }
     }
 
@@ -163,9 +151,7 @@ struct Accounts: ParsableCommand {
         @Flag(exclusivity: .exclusive, help: "How the account stands from now on.")
         var standing = StandingChoice.suspended
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws { try Accounts.set(standing.standing, of: person, store) }
     }
@@ -183,9 +169,7 @@ struct Accounts: ParsableCommand {
         @Argument(help: PersonArgument.help)
         var person: PersonArgument
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws { try Accounts.set(.good, of: person, store) }
     }
@@ -207,13 +191,10 @@ struct Accounts: ParsableCommand {
         var person: PersonArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let (host, account) = (try session.host, try session.hostAccount(person))
                 let summary = try AccountSummary(session.person(person), session.service)
                 let object: JSONObject = [
@@ -228,7 +209,6 @@ struct Accounts: ParsableCommand {
                 try console.line("deleted account \(VisibleText.of(summary.title)) with \(size)")
                 try console.object(object)
             }
-            try console.flush()
         }
 
         private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
@@ -248,14 +228,12 @@ struct Accounts: ParsableCommand {
     }
 
     private static func set(
-        _ standing: Stratus.Standing, of person: PersonArgument, _ store: StoreArguments
+        _ standing: Stratus.Standing, of person: PersonArgument, _ store: WholeStoreArguments
     ) throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store, .existingAsClient) { session, console in
             let host = try session.host
             try show(host.setStanding(standing, of: session.hostAccount(person)), session, console)
         }
-        try console.flush()
     }
 
     private static func show(_ account: Stratus.Account, _ session: StoreSession, _ console: Console) throws {

@@ -22,9 +22,7 @@ struct Backup: ParsableCommand {
     @Argument(help: "The directory to make.", completion: .directory)
     var destination: String
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -78,9 +76,7 @@ struct Restore: ParsableCommand {
     )
     var backup: String
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -99,7 +99,8 @@ struct Bench: ParsableCommand {
     }
 
     private func step(
-        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console, _ body: (ProgressLine) throws -> Void
+        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console,
+        _ body: (ProgressLine) throws -> Void
     ) throws {
         let progress = ProgressLine(title, total: count, on: console)
         let (_, cost) = try StepCost.measuring(session) {

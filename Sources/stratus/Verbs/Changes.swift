@@ -5,7 +5,7 @@ import FoundationEssentials
 import StratusCloud
 import StratusModel
 
-struct Changes: ParsableCommand {
+struct Changes: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists what has changed in a zone, or in all zones, since a token.",
         discussion: """
@@ -33,9 +33,7 @@ struct Changes: ParsableCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("How long to wait between two looks.", valueName: "seconds"))
     var interval = 1.0
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func validate() throws {
         guard since.map({ Data(base64Encoded: $0) != nil }) ?? true else {

@@ -19,14 +19,11 @@ struct Compact: ParsableCommand {
             Example: stratus compact --store ./store
             """)
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         StopSignal.stopAtSafePoints()
-        try StoreSession.with(store, .existing) { session in
+        try StoreSession.with(store, .existing) { session, console in
             let ((before, after), cost) = try StepCost.measuring(session) { try compact(session, console) }
             try console.line(
                 "files: about \(Quantities.bytes(before)) before, \(Quantities.bytes(after)) after "
@@ -36,7 +33,6 @@ struct Compact: ParsableCommand {
                 "milliseconds": Quantities.milliseconds(cost.duration),
             ])
         }
-        try console.flush()
     }
 
     private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
@@ -63,14 +59,11 @@ struct Migrate: ParsableCommand {
             Example: stratus migrate --store ./store
             """)
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         let found = try StoreFiles.format(of: store.store)
-        try StoreSession.with(store, .migrating) { session in
+        try StoreSession.with(store, .migrating) { session, console in
             StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes(console) }
             let isDone = cost.commits == 0
@@ -85,6 +78,5 @@ struct Migrate: ParsableCommand {
                 "commits": JSONValue(cost.commits),
             ])
         }
-        try console.flush()
     }
 }

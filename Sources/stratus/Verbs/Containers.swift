@@ -24,9 +24,7 @@ struct Containers: ParsableCommand {
         var types = 0
     }
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -86,13 +84,10 @@ struct Databases: ParsableCommand {
             Example: stratus databases --store ./store
             """)
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .reading) { session in
+        try StoreSession.with(store, .reading) { session, console in
             try session.engine.read { reader in
                 let progress = try PlaceProgress(databasesOf: reader, console)
                 defer { progress.finish() }
@@ -103,7 +98,6 @@ struct Databases: ParsableCommand {
                 }
             }
         }
-        try console.flush()
     }
 
     private func show(

@@ -19,19 +19,18 @@ struct Demo: ParsableCommand {
     @Argument(help: "The directory to import.", completion: .directory)
     var directory: String
 
-    @OptionGroup var whole: WholeStoreArguments
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: whole.json)
+        let console = Console(usesJSON: store.json)
         let path = AbsolutePath.of(directory)
         let name = path.split(separator: "/").last.map(String.init) ?? "root"
         let options = ImportOptions(directory: Array(path.utf8), topName: FileName(Array(name.utf8)))
         _ = try TreeImporter.walker(options)
         let cast = DemoCast()
-        var store = whole.arguments
-        (store.container, store.owner) = (cast.container, cast.owner)
+        let choice = DatabaseChoice(container: cast.container, owner: cast.owner, isPublic: false, zone: nil)
         StopSignal.stopAtSafePoints()
-        let verification = try StoreSession.with(store, .creatingForItself) { session in
+        let verification = try StoreSession.with(store, choice, .creatingForItself) { session in
             try Demonstration(session, cast, zone: session.zone("demo"), options: options, console).run()
         }
         for line in verification.lines() { try console.line(line) }

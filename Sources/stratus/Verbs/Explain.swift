@@ -73,7 +73,7 @@ extension AccessExplanation {
 
 // stratus audit: what has happened to the shares of a zone, in order.
 
-struct Audit: ParsableCommand {
+struct Audit: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists what has happened to the shares of a zone, in order: who did what to whom, and when.",
         discussion: """
@@ -89,13 +89,10 @@ struct Audit: ParsableCommand {
     @Option(help: ArgumentHelp("Only what happened to this share.", valueName: "name"))
     var share: String?
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .readingAsClient) { session in
+        try StoreSession.with(store, .readingAsClient) { session, console in
             let zone = try session.existingZone(zone)
             try session.requireOwner(
                 acting, of: zone, "What happened to shares is told to the owner of the zone alone.")
@@ -112,6 +109,5 @@ struct Audit: ParsableCommand {
                 position = page.next
             } while position != nil
         }
-        try console.flush()
     }
 }

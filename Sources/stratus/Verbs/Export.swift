@@ -33,9 +33,7 @@ struct Export: ParsableCommand {
     @Flag(help: "Write the secrets of share URLs too, so that URLs that people have go on working.")
     var secrets = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)

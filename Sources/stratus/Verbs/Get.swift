@@ -5,7 +5,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 
-struct Get: ParsableCommand {
+struct Get: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows a record with all its fields.",
         discussion: """
@@ -24,16 +24,12 @@ struct Get: ParsableCommand {
     @Flag(help: "The fields alone, without loss.")
     var exact = false
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         let stored = try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            return try session.read(id) { zone in
+            return try session.read(zone, acting) { zone, sight in
                 let name = try zone.resolve(record, sight, console)
                 guard let stored = try zone.record(name) else {
                     throw RecordsError(

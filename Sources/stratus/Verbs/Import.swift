@@ -25,9 +25,7 @@ struct Import: ParsableCommand {
     @Flag(help: "Take up an import that was interrupted.")
     var resume = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)

@@ -23,9 +23,7 @@ struct Init: ParsableCommand {
     @Option(help: ArgumentHelp("Make an account with this identifier of the host's.", valueName: "identifier"))
     var createAccount: String?
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -70,16 +68,13 @@ struct Reset: ParsableCommand {
             """)
 
     @OptionGroup var deed: DeedArguments
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     /// Whether files of what the store was are being removed.
     private static let isRemoving = Mutex(false)
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .owningAsClient) { session in
+        try StoreSession.with(store, .owningAsClient) { session, console in
             let accounts = try Self.accountCount(session)
             let (_, zones, records) = try session.placeAndRecordCount
             let object: JSONObject = [
@@ -94,7 +89,6 @@ struct Reset: ParsableCommand {
             try console.line("emptied \(VisibleText.of(session.path)): \(what)")
             try console.object(object)
         }
-        try console.flush()
     }
 
     /// Says where a signal ends the removal of files that the next verb finishes it.

@@ -28,9 +28,7 @@ struct Keys: ParsableCommand {
     @Flag(help: "Show the last entries first.")
     var reverse = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func validate() throws {
         guard limit >= 0 else { throw ValidationError("--limit is a number of entries, or 0 for all of them.") }
@@ -42,9 +40,8 @@ struct Keys: ParsableCommand {
     }
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         let range = try range()
-        try StoreSession.with(store, .reading) { session in
+        try StoreSession.with(store, .reading) { session, console in
             try session.engine.read { reader in
                 var count = 0
                 try reader.store.scan(range, reverse ? .backward : .forward) { key, value in
@@ -65,7 +62,6 @@ struct Keys: ParsableCommand {
                 }
             }
         }
-        try console.flush()
     }
 
     private func range() throws -> KeyRange {

@@ -6,7 +6,7 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-struct List: ParsableCommand {
+struct List: PlaceCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls",
         abstract: "Lists the records directly below a record.",
@@ -25,18 +25,12 @@ struct List: ParsableCommand {
     @Flag(help: "Show record names instead of labels.")
     var names = false
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            try session.read(id) { try list($0, sight, console) }
+        try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+            try session.read(zone, acting) { try list($0, $1, console) }
         }
-        try console.flush()
     }
 
     /// Shows what is seen.
@@ -58,7 +52,7 @@ struct List: ParsableCommand {
 
 // stratus path: the records above a record, and the share it is in.
 
-struct Path: ParsableCommand {
+struct Path: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows the records above a record, and the share it is in.",
         discussion: """
@@ -71,16 +65,12 @@ struct Path: ParsableCommand {
     @Argument(help: RecordArgument.help)
     var record: RecordArgument
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         let chain = try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            return try session.read(id) { zone in
+            return try session.read(zone, acting) { zone, sight in
                 try ParentChain(of: zone.resolve(record, sight, console), zone, sight)
             }
         }
@@ -92,7 +82,7 @@ struct Path: ParsableCommand {
 
 // stratus children: the names of the records below a record.
 
-struct Children: ParsableCommand {
+struct Children: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the record names of what lies below a record.",
         discussion: """
@@ -112,16 +102,12 @@ struct Children: ParsableCommand {
     @Flag(help: "Tell only how many there are.")
     var count = false
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         let found = try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            return try session.read(id) { try list($0, sight, console) }
+            return try session.read(zone, acting) { try list($0, $1, console) }
         }
         if count {
             try console.line(Quantities.count(found))

@@ -5,7 +5,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 
-struct Move: ParsableCommand {
+struct Move: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Moves a record, with everything below it, under another record.",
         discussion: """
@@ -23,13 +23,10 @@ struct Move: ParsableCommand {
     @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
     var under: RecordArgument
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), acting.writing) { session in
+        try StoreSession.with(store.at(record.place), acting.writing) { session, console in
             let zone = try session.zone(zone)
             let (name, parent) = try session.read(zone) { zone in
                 (try zone.resolve(record, console), under.isTop ? nil : try zone.resolve(under, console))
@@ -50,13 +47,12 @@ struct Move: ParsableCommand {
                 "cost": .object(cost.object),
             ])
         }
-        try console.flush()
     }
 }
 
 // stratus rm: records are deleted.
 
-struct Remove: ParsableCommand {
+struct Remove: PlaceCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
         abstract: "Deletes a record, and with --recursive everything below it.",
@@ -78,13 +74,10 @@ struct Remove: ParsableCommand {
     var recursive = false
 
     @OptionGroup var deed: DeedArguments
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record, console) }
             try session.requireMayDelete(name, in: zone, acting)
@@ -124,7 +117,6 @@ struct Remove: ParsableCommand {
                 "cost": .object(cost.object),
             ])
         }
-        try console.flush()
     }
 
     /// Throws `refused` where records lie below the record, and are not to go with it.

@@ -25,7 +25,7 @@ struct Participants: ParsableCommand {
         }
     }
 
-    struct ListParticipants: ParsableCommand {
+    struct ListParticipants: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
             abstract: "Lists those who take part in a share, the owner first.",
@@ -40,13 +40,10 @@ struct Participants: ParsableCommand {
         @Argument(help: Participants.shareHelp)
         var record: RecordArgument
 
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), acting.opening) { session in
+            try StoreSession.with(store.at(record.place), acting.opening) { session, console in
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
                 try session.engine.read { reader in
@@ -58,7 +55,6 @@ struct Participants: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
 
         private func show(_ one: ShareParticipant, _ people: People, _ console: Console) throws {
@@ -74,7 +70,7 @@ struct Participants: ParsableCommand {
         }
     }
 
-    struct ChangeParticipant: ParsableCommand {
+    struct ChangeParticipant: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "change",
             abstract: "Changes what a participant may do.",
@@ -96,9 +92,7 @@ struct Participants: ParsableCommand {
         @Option(help: "privateUser, or administrator for those who may invite others.")
         var role: RoleChoice?
 
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func validate() throws {
             guard permission != nil || role != nil else { throw ValidationError("Say --permission or --role.") }
@@ -114,7 +108,7 @@ struct Participants: ParsableCommand {
         }
     }
 
-    struct RemoveParticipant: ParsableCommand {
+    struct RemoveParticipant: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
             abstract: "Takes a person out of a share.",
@@ -131,9 +125,7 @@ struct Participants: ParsableCommand {
         var person: PersonArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
             let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
@@ -149,7 +141,7 @@ struct Participants: ParsableCommand {
         }
     }
 
-    struct LeaveShare: ParsableCommand {
+    struct LeaveShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "leave",
             abstract: "Leaves a share for a person who takes part in it.",
@@ -163,9 +155,7 @@ struct Participants: ParsableCommand {
         var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func validate() throws {
             guard acting.person != nil else { throw ValidationError("Say who leaves with --as.") }

@@ -6,7 +6,7 @@ import StratusKit
 import StratusModel
 import StratusRecords
 
-struct Put: ParsableCommand {
+struct Put: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Saves a record: makes it, or changes the fields that are given.",
         discussion: """
@@ -40,16 +40,13 @@ struct Put: ParsableCommand {
     @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
     var under: RecordArgument?
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         let assignments = try set.map { try FieldAssignment($0) }
         let encrypted = try setEncrypted.map { try FieldAssignment($0) }
         let given = try fields.map { try Self.fields(in: $0) } ?? [:]
-        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
             let zone = try session.zone(zone)
             let client = try session.client(of: zone, acting)
             let name = try self.name(in: zone, session, console)
@@ -77,7 +74,6 @@ struct Put: ParsableCommand {
                 "changeTag": JSONValue(record.recordChangeTag), "cost": .object(cost.object),
             ])
         }
-        try console.flush()
     }
 
     /// A new record is named by its name; a path leads to one that is there.

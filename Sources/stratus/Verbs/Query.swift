@@ -7,7 +7,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 
-struct Query: ParsableCommand {
+struct Query: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Finds the records of a type for which a predicate holds.",
         discussion: """
@@ -45,9 +45,7 @@ struct Query: ParsableCommand {
     @Flag(help: "Show how the first page is found, and what that costs.")
     var explain = false
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func validate() throws {
         guard limit >= 0 else { throw ValidationError("--limit is a number of records, or 0 for all of them.") }
@@ -57,8 +55,7 @@ struct Query: ParsableCommand {
     }
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .readingAsClient) { session in
+        try StoreSession.with(store, .readingAsClient) { session, console in
             let zone = try session.existingZone(zone)
             if explain {
                 try show(explanation(in: zone, session), console)
@@ -76,7 +73,6 @@ struct Query: ParsableCommand {
                 if try client.hasResults(behind: rest) { try console.moreComing("results", limit: limit) }
             }
         }
-        try console.flush()
     }
 
     private func explanation(in zone: ZoneID, _ session: StoreSession) throws -> Stratus.QueryExplanation {

@@ -30,13 +30,11 @@ struct Report: ParsableCommand {
 
     @OptionGroup var secret: URLArguments
     @OptionGroup var target: OutputArguments
-    @OptionGroup var whole: WholeStoreArguments
+    @OptionGroup var store: WholeStoreArguments
     @Option(
         name: .customLong("as"),
         help: ArgumentHelp("Tell what this person sees; else everything, for the host.", valueName: "person"))
     var person: PersonArgument?
-
-    private var store: StoreArguments { whole.arguments }
 
     func validate() throws {
         if verify, person != nil { throw ValidationError("--verify goes without --as: it is of the whole store.") }

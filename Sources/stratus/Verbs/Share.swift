@@ -21,7 +21,7 @@ struct Share: ParsableCommand {
         subcommands: [ListShares.self, ShowShare.self, CreateShare.self, SetPublicPermission.self, StopShare.self],
         defaultSubcommand: ListShares.self)
 
-    struct ListShares: ParsableCommand {
+    struct ListShares: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
             abstract: "Lists the shares of a zone.",
@@ -34,16 +34,11 @@ struct Share: ParsableCommand {
                 Example: stratus share list --zone files --store ./store
                 """)
 
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, acting.opening) { session in
-                let id = try session.zone(zone)
-                let sight = try session.sight(of: id, acting)
-                try session.read(id) { zone in
+            try StoreSession.with(store, acting.opening) { session, console in
+                try session.read(zone, acting) { zone, sight in
                     let progress = ProgressLine("looking", total: nil, on: console)
                     defer { progress.finish() }
                     // Who sees few of very many shares is shown nothing for long.
@@ -65,11 +60,10 @@ struct Share: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
     }
 
-    struct ShowShare: ParsableCommand {
+    struct ShowShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
             abstract: "Shows who takes part in a share.",
@@ -87,29 +81,23 @@ struct Share: ParsableCommand {
         var record: RecordArgument
 
         @OptionGroup var secret: URLArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), acting.opening) { session in
-                let id = try session.zone(zone)
-                let sight = try session.sight(of: id, acting)
-                let found = try session.read(id) { zone in
-                    try zone.share(of: zone.resolve(record, sight, console))
+            try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+                let (name, seen, viewer) = try session.read(zone, acting) { zone, sight in
+                    let found = try zone.share(of: zone.resolve(record, sight, console))
+                    return (found.name, ShareSight(viewer: sight.viewer).seen(found.content), sight.viewer)
                 }
-                let seen = ShareSight(viewer: sight.viewer).seen(found.content)
                 try session.engine.read { reader in
-                    let people = People(reader: reader, viewer: sight.viewer)
-                    try ShareSummary(found.name, seen, url: secret.url(of: seen)).show(people, console)
+                    let people = People(reader: reader, viewer: viewer)
+                    try ShareSummary(name, seen, url: secret.url(of: seen)).show(people, console)
                 }
             }
-            try console.flush()
         }
     }
 
-    struct CreateShare: ParsableCommand {
+    struct CreateShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
             abstract: "Makes a record the root of a share. Nobody is invited yet.",
@@ -126,13 +114,10 @@ struct Share: ParsableCommand {
         var share: String?
 
         @OptionGroup var secret: URLArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+            try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
                 let id = try session.zone(zone)
                 let name = try session.read(id) { try $0.resolve(record, console) }
                 let root = try session.client(of: id, acting).recordID(name)
@@ -149,11 +134,10 @@ struct Share: ParsableCommand {
                 if secret.url { object.add("url", JSONValue(made.url?.absoluteString)) }
                 try console.object(object)
             }
-            try console.flush()
         }
     }
 
-    struct SetPublicPermission: ParsableCommand {
+    struct SetPublicPermission: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "permission",
             abstract: "Says what whoever has the URL of a share may do: none, readOnly or readWrite.",
@@ -176,9 +160,7 @@ struct Share: ParsableCommand {
 
         @OptionGroup var secret: URLArguments
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
             let permission = self.permission.permission
@@ -206,7 +188,7 @@ struct Share: ParsableCommand {
         }
     }
 
-    struct StopShare: ParsableCommand {
+    struct StopShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "stop",
             abstract: "Ends a share: everybody but the owner loses sight of its records.",
@@ -220,13 +202,10 @@ struct Share: ParsableCommand {
         var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+            try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
                 let id = try session.zone(zone)
                 // For anybody else to delete a share is to leave it.
                 try session.requireOwner(
@@ -252,7 +231,6 @@ struct Share: ParsableCommand {
                 object.add("cost", .object(cost.object))
                 try console.object(object)
             }
-            try console.flush()
         }
 
         /// A share is not ended by a record that merely lies in it.

@@ -27,15 +27,12 @@ struct Stats: ParsableCommand {
     @Flag(help: "Count the entries of every keyspace.")
     var count = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         // Before the store is opened: its host may have closed it, and wait to open it again.
         let (takesWrites, failure) = Self.writeState(of: store.store)
-        try StoreSession.with(store, .reading) { session in
+        try StoreSession.with(store, .reading) { session, console in
             let figures = try session.figures()
             try console.line("store \(VisibleText.of(session.path))")
             if let failure {
@@ -67,7 +64,6 @@ struct Stats: ParsableCommand {
             }
             counter?.finish()
         }
-        try console.flush()
     }
 
     /// What the host of the store says; nil where there is none, or it does not answer.

@@ -25,14 +25,11 @@ struct Subscriptions: ParsableCommand {
                 Example: stratus subscriptions list --as user-17 --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
+        @OptionGroup var store: WholeStoreArguments
         @OptionGroup var acting: ActingArguments
 
-        private var store: StoreArguments { whole.arguments }
-
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .reading) { session in
+            try StoreSession.with(store, .reading) { session, console in
                 let user = try acting.person.map { try session.person($0).userName }
                 try session.engine.read { reader in
                     let people = People(reader: reader)
@@ -44,7 +41,6 @@ struct Subscriptions: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
 
         private func show(
@@ -92,14 +88,11 @@ struct Subscriptions: ParsableCommand {
                 Example: stratus subscriptions devices --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
+        @OptionGroup var store: WholeStoreArguments
         @OptionGroup var acting: ActingArguments
 
-        private var store: StoreArguments { whole.arguments }
-
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .reading) { session in
+            try StoreSession.with(store, .reading) { session, console in
                 let account = try acting.person.map { try session.person($0).id }
                 try session.engine.read { reader in
                     let range = account.map { GlobalKeys.devices(of: $0) } ?? GlobalKeys.devices
@@ -118,7 +111,6 @@ struct Subscriptions: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
     }
 
@@ -134,13 +126,10 @@ struct Subscriptions: ParsableCommand {
                 Example: stratus subscriptions outbox --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .reading) { session in
+            try StoreSession.with(store, .reading) { session, console in
                 try session.engine.read { reader in
                     try reader.store.scan(GlobalKeys.outbox.keyRange) { key, value in
                         let entry = try OutboxEntry(decoding: value)
@@ -156,7 +145,6 @@ struct Subscriptions: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
     }
 }

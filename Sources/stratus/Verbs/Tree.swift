@@ -5,7 +5,7 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-struct Tree: ParsableCommand {
+struct Tree: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows a record and everything below it, as text or as a picture with its shares.",
         discussion: """
@@ -58,9 +58,7 @@ struct Tree: ParsableCommand {
     var open: Int?
 
     @OptionGroup var target: OutputArguments
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func validate() throws {
         if let depth, depth < 0 { throw ValidationError("--depth is below zero.") }
@@ -144,9 +142,7 @@ struct Tree: ParsableCommand {
 
     private func list(_ console: Console) throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            try session.read(id) { try list($0, sight, console) }
+            try session.read(zone, acting) { try list($0, $1, console) }
         }
     }
 

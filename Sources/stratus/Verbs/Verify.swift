@@ -28,9 +28,7 @@ struct Verify: ParsableCommand {
             Example: stratus verify --store ./store
             """)
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -130,9 +128,7 @@ struct Recover: ParsableCommand {
             Example: stratus recover --store ./store
             """)
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -171,9 +167,7 @@ struct RepairLosingDamagedData: ParsableCommand {
     @Argument(help: "The directory to make.", completion: .directory)
     var destination: String
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)

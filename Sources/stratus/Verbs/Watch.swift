@@ -29,9 +29,7 @@ struct Watch: ParsableCommand {
     @Option(parsing: .unconditional, help: ArgumentHelp("End after so many events; 0 is none.", valueName: "count"))
     var limit = 0
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func validate() throws {
         guard (0.1...86_400).contains(interval) else { throw ValidationError("--interval takes 0.1 to 86400 seconds.") }

@@ -5,7 +5,7 @@ import StratusCloud
 import StratusModel
 import StratusRecords
 
-struct Who: ParsableCommand {
+struct Who: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists everybody who can see a record, and how.",
         discussion: """
@@ -22,13 +22,10 @@ struct Who: ParsableCommand {
     @Argument(help: RecordArgument.help)
     var record: RecordArgument
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), .readingAsClient) { session in
+        try StoreSession.with(store.at(record.place), .readingAsClient) { session, console in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
             let name = try session.read(id) { try $0.resolve(record, sight, console) }
@@ -41,7 +38,6 @@ struct Who: ParsableCommand {
                 try tell(audience, of: name, id, People(reader: reader, viewer: sight.viewer), console)
             }
         }
-        try console.flush()
     }
 
     private func tell(

@@ -32,8 +32,7 @@ struct Zones: ParsableCommand {
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, acting.opening) { session in
+            try StoreSession.with(store, acting.opening) { session, console in
                 if acting.person != nil { return try tell(session.container(acting), console) }
                 let database = try session.database
                 try session.engine.read { reader in
@@ -57,7 +56,6 @@ struct Zones: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
 
         private func tell(_ container: CKContainer, _ console: Console) throws {
