@@ -52,7 +52,7 @@ struct StratusCommand: ParsableCommand {
             CommandGroup(
                 name: "Records:",
                 subcommands: [
-                    List.self, Tree.self, Get.self, Path.self, Children.self, Query.self, Put.self, Move.self,
+                    List.self, Tree.self, Get.self, ShowPath.self, Children.self, Query.self, Put.self, Move.self,
                     Remove.self, ImportTree.self,
                 ]),
             CommandGroup(
@@ -61,7 +61,7 @@ struct StratusCommand: ParsableCommand {
                     Share.self, Participants.self, Invite.self, Accept.self, Who.self, Explain.self, Audit.self,
                 ]),
             CommandGroup(name: "Changes:", subcommands: [Changes.self, Subscriptions.self, Watch.self]),
-            CommandGroup(name: "More:", subcommands: [Addresses.self, Rule.self, Bench.self, Demo.self]),
+            CommandGroup(name: "More:", subcommands: [Addresses.self, ShowRule.self, Bench.self, Demo.self]),
         ])
 
     /// Parses the arguments, runs the verb, and ends the process with the code of what came of it.

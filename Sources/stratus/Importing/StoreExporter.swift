@@ -194,7 +194,7 @@ struct StoreExporter {
     private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {
         guard let stored = try zone.record(name) else {
             throw RecordsError(
-                .corruption, "The record has a place in the hierarchy but is not there: verify the store.",
+                .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
                 ["record": name.text])
         }
         for asset in stored.record.assets.keys.sorted(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {

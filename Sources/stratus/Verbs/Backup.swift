@@ -1,4 +1,4 @@
-// stratus backup: a consistent copy of a store, also while another process has it open.
+// stratus backup and stratus restore: verified copies of a whole store, in both directions.
 
 import ArgumentParser
 import Foundation
@@ -6,12 +6,13 @@ import StratusKit
 
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes a consistent copy of a store and verifies it.",
+        abstract: "Creates a consistent copy of a store and verifies it.",
         discussion: """
-            The store may be open in another process and written meanwhile. Records, the assets that they name and \
-            long-lived operations are copied; tables and assets are linked where the file system allows it. The \
-            destination must not exist; it appears only when the copy is complete and verified, and stays only where the \
-            verb reports success. What a killed backup has left in the same folder is removed.
+            Another process may have the store open and write to it. The backup contains the records, their assets and \
+            long-lived operations. It links tables and assets if the file system allows it, and copies them otherwise. \
+            The destination must not exist; it appears when the copy is complete and verified, and is removed if the \
+            verb cannot report success. The verb also removes unfinished backups of killed processes from the same \
+            folder.
 
             --json: {"destination","entries","linkedTables","copiedTables","logs","assets","operations","findings",\
             "milliseconds"}
@@ -19,7 +20,7 @@ struct Backup: ParsableCommand {
             Example: stratus backup ./store-copy --store ./store
             """)
 
-    @Argument(help: "The directory to make.", completion: .directory)
+    @Argument(help: "The directory to create.", completion: .directory)
     var destination: String
 
     @OptionGroup var store: WholeStoreArguments
@@ -43,7 +44,7 @@ struct Backup: ParsableCommand {
                 + "\(Quantities.count(figures.assetCount, "asset")) (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         for path in figures.unfinishedPaths {
-            try console.line("unfinished, of a backup that still runs: \(VisibleText.of(path))")
+            try console.line("unfinished copy of a backup that is still running: \(VisibleText.of(path))")
         }
         try console.object([
             "destination": .string(destination), "entries": JSONValue(figures.entryCount),
@@ -56,15 +57,13 @@ struct Backup: ParsableCommand {
     }
 }
 
-// stratus restore: a store is made of a backup.
-
 struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes a store of a backup, and verifies it.",
+        abstract: "Creates a store from a backup and verifies it.",
         discussion: """
-            The backup is left as it is. The store appears only when it is complete and verified. There must be none at \
-            --store: move the old one aside, which keeps it until the new one is trusted. Change tokens of clients from \
-            before are refused, so that they fetch what they have anew.
+            The backup stays unchanged. The store appears when it is complete and verified. Nothing may exist at --store: \
+            move the old store aside, and keep it until you trust the new one. Old change tokens expire, so clients fetch \
+            everything again.
 
             --json: {"store","backup","entries","assets","operations","findings","milliseconds"}
 
@@ -72,7 +71,7 @@ struct Restore: ParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The directory that 'stratus backup' has made.", valueName: "backup"), completion: .directory
+        help: ArgumentHelp("The directory that 'stratus backup' created.", valueName: "backup"), completion: .directory
     )
     var backup: String
 
@@ -83,7 +82,7 @@ struct Restore: ParsableCommand {
         try StorePath.require(backup)
         guard (try? Disk.facts(of: Array(store.store.utf8))) == nil else {
             throw ToolError(
-                .refused, "There is something at the store's place: move it aside, or name another place.",
+                .refused, "Something already exists at the path of the new store: move it aside, or name another path.",
                 ["store": store.store])
         }
         try StorePath.requireOutside(store.store)

@@ -1,4 +1,4 @@
-// stratus compact: the room of what was deleted is given back.
+// stratus compact and stratus migrate: two kinds of upkeep of a whole store.
 
 import ArgumentParser
 import StratusCloud
@@ -9,10 +9,10 @@ import StratusStore
 
 struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Rewrites the store's files without what was deleted.",
+        abstract: "Rewrites the store's files without deleted data.",
         discussion: """
-            Interrupted it stops within a second or so: what is compacted stays, and the same again goes on. A host that \
-            has the store does it, and stops likewise.
+            You can interrupt it: it stops within about a second and keeps what is compacted; run it again to continue. \
+            If a host has the store open and serves it, the host compacts it.
 
             --json: {"bytesBefore","bytesAfter","milliseconds"}; the sizes are LevelDB's estimates.
 
@@ -42,19 +42,17 @@ struct Compact: ParsableCommand {
     }
 }
 
-// stratus migrate: a store is brought to the format of this software, and its indexes to what their schemas want.
-
 struct Migrate: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Brings a store to the format of this software, and finishes its indexes.",
+        abstract: "Migrates a store to the format of this version, and finishes its indexes.",
         discussion: """
-            Formats are numbered from 1 to \(StoreFormat.number). Verbs that only read read every one of them. Verbs that \
-            write refuse an older one, with exit code 4, until it is migrated; a host migrates its store when it opens it. \
-            Older software cannot open a migrated store: make a backup first. A store of a newer format is refused, with \
-            exit code 4, and nothing is changed. Indexes of stores from before there were any are filled, too; interrupted, \
-            the next run or host goes on with that.
+            Formats are numbered from 1 to \(StoreFormat.number). Reading verbs read all of them. Writing verbs refuse an \
+            older format with exit code 4 until you migrate the store; a host migrates its store when it opens it. Older \
+            versions cannot open a migrated store: make a backup first. A store of a newer format is refused with exit \
+            code 4 and not changed. The verb also fills indexes that an older store does not have; if that is \
+            interrupted, the next run or host continues.
 
-            --json: {"format","migratedFrom","indexesFinished","commits"}; migratedFrom is null where nothing was migrated
+            --json: {"format","migratedFrom","indexesFinished","commits"}; migratedFrom is null if nothing was migrated
 
             Example: stratus migrate --store ./store
             """)
@@ -70,7 +68,7 @@ struct Migrate: ParsableCommand {
             let old = found.flatMap { $0 < StoreFormat.number ? $0 : nil }
             try console.line(
                 (old.map { "migrated from format \($0) to \(StoreFormat.number); " }
-                    ?? "format \(StoreFormat.number), which is this software's; ")
+                    ?? "format \(StoreFormat.number) is current; ")
                     + (isDone ? "there was nothing to do" : "finished indexes: \(cost.summary)"))
             try console.object([
                 "format": JSONValue(Int(StoreFormat.number)), "migratedFrom": old.map { JSONValue($0) } ?? .null,

@@ -1,4 +1,4 @@
-// stratus containers: the containers of a store, and what is in them.
+// stratus containers and stratus databases: the places of a store, with what they hold.
 
 import ArgumentParser
 import StratusLayout
@@ -10,9 +10,9 @@ struct Containers: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the containers of a store.",
         discussion: """
-            A container is there as soon as it has a database or a schema.
+            A container exists when it has a database or a schema.
 
-            --json: one line a container: {"container","databases","zones","records","types"}
+            --json: one line per container: {"container","databases","zones","records","types"}
 
             Example: stratus containers --store ./store
             """)
@@ -70,16 +70,14 @@ struct Containers: ParsableCommand {
     }
 }
 
-// stratus databases: the databases of a store and their addresses.
-
 struct Databases: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the databases of a store with their addresses.",
         discussion: """
-            A person's private database is there with their first zone. What others share with somebody is no database of \
-            its own: 'stratus zones list --as PERSON' lists it.
+            A person's private database exists when it has a zone. Zones that others share are not listed here: 'stratus \
+            zones list --as PERSON' lists them.
 
-            --json: one line a database: {"address","container","scope","owner","externalID","zones","records"}
+            --json: one line per database: {"address","container","scope","owner","externalID","zones","records"}
 
             Example: stratus databases --store ./store
             """)

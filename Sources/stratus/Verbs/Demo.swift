@@ -1,17 +1,17 @@
-// stratus demo: what the engine does with a real tree, with the cost of every step.
+// stratus demo: shows on a real directory tree what the store does, with the cost of every step.
 
 import ArgumentParser
 import StratusModel
 
 struct Demo: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Imports a tree, shares, moves and deletes in it, and shows what each step cost.",
+        abstract: "Imports a tree, shares, moves and deletes parts of it, and shows the cost of each step.",
         discussion: """
-            The demonstration works in a zone, a container and two accounts of its own, and removes them at its end, also \
-            where it is interrupted or fails. A killed one leaves two accounts with 'of-the-demonstration' in their \
-            identifiers: 'stratus accounts delete' removes them.
+            The demonstration uses its own zone, container and two accounts, and removes them at the end, also when it \
+            fails or is interrupted. If it is killed, two accounts with 'of-the-demonstration' in their identifiers \
+            remain: remove them with 'stratus accounts delete'.
 
-            --json: one line a step: {"step","records","cost":{…}}, then the line of 'stratus verify'.
+            --json: one line per step: {"step","records","cost":{…}}, then the line of 'stratus verify'.
 
             Example: stratus demo /usr/share --store ./demo-store
             """)

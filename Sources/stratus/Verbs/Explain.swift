@@ -1,4 +1,4 @@
-// stratus explain: why somebody may do with a record what they may.
+// stratus explain and stratus audit: why a person has access to a record, and what happened to shares.
 
 import ArgumentParser
 import StratusCloud
@@ -7,10 +7,10 @@ import StratusRecords
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Explains what somebody may do with a record, and why.",
+        abstract: "Explains what a person may do with a record, and why.",
         discussion: """
-            The walk up to the share, the participant that the person is, and the verdict. It tells what the person may \
-            not know.
+            Shows the records up to the share, the person's participant in it, and the verdict. The output may contain \
+            what the person must not see.
 
             --json: {"user","container","owner","zone","record","exists","chain":[…],"share","root","publicPermission",\
             "relation","participant":{"id","role","permission","status"},"verdict":{"mayRead","mayChange","mayDelete",\
@@ -24,7 +24,8 @@ struct Explain: ParsableCommand {
 
     @Option(
         name: .customLong("as"),
-        help: ArgumentHelp("The person who is asked about; user:NAME also for nobody's name.", valueName: "person"))
+        help: ArgumentHelp(
+            "The person to explain; user:NAME also works without an account.", valueName: "person"))
     var person: PersonArgument
 
     @OptionGroup var store: StoreArguments
@@ -43,7 +44,7 @@ struct Explain: ParsableCommand {
     }
 
     private func user(in session: StoreSession) throws -> UserName {
-        // Also somebody who has no account may be asked about.
+        // A user name needs no account.
         if case .userName(let name) = person.form { return name }
         return try session.person(person).userName
     }
@@ -71,22 +72,20 @@ extension AccessExplanation {
     }
 }
 
-// stratus audit: what has happened to the shares of a zone, in order.
-
 struct Audit: PlaceCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists what has happened to the shares of a zone, in order: who did what to whom, and when.",
+        abstract: "Lists the events of a zone's shares in order: who did what to whom, and when.",
         discussion: """
-            Upkeep keeps the newest 10,000 events of a zone. They are the owner's to see, and nobody else's, so \
-            that --as takes the owner alone.
+            Upkeep keeps the newest 10,000 events of a zone. Only the owner of the zone may see them, so --as accepts \
+            only the owner.
 
-            --json: one line an event: {"date","actor","event","share","root","participant","user","handle",\
+            --json: one line per event: {"date","actor","event","share","root","participant","user","handle",\
             "oldPermission","newPermission","oldRole","newRole"}
 
             Example: stratus audit --zone files --store ./store
             """)
 
-    @Option(help: ArgumentHelp("Only what happened to this share.", valueName: "name"))
+    @Option(help: ArgumentHelp("List only events of this share.", valueName: "name"))
     var share: String?
 
     @OptionGroup var place: PlaceArguments
@@ -95,7 +94,7 @@ struct Audit: PlaceCommand {
         try StoreSession.with(store, .readingAsClient) { session, console in
             let zone = try session.existingZone(zone)
             try session.requireOwner(
-                acting, of: zone, "What happened to shares is told to the owner of the zone alone.")
+                acting, of: zone, "Only the owner of the zone may see what happened to its shares.")
             var position: ShareEventPosition?
             repeat {
                 let page = try session.service.shareEvents(of: zone, after: position)

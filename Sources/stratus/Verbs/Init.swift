@@ -1,4 +1,4 @@
-// stratus init: an empty store.
+// stratus init and stratus reset: create an empty store, and empty one.
 
 import ArgumentParser
 import Foundation
@@ -11,16 +11,16 @@ import Synchronization
 
 struct Init: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes an empty store, with an account if one is named.",
+        abstract: "Creates an empty store, and optionally an account.",
         discussion: """
-            A store that is there is left as it is.
+            An existing store stays unchanged.
 
-            --json: {"path","created","account"}; account is null where none was named.
+            --json: {"path","created","account"}; account is null if you named none.
 
             Example: stratus init --create-account user-17 --store ./store
             """)
 
-    @Option(help: ArgumentHelp("Make an account with this identifier of the host's.", valueName: "identifier"))
+    @Option(help: ArgumentHelp("Create an account with this host identifier.", valueName: "identifier"))
     var createAccount: String?
 
     @OptionGroup var store: WholeStoreArguments
@@ -29,7 +29,7 @@ struct Init: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let (isNew, account) = try StoreSession.make(
             at: store.store, account: createAccount, mayBeServed: true)
-        try console.line("store \(VisibleText.of(store.store)) \(isNew ? "made" : "exists")")
+        try console.line("store \(VisibleText.of(store.store)) \(isNew ? "created" : "exists")")
         if let account {
             try console.line("account \(VisibleText.of(createAccount ?? "")), user \(account.userRecordName)")
         }
@@ -41,8 +41,8 @@ struct Init: ParsableCommand {
 }
 
 extension StoreSession {
-    /// Makes a store where there is none, and an account where none has the identifier. Returns whether it was made.
-    /// One that another process has is asked for the account where `mayBeServed` says so.
+    /// Creates a store if there is none, and an account if none has the identifier. Returns whether the store is new. With
+    /// `mayBeServed`, a process that has the store open creates the account.
     static func make(
         at path: String, account externalID: String?, mayBeServed: Bool
     ) throws -> (isNew: Bool, Stratus.Account?) {
@@ -53,14 +53,12 @@ extension StoreSession {
     }
 }
 
-// stratus reset: everything in a store is deleted.
-
 struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Empties a store: accounts, records and assets are gone.",
+        abstract: "Deletes everything in a store: accounts, records and assets.",
         discussion: """
-            Change tokens and records of clients from before are refused afterwards. The store is emptied in its own \
-            directory, whole or not at all: if that is interrupted, the next verb that opens the store finishes it.
+            The emptied store refuses change tokens and records that clients have from before. The verb empties the store \
+            in place, completely or not at all: if it is interrupted, the next verb that opens the store finishes it.
 
             --json: {"path","accounts","zones","records"}; with --dry-run {"dryRun","would",…}
 
@@ -70,7 +68,7 @@ struct Reset: ParsableCommand {
     @OptionGroup var deed: DeedArguments
     @OptionGroup var store: WholeStoreArguments
 
-    /// Whether files of what the store was are being removed.
+    /// Whether the removal of the old store's files has begun.
     private static let isRemoving = Mutex(false)
 
     func run() throws {
@@ -91,14 +89,14 @@ struct Reset: ParsableCommand {
         }
     }
 
-    /// Says where a signal ends the removal of files that the next verb finishes it.
+    /// Empties the store. If a signal ends the removal of files, a note says that the next verb finishes it.
     private static func reset(_ session: StoreSession, _ console: Console) throws {
-        // Its clock begins when there are files to remove.
+        // Lazy: its clock starts when the first file is removed.
         lazy var progress = ProgressLine("removing files", total: nil, on: console)
         defer { progress.finish() }
         StopSignal.beforeEnd {
             guard isRemoving.withLock({ $0 }) else { return }
-            Console.noteOfSignal("interrupted: the next verb that opens the store finishes its emptying")
+            Console.noteOfSignal("interrupted: the next verb that opens the store finishes emptying it")
         }
         defer { isRemoving.withLock { $0 = false } }
         try session.ownHost.reset {

@@ -1,4 +1,4 @@
-// stratus keys: the bytes of a store in readable lines.
+// stratus keys: shows the keys and values of a store as readable lines.
 
 import ArgumentParser
 import StratusLayout
@@ -9,11 +9,11 @@ struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows keys and values as readable lines.",
         discussion: """
-            A range is named by the beginning of a key's line, as this verb prints it: global, 'db 1', \
-            'db 1 / zone 1 / children', 'db 1 / zone 1 / children / "share"'. Without one, everything is shown. Damaged \
-            keys and values are shown as hexadecimal with the reason.
+            To select a range, name the beginning of a key as this verb prints it: global, 'db 1', \
+            'db 1 / zone 1 / children', 'db 1 / zone 1 / children / "share"'. Without a prefix the verb shows everything. \
+            Damaged keys and values are shown in hexadecimal, with the reason.
 
-            --json: one line an entry: {"key","value","keyHex","valueByteCount"}; then {"isMoreComing":true,"limit"} where \
+            --json: one line per entry: {"key","value","keyHex","valueByteCount"}; then {"isMoreComing":true,"limit"} if \
             --limit left some out
 
             Example: stratus keys 'db 1 / zone 1 / shareRoots' --store ./store
@@ -22,7 +22,7 @@ struct Keys: ParsableCommand {
     @Argument(help: ArgumentHelp("The beginning of the keys to show.", valueName: "prefix"))
     var prefix: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("The most entries to show; 0 for all.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Show at most this many entries; 0 for all.", valueName: "count"))
     var limit = 0
 
     @Flag(help: "Show the last entries first.")
@@ -31,11 +31,11 @@ struct Keys: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is a number of entries, or 0 for all of them.") }
+        guard limit >= 0 else { throw ValidationError("--limit must be a number of entries, or 0 for all.") }
         do {
             _ = try range()
         } catch {
-            throw ValidationError("This is not the beginning of a key's line: \(VisibleText.of("\(error)"))")
+            throw ValidationError("This is not the beginning of a key: \(VisibleText.of("\(error)"))")
         }
     }
 

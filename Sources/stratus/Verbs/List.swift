@@ -1,4 +1,4 @@
-// stratus ls: what lies directly below a record.
+// stratus ls, stratus path and stratus children: the neighbours of a record in the hierarchy.
 
 import ArgumentParser
 import StratusLayout
@@ -11,10 +11,10 @@ struct List: PlaceCommand {
         commandName: "ls",
         abstract: "Lists the records directly below a record.",
         discussion: """
-            '/' lists the records that have no parent; finding them looks at every record of the zone. With --as it lists \
-            what the person sees: of another's zone the roots of what is shared.
+            '/' lists the records without a parent; this scans every record of the zone. With --as the verb lists what \
+            the person sees; in another person's zone that begins at the roots of shares.
 
-            --json: one line a record: {"record","name","type","parent","share","hasChildren","size","modified","target"}
+            --json: one line per record: {"record","name","type","parent","share","hasChildren","size","modified","target"}
 
             Example: stratus ls /share/doc --store ./store
             """)
@@ -33,7 +33,7 @@ struct List: PlaceCommand {
         }
     }
 
-    /// Shows what is seen.
+    /// Lists the records that the person sees.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
         let progress = ProgressLine("looking", total: nil, on: console)
@@ -50,14 +50,13 @@ struct List: PlaceCommand {
     }
 }
 
-// stratus path: the records above a record, and the share it is in.
-
-struct Path: PlaceCommand {
+struct ShowPath: PlaceCommand {
     static let configuration = CommandConfiguration(
+        commandName: "path",
         abstract: "Shows the records above a record, and the share it is in.",
         discussion: """
             --json: {"record","path","chain":[{"record","name","shareRoot"}],"share":{"root","share"}}; the chain goes \
-            from the record without parent down to the record, and share is null where it is in none.
+            from the record without a parent down to the record; share is null if the record is in none.
 
             Example: stratus path /share/doc/README --store ./store
             """)
@@ -68,27 +67,24 @@ struct Path: PlaceCommand {
     @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let chain = try StoreSession.with(store.at(record.place), acting.opening) { session in
-            return try session.read(zone, acting) { zone, sight in
+        try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+            let chain = try session.read(zone, acting) { zone, sight in
                 try ParentChain(of: zone.resolve(record, sight, console), zone, sight)
             }
+            for line in chain.lines(console) { try console.line(line) }
+            try console.object(chain.object)
         }
-        for line in chain.lines(console) { try console.line(line) }
-        try console.object(chain.object)
-        try console.flush()
     }
 }
 
-// stratus children: the names of the records below a record.
-
 struct Children: PlaceCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists the record names of what lies below a record.",
+        abstract: "Lists the names of the records below a record.",
         discussion: """
-            No record is read: names come from the index of children, in their order. --count tells only how many there are.
+            The verb reads no records: the names come from the index of children, in its order. --count prints only their \
+            number.
 
-            --json: one line a record: {"record","parent","hasChildren"}; with --count {"record","children"}
+            --json: one line per record: {"record","parent","hasChildren"}; with --count {"record","children"}
 
             Example: stratus children /share/doc --recursive --count --store ./store
             """)
@@ -96,27 +92,24 @@ struct Children: PlaceCommand {
     @Argument(help: RecordArgument.help)
     var record = RecordArgument(path: "/")
 
-    @Flag(name: .shortAndLong, help: "Go down to the leaves.")
+    @Flag(name: .shortAndLong, help: "Include all levels.")
     var recursive = false
 
-    @Flag(help: "Tell only how many there are.")
+    @Flag(help: "Print only the number of records.")
     var count = false
 
     @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let found = try StoreSession.with(store.at(record.place), acting.opening) { session in
-            return try session.read(zone, acting) { try list($0, $1, console) }
-        }
-        if count {
+        try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+            let found = try session.read(zone, acting) { try list($0, $1, console) }
+            guard count else { return }
             try console.line(Quantities.count(found))
             try console.object(["record": .string(record.text), "children": JSONValue(found)])
         }
-        try console.flush()
     }
 
-    /// Shows what is seen. Returns how many records that are.
+    /// Lists the records that the person sees. Returns their number.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
         let progress = ProgressLine(count ? "counting" : "looking", total: nil, on: console)

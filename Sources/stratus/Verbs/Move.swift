@@ -1,4 +1,4 @@
-// stratus move: a record and everything below it goes under another record.
+// stratus move and stratus rm: change the place of a record, and delete records.
 
 import ArgumentParser
 import StratusLayout
@@ -9,10 +9,10 @@ struct Move: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Moves a record, with everything below it, under another record.",
         discussion: """
-            One record is written, however many lie below it. Moving under '/' leaves the record without a parent. The \
-            move is refused when the record would lie below itself, or in two shares at once.
+            The verb writes one record, however many are below it. Moving under '/' removes the parent. The store refuses \
+            the move if the record would be below itself or in two shares at once.
 
-            --json: {"record","from","to","cost":{…}}; to is null for a record without parent.
+            --json: {"record","from","to","cost":{…}}; to is null for a record without a parent.
 
             Example: stratus move /share/doc --under /share/man --store ./store
             """)
@@ -20,7 +20,7 @@ struct Move: PlaceCommand {
     @Argument(help: RecordArgument.help)
     var record: RecordArgument
 
-    @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
+    @Option(help: ArgumentHelp("The new parent, or '/' for none.", valueName: "record"))
     var under: RecordArgument
 
     @OptionGroup var place: PlaceArguments
@@ -32,7 +32,7 @@ struct Move: PlaceCommand {
                 (try zone.resolve(record, console), under.isTop ? nil : try zone.resolve(under, console))
             }
             let (old, cost) = try StepCost.measuring(session) {
-                // Another process's store is changed by its server alone.
+                // If another process has the store, only its server changes records.
                 guard acting.person != nil || session.served != nil else {
                     return try RecordEdit.move(name, under: parent, in: zone, session)
                 }
@@ -50,17 +50,15 @@ struct Move: PlaceCommand {
     }
 }
 
-// stratus rm: records are deleted.
-
 struct Remove: PlaceCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",
         abstract: "Deletes a record, and with --recursive everything below it.",
         discussion: """
-            A record that others lie below is refused without --recursive. With it, records are deleted from the leaves \
-            up, 400 to a commit; an interrupted deletion is finished by running it again. Shares of deleted records, and records \
-            that refer to one by a field of the kind deleteSelf, go with it. They are counted in "alsoDeleted", which is the \
-            zone's count of records before and after: where a service has the store, others may change that meanwhile.
+            Without --recursive the verb refuses a record that has others below it. With it, records are deleted from the \
+            leaves up, 400 per commit; run an interrupted deletion again to finish it. Shares of deleted records, and \
+            records that refer to one with a deleteSelf reference, are deleted too. "alsoDeleted" counts them as the \
+            difference of the zone's record counts, so other writers of the store can distort it.
 
             --json: {"record","deleted","alsoDeleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
 
@@ -107,7 +105,7 @@ struct Remove: PlaceCommand {
             try console.line("deleted \(Quantities.count(deleted, "record")): \(VisibleText.of(name.text))")
             if others > 0 {
                 try console.line(
-                    "\(Quantities.count(others, "record")) more went with that: shares, and what refers to it by deleteSelf"
+                    "also deleted \(Quantities.count(others, "record")): shares, and records with a deleteSelf reference"
                 )
             }
             try console.line(cost.summary)
@@ -119,11 +117,11 @@ struct Remove: PlaceCommand {
         }
     }
 
-    /// Throws `refused` where records lie below the record, and are not to go with it.
+    /// Throws `refused` if the record has others below it and --recursive is missing.
     private func requireLeaf(_ name: RecordName, in zone: ZoneID, _ session: StoreSession) throws {
         guard !recursive, try session.read(zone, { try $0.node(name)?.hasChildren ?? false }) else { return }
         throw ToolError(
-            .refused, "Records lie below this one: say --recursive to delete them too, or move them first.",
+            .refused, "The record has others below it: use --recursive to delete them too, or move them first.",
             ["record": name.text])
     }
 

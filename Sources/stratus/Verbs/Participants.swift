@@ -1,4 +1,4 @@
-// stratus participants: who takes part in a share, with what rights; they are changed and removed.
+// stratus participants: lists, changes and removes the participants of a share.
 
 import ArgumentParser
 import StratusCloud
@@ -8,12 +8,12 @@ import StratusRecords
 
 struct Participants: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists, changes and removes those who take part in a share.",
+        abstract: "Lists, changes and removes the participants of a share.",
         discussion: "Example: stratus participants /share/doc --store ./store",
         subcommands: [ListParticipants.self, ChangeParticipant.self, RemoveParticipant.self, LeaveShare.self],
         defaultSubcommand: ListParticipants.self)
 
-    private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record that is in it."
+    private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record in it."
 
     private static func requireGuest(
         _ person: PersonArgument, in share: RecordName, _ session: StoreSession, _ arguments: ZoneArguments
@@ -28,11 +28,11 @@ struct Participants: ParsableCommand {
     struct ListParticipants: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "Lists those who take part in a share, the owner first.",
+            abstract: "Lists the participants of a share, the owner first.",
             discussion: """
-                With --as those whom the person may know of.
+                With --as it lists the participants that the person may see.
 
-                --json: one line a participant: {"id","user","externalID","handle","as","permission","status","added"}
+                --json: one line per participant: {"id","user","externalID","handle","as","permission","status","added"}
 
                 Example: stratus participants list /share/doc --store ./store
                 """)
@@ -73,7 +73,7 @@ struct Participants: ParsableCommand {
     struct ChangeParticipant: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "change",
-            abstract: "Changes what a participant may do.",
+            abstract: "Changes the permission or the role of a participant.",
             discussion: """
                 --json: as 'stratus share show'.
 
@@ -86,16 +86,16 @@ struct Participants: ParsableCommand {
         @Argument(help: PersonArgument.help)
         var person: PersonArgument
 
-        @Option(help: "none, readOnly or readWrite.")
+        @Option(help: "The permission: none, readOnly or readWrite.")
         var permission: PermissionChoice?
 
-        @Option(help: "privateUser, or administrator for those who may invite others.")
+        @Option(help: "privateUser, or administrator for people who may invite others.")
         var role: RoleChoice?
 
         @OptionGroup var place: PlaceArguments
 
         func validate() throws {
-            guard permission != nil || role != nil else { throw ValidationError("Say --permission or --role.") }
+            guard permission != nil || role != nil else { throw ValidationError("Give --permission or --role.") }
         }
 
         func run() throws {
@@ -111,7 +111,7 @@ struct Participants: ParsableCommand {
     struct RemoveParticipant: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Takes a person out of a share.",
+            abstract: "Removes a person from a share.",
             discussion: """
                 --json: as 'stratus share show'; with --dry-run {"dryRun","would",…}
 
@@ -144,7 +144,7 @@ struct Participants: ParsableCommand {
     struct LeaveShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "leave",
-            abstract: "Leaves a share for a person who takes part in it.",
+            abstract: "Leaves a share on behalf of a participant.",
             discussion: """
                 --json: as 'stratus share show'; with --dry-run {"dryRun","would",…}
 
@@ -158,7 +158,7 @@ struct Participants: ParsableCommand {
         @OptionGroup var place: PlaceArguments
 
         func validate() throws {
-            guard acting.person != nil else { throw ValidationError("Say who leaves with --as.") }
+            guard acting.person != nil else { throw ValidationError("Name the person who leaves with --as.") }
         }
 
         func run() throws {

@@ -1,5 +1,4 @@
-// stratus share: shares are listed, shown, made, opened and stopped. URLs are secrets, and shown to those alone who ask for
-// them.
+// stratus share: lists, shows, creates, opens and stops shares. URLs are secrets: only --url shows them.
 
 import ArgumentParser
 import Foundation
@@ -13,8 +12,8 @@ struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows and changes shares.",
         discussion: """
-            A record and everything below it are in its share. On a path from a record up to its top there is at most one \
-            root of a share: a second one above, below or at the same place is refused.
+            The share of a record includes everything below it. There is at most one share root on the path from a record \
+            to the top: the store refuses a second root above, below or at the same record.
 
             Example: stratus share create /share/doc --store ./store
             """,
@@ -26,10 +25,10 @@ struct Share: ParsableCommand {
             commandName: "list",
             abstract: "Lists the shares of a zone.",
             discussion: """
-                With --as the shares that the person sees.
+                With --as it lists the shares that the person sees.
 
-                --json: one line a share: {"share","root","publicPermission","participants","pending"}; root is null for \
-                a share of the whole zone, and the owner is counted.
+                --json: one line per share: {"share","root","publicPermission","participants","pending"}; root is null for \
+                a share of the whole zone; participants includes the owner.
 
                 Example: stratus share list --zone files --store ./store
                 """)
@@ -41,7 +40,7 @@ struct Share: ParsableCommand {
                 try session.read(zone, acting) { zone, sight in
                     let progress = ProgressLine("looking", total: nil, on: console)
                     defer { progress.finish() }
-                    // Who sees few of very many shares is shown nothing for long.
+                    // A person who sees few of many shares gets no output for a long time.
                     let looked = try LookCounter(progress, of: zone)
                     try zone.visitShareNames(looking: looked.add) { name in
                         guard try sight.sees(name), let content = try zone.shareContent(name) else { return .next }
@@ -66,9 +65,9 @@ struct Share: ParsableCommand {
     struct ShowShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Shows who takes part in a share.",
+            abstract: "Shows a share and its participants.",
             discussion: """
-                With --as what the person may know of it.
+                With --as it shows what the person may see.
 
                 --json: {"share","root","publicPermission","allowsAccessRequests","participants":[{"id","user","handle",\
                 "role","permission","status","added"}],"requesters":[{"id","user","handle"}],"blocked":[…]}, and "url" \
@@ -100,7 +99,7 @@ struct Share: ParsableCommand {
     struct CreateShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Makes a record the root of a share. Nobody is invited yet.",
+            abstract: "Shares a record and everything below it. Invites nobody yet.",
             discussion: """
                 --json: {"record","share","cost":{…}}, and "url" with --url.
 
@@ -110,7 +109,7 @@ struct Share: ParsableCommand {
         @Argument(help: RecordArgument.help)
         var record: RecordArgument
 
-        @Option(help: ArgumentHelp("The share's record name; else one is drawn.", valueName: "name"))
+        @Option(help: ArgumentHelp("The share's record name; random if you give none.", valueName: "name"))
         var share: String?
 
         @OptionGroup var secret: URLArguments
@@ -140,14 +139,14 @@ struct Share: ParsableCommand {
     struct SetPublicPermission: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "permission",
-            abstract: "Says what whoever has the URL of a share may do: none, readOnly or readWrite.",
+            abstract: "Sets the public permission of a share: what anyone with its URL may do.",
             discussion: """
-                Opening a share, with readOnly or readWrite, ends the invitations that nobody has accepted, and makes whoever \
-                has accepted a publicUser with the permission of everybody. Closing it, with none, removes all publicUsers: \
-                then only those take part who are invited.
+                readOnly and readWrite open the share. That ends the pending invitations, and turns participants who have \
+                accepted into publicUsers with the public permission. none closes the share and removes all publicUsers: \
+                only invited people take part then.
 
                 --json: as 'stratus share show'; with --dry-run {"dryRun","would","share","participants"}, where \
-                participants is how many would be removed.
+                participants is the number of people to remove.
 
                 Example: stratus share permission /share/doc readOnly --store ./store
                 """)
@@ -155,7 +154,7 @@ struct Share: ParsableCommand {
         @Argument(help: "The share, by its record name, or a record that is in it.")
         var record: RecordArgument
 
-        @Argument(help: "none, readOnly or readWrite.")
+        @Argument(help: "The permission: none, readOnly or readWrite.")
         var permission: PermissionChoice
 
         @OptionGroup var secret: URLArguments
@@ -170,7 +169,7 @@ struct Share: ParsableCommand {
             }
         }
 
-        /// Whether people would be removed, and that is not to be done. Where nobody would, nothing is asked.
+        /// Whether the change would remove people and the user does not confirm it. Does not ask if it removes no one.
         private func isStopped(_ session: StoreSession, _ name: RecordName, _ console: Console) throws -> Bool {
             let id = try session.zone(zone)
             let content = try session.read(id) { try $0.shareContent(name) }
@@ -191,9 +190,11 @@ struct Share: ParsableCommand {
     struct StopShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "stop",
-            abstract: "Ends a share: everybody but the owner loses sight of its records.",
+            abstract: "Stops a share: only the owner sees its records from then on.",
             discussion: """
-                The records stay. --json: {"share","root","participants","cost":{…}}; with --dry-run {"dryRun","would",…}
+                The records stay.
+
+                --json: {"share","root","participants","cost":{…}}; with --dry-run {"dryRun","would",…}
 
                 Example: stratus share stop /share/doc --force --store ./store
                 """)
@@ -207,10 +208,10 @@ struct Share: ParsableCommand {
         func run() throws {
             try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
                 let id = try session.zone(zone)
-                // For anybody else to delete a share is to leave it.
+                // If a participant deletes a share, they leave it.
                 try session.requireOwner(
                     acting, of: id,
-                    "Only the owner stops a share: 'stratus participants leave' takes the person out of it.")
+                    "Only the owner can stop a share. To leave it, use 'stratus participants leave'.")
                 let found = try session.read(id) { zone in
                     let name = try zone.resolve(record, console)
                     let found = try zone.share(of: name)
@@ -233,7 +234,7 @@ struct Share: ParsableCommand {
             }
         }
 
-        /// A share is not ended by a record that merely lies in it.
+        /// Throws `refused` for a record that is in the share but is not its root.
         private static func require(_ name: RecordName, _ root: RecordName?, _ share: RecordName) throws {
             guard name != share, name != root else { return }
             throw ToolError(

@@ -1,4 +1,4 @@
-// stratus subscriptions: who has subscribed to what, their devices, and what waits to be told.
+// stratus subscriptions: shows subscriptions, devices, and notifications that are not yet delivered.
 
 import ArgumentParser
 import StratusCloud
@@ -9,7 +9,7 @@ import StratusStore
 
 struct Subscriptions: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows who has subscribed to what, their devices, and what waits to be told.",
+        abstract: "Shows subscriptions, devices and undelivered notifications.",
         discussion: "Example: stratus subscriptions --store ./store",
         subcommands: [ListSubscriptions.self, ListDevices.self, ListOutbox.self],
         defaultSubcommand: ListSubscriptions.self)
@@ -19,7 +19,7 @@ struct Subscriptions: ParsableCommand {
             commandName: "list",
             abstract: "Lists the subscriptions of all people, or of one.",
             discussion: """
-                --json: one line a subscription: {"container","user","externalID","database","subscription","kind","zone",\
+                --json: one line per subscription: {"container","user","externalID","database","subscription","kind","zone",\
                 "recordType","triggers","silent"}; kind is query, zone or database.
 
                 Example: stratus subscriptions list --as user-17 --store ./store
@@ -81,9 +81,9 @@ struct Subscriptions: ParsableCommand {
     struct ListDevices: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "devices",
-            abstract: "Lists the devices of people, and how much waits for each.",
+            abstract: "Lists devices, with the number of notifications that wait for each.",
             discussion: """
-                --json: one line a device: {"account","externalID","device","waiting","badge"}
+                --json: one line per device: {"account","externalID","device","waiting","badge"}
 
                 Example: stratus subscriptions devices --store ./store
                 """)
@@ -117,11 +117,11 @@ struct Subscriptions: ParsableCommand {
     struct ListOutbox: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "outbox",
-            abstract: "Lists what commits have left behind to be told, and nobody has delivered yet.",
+            abstract: "Lists commits whose notifications are not yet delivered.",
             discussion: """
-                A host that runs delivers it at once: what stays long says that none does.
+                A running host delivers notifications at once. If commits stay in this list, no host is running.
 
-                --json: one line a commit: {"container","owner","zone","entry"}
+                --json: one line per commit: {"container","owner","zone","entry"}
 
                 Example: stratus subscriptions outbox --store ./store
                 """)

@@ -1,4 +1,4 @@
-// stratus verify: is everything there, and does it fit together?
+// stratus verify, rebuild, recover and repair-losing-damaged-data: find damage, and what to do about each kind of it.
 
 import ArgumentParser
 import FoundationEssentials
@@ -9,21 +9,21 @@ import Synchronization
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Checks every byte against its checksum, every index against the records, and what is counted.",
+        abstract: "Verifies a store: all checksums, indexes and counts.",
         discussion: """
-            Also looked at are accounts and all that leads to them, what every account holds of its quota, the \
-            contents of assets (every file, how often it is held, and what it says), and shares: what they hold, their \
-            roots, who has accepted them, their URLs. Identities that occur twice, or that everybody can guess because \
-            an earlier version had no random numbers, are reported too. Nothing is changed and no secret shown. Exit code 1 \
-            means that something disagrees ('stratus rebuild' repairs indexes), 5 that bytes are damaged (restore a \
-            backup). Stray files are shown and are no fault: orphaned contents are removed by the next host. Lists \
-            the first findings of each kind, but every damaged or missing content of an asset; the counts include all. A \
-            last commit that was never acknowledged, and of which a crash took part, is dropped and named, and is no fault.
+            The verb checks every byte against its checksum, every index against the records, accounts and the ways to \
+            find them, the quota used by every account, the contents of assets (each file, its users and its digest), and \
+            shares (content, roots, participants, URLs). It also reports identities that occur twice, and identities that \
+            can be guessed because an earlier version created them without random numbers. It changes nothing and shows no \
+            secret. Exit code 1 means that something disagrees ('stratus rebuild' repairs indexes), 5 that bytes are \
+            damaged (restore a backup). Stray files are listed but are not a fault: the next host removes them. The output \
+            lists the first findings of each kind, and every damaged or missing asset; the counts include all findings. If a \
+            crash cut off the last commit before it was acknowledged, the verb names it; that is not a fault.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
             "identityFaults","accountFaults","assetFaults","shareFaults","subscriptionFaults","strayFiles",\
             "findings":[{"kind","place","detail"}]}, and \
-            "droppedCommit":{"log","offset","byteCount","firstSequence","lastSequence"} where one was dropped
+            "droppedCommit":{"log","offset","byteCount","firstSequence","lastSequence"} if one was dropped
 
             Example: stratus verify --store ./store
             """)
@@ -45,18 +45,17 @@ struct Verify: ParsableCommand {
     }
 }
 
-// stratus rebuild: the indexes of a zone are made anew from its records.
-
 struct Rebuild: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes the indexes of a zone anew from its records.",
+        abstract: "Rebuilds the indexes of a zone from its records.",
         discussion: """
-            For a store whose bytes are sound but whose indexes 'stratus verify' finds fault with. Change tokens of the \
-            zone expire. What the records themselves contradict is not mended, and reported. Interrupted, the zone takes \
-            no requests until it is rebuilt again; a host that has the store finishes what it has begun.
+            Use it if 'stratus verify' finds wrong indexes in a store without damaged bytes. The zone's change tokens \
+            expire. The verb reports contradictions between the records themselves, and does not repair them. If you \
+            interrupt it, the zone takes no requests until you run it again; a host that has the store finishes what it \
+            has begun.
 
-            --json: {"zone","clean","records","missing","dangling","wrongCounts","cost":{…}}; the counts are \
-            of what 'verify' finds in the store afterwards.
+            --json: {"zone","clean","records","missing","dangling","wrongCounts","cost":{…}}; the counts are those of \
+            'stratus verify' afterwards.
 
             Example: stratus rebuild --zone files --store ./store
             """)
@@ -64,8 +63,8 @@ struct Rebuild: ParsableCommand {
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
-    /// Whether this process is at it: the zone is marked, and closed until it is done.
-    private static let isAtIt = Mutex(false)
+    /// Whether this process is rebuilding the zone, which takes no requests until it is done.
+    private static let isRebuilding = Mutex(false)
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -78,7 +77,7 @@ struct Rebuild: ParsableCommand {
             let cost = try StepCost.measuring(session) {
                 try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
             }.cost
-            Self.isAtIt.withLock { $0 = false }
+            Self.isRebuilding.withLock { $0 = false }
             StopSignal.stopAtOnce()
             let report = try session.engine.verify { progress.update("and verifying indexes of all zones", $0, of: $1) }
             return (id.name.text, report, cost)
@@ -95,35 +94,32 @@ struct Rebuild: ParsableCommand {
         guard report.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 
-    /// Says where a signal ends the rebuild that the zone is closed.
+    /// If a signal ends the rebuild, says that the zone takes no requests.
     private static func warnAtEnd(_ zone: ZoneName) {
-        isAtIt.withLock { $0 = true }
+        isRebuilding.withLock { $0 = true }
         StopSignal.beforeEnd {
-            guard isAtIt.withLock({ $0 }) else { return }
+            guard isRebuilding.withLock({ $0 }) else { return }
             Console.noteOfSignal(closedNote(of: zone))
         }
     }
 
-    /// What is said of a zone whose rebuild was ended, in one line whatever its name is.
+    /// The note after an interrupted rebuild: one line for any zone name.
     static func closedNote(of zone: ZoneName) -> String {
-        "interrupted: zone \(VisibleText.of(zone.text)) takes no requests until it is rebuilt, so run the same again"
+        "interrupted: zone \(VisibleText.of(zone.text)) takes no requests until it is rebuilt: run the same command again"
     }
 }
 
-// stratus recover: has a host reopen its store after a failed write.
-
 struct Recover: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Has a host open its store again after a failed write.",
+        abstract: "Makes a host open its store again after a failed write.",
         discussion: """
-            On a full disk, after an input or output error, or without its volume, a host refuses writes and answers reads \
-            until its store is opened again; 'stratus stats' says so. Fix the cause, then run this: the host opens the store \
-            in place and goes on. Nothing that was acknowledged is lost. Where no write has failed nothing happens.
+            After a failed write (a full disk, an input or output error, a missing volume) a host refuses writes and still \
+            answers reads; 'stratus stats' shows that. Fix the cause, then run this verb: the host opens the store again \
+            and continues. No acknowledged write is lost. If no write has failed, nothing happens.
 
-            The host must serve its store: Stratus.Options.servesTool. A store without a host needs none of this: any verb \
-            opens it.
+            The host must serve its store: Stratus.Options.servesTool. A store without a host does not need this verb.
 
-            --json: {"recovered"}; false where no write had failed.
+            --json: {"recovered"}; false if no write had failed.
 
             Example: stratus recover --store ./store
             """)
@@ -137,26 +133,24 @@ struct Recover: ParsableCommand {
             throw try StoreFiles.notServed(store.store, "No process has the store open: there is nothing to recover.")
         }
         try console.line(
-            isReopened ? "the host has opened the store again, and takes writes" : "no write has failed: nothing to do")
+            isReopened ? "the host has opened the store again and takes writes" : "no write has failed: nothing to do")
         try console.object(["recovered": .boolean(isReopened)])
         try console.flush()
     }
 }
 
-// stratus repair-losing-damaged-data: what is left of a damaged store, when there is no backup.
-
 struct RepairLosingDamagedData: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "repair-losing-damaged-data",
-        abstract: "Makes a new store of what can still be read of a damaged one. The rest is lost.",
+        abstract: "Creates a new store from the readable parts of a damaged one. The rest is lost.",
         discussion: """
-            Restore a backup if there is one: what lies in damaged bytes is left out without being named, and values that \
-            were overwritten or deleted may come back. The damaged store is left as it is. The destination must not exist; \
-            it appears only when the new store is complete. Change tokens from before expire, and indexes are made anew \
-            from the records that are left. The files of assets stay where they are: move the directory 'assets'.
+            Restore a backup instead if you have one: this verb leaves out damaged bytes without naming them, and \
+            overwritten or deleted values may come back. The damaged store stays unchanged. The destination must not \
+            exist; it appears when the new store is complete. Old change tokens expire, and indexes are rebuilt from the \
+            remaining records. Asset files are not copied: move the directory 'assets' yourself.
 
-            What contradicts itself afterwards is told as by 'stratus verify', with exit code 1: records whose parents \
-            are lost, say, and what owners are counted to hold.
+            The verb then verifies the new store as 'stratus verify' does, with exit code 1 if something disagrees, such \
+            as records whose parents are lost.
 
             --json: {"destination","unmended":[{"zone","error"}]}, then the line of 'stratus verify'.
 
@@ -164,7 +158,7 @@ struct RepairLosingDamagedData: ParsableCommand {
             """,
         aliases: ["repair"])
 
-    @Argument(help: "The directory to make.", completion: .directory)
+    @Argument(help: "The directory to create.", completion: .directory)
     var destination: String
 
     @OptionGroup var store: WholeStoreArguments
