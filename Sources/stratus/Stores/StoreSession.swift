@@ -256,7 +256,7 @@ extension StoreSession {
         if let served {
             let compacted = try served.compact(
                 progress: { progress($0.doneCount, $0.totalCount) }, isStopping: { StopSignal.isRequested })
-            guard let files = compacted else { throw StopSignal.toGoOn }
+            guard let files = compacted else { throw StopSignal.interrupted }
             return (files.byteCountBefore, files.byteCountAfter)
         }
         return try files.compact { done, total in

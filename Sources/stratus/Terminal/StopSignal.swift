@@ -1,8 +1,7 @@
-// What happens when a person or the system ends the tool by a signal.
+// Signals that end the tool: SIGINT, SIGTERM and SIGHUP.
 //
-// A store outlives every end of its process, so that a signal may end a verb at any time. What a verb can say of is where
-// it stopped, when it was asked to stop and did so at a place of its own; and what the tool has made for itself alone is
-// taken away before it ends.
+// A store survives any end of the process, so a signal may end a verb at any time. A verb can choose to stop at safe points
+// and say where it stopped. Before the process ends, it removes its temporary files and unfinished copies.
 
 import CSystem
 import Foundation
@@ -19,23 +18,23 @@ enum StopSignal {
     }
 
     private static let state = Mutex(State())
-    /// Held while something is made that is to be taken away, and from the end on.
+    /// Held while a temporary file is created, and permanently once the process is ending.
     private static let making = Mutex(())
 
-    /// From here on the first SIGINT, SIGTERM or SIGHUP only asks the verb to stop, which it does where it calls
-    /// `safePoint`; the second ends the process at once. For verbs whose work can be taken up again.
+    /// From now on, the first signal only asks the verb to stop at its next `safePoint`; the second ends the process at once.
+    /// For verbs whose work can be continued later.
     static func stopAtSafePoints() {
         watch()
         state.withLock { $0.stopsAtSafePoints = true }
     }
 
-    /// The same for a verb that merely looks on: it ends at once, and nothing is said of it.
+    /// Does the same without a note, for a verb that only watches and stops soon.
     static func stopQuietly() {
         stopAtSafePoints()
         state.withLock { $0.isQuiet = true }
     }
 
-    /// From here on signals end the process at once, as they do unless a verb says otherwise.
+    /// From now on, signals end the process at once, which is the default.
     static func stopAtOnce() {
         state.withLock { $0.stopsAtSafePoints = false }
     }
@@ -43,42 +42,40 @@ enum StopSignal {
     /// Whether the verb was asked to stop.
     static var isRequested: Bool { state.withLock { $0.isRequested } }
 
-    /// A place where the verb can stop, and what is done stays.
-    ///
-    /// Throws `interrupted` where it was asked to.
+    /// Throws `interrupted` if the verb was asked to stop. Call it where finished work is kept.
     static func safePoint() throws(ToolError) {
-        if isRequested { throw toGoOn }
+        if isRequested { throw interrupted }
     }
 
-    /// What a verb says that has stopped at such a place.
-    static let toGoOn = ToolError(.interrupted, "Interrupted; what is done stays: run the same again to go on.")
+    /// The error of a verb that has stopped at a safe point.
+    static let interrupted = ToolError(
+        .interrupted, "Interrupted; finished work is kept. Run the same command again to continue.")
 
-    /// Has `cleanUp` done before a signal ends the process, on another thread than the verb's.
+    /// Runs `cleanUp` before a signal ends the process, on another thread than the verb's.
     static func beforeEnd(_ cleanUp: @escaping @Sendable () -> Void) {
         watch()
         state.withLock { $0.cleanUps.append(cleanUp) }
     }
 
-    /// Makes something, and has it taken away before a signal ends the process: `body` calls `beforeEnd`, where it was not
-    /// called before, and no signal ends the process in between. Never returns where a signal is ending the process, so that
-    /// nothing is made behind what is taken away. Signals wait for `body`. It may take its time, as where a store is opened and
-    /// an account committed, but wait for nobody who needs `making`.
+    /// Creates something that a signal must remove. `body` creates it and calls `beforeEnd`, unless that was called before;
+    /// signals wait for `body`. Never returns while a signal is ending the process, so that nothing is created after the
+    /// clean-up. `body` may take long, for example to open a store, but must not wait for another caller of `making`.
     static func making<Result>(_ body: () throws -> Result) rethrows -> Result {
         watch()
         return try making.withLock { _ in try body() }
     }
 
-    /// Never returns where a signal is ending the process: what then fails, fails because it is taken away.
+    /// Never returns while a signal is ending the process. Call it after an error: the clean-up may have caused it.
     static func waitIfEnding() {
         while state.withLock({ $0.isEnding }) { cfiletree_sleep(20) }
     }
 
-    /// Ends the process by `body`; where a signal is ending it already, that does, when everything is taken away and told.
+    /// Ends the process by `body`, unless a signal is ending it already.
     static func unlessEnding(_ body: () -> Never) -> Never {
         making.withLock { _ -> Never in body() }
     }
 
-    /// Ends the process as a pipe's writer ends whom nobody reads: without a word.
+    /// Ends the process silently, as SIGPIPE does.
     static func endByBrokenPipe() -> Never { end(by: SIGPIPE) }
 
     // MARK: Helpers
@@ -90,7 +87,7 @@ enum StopSignal {
         }
         guard isFirst else { return }
         let descriptor = cfiletree_catch_signals()
-        // Without a pipe signals end the process as they always did, and the next run takes away what is left.
+        // Without a pipe, signals end the process at once, and the next run removes its temporary files.
         guard descriptor >= 0 else { return }
         let thread = Thread {
             var byte: [UInt8] = [0]
@@ -109,7 +106,7 @@ enum StopSignal {
         }
         guard isFirstRequest else { end(by: signal) }
         if state.withLock({ $0.isQuiet }) { return }
-        Console.noteOfSignal("stopping where the work can be taken up again; once more to end at once")
+        Console.noteOfSignal("stopping at the next safe point; interrupt again to end at once")
     }
 
     private static func end(by signal: Int32) -> Never {
@@ -123,36 +120,33 @@ enum StopSignal {
         }
         for cleanUp in cleanUps { cleanUp() }
         cfiletree_end_by_signal(signal)
-        // Nobody comes here.
+        // Not reached.
         exit(128 + signal)
     }
 }
 
-// What a verb makes on a disk before it is whole, and removes again where a signal ends it first. Files are drafts of their own
-// (`DraftFile`).
-//
-// Invariants:
-//   1. Nothing is removed that has got its name, or is whole. A directory is renamed before anything in it is removed, which
-//      fails where the verb was faster; and the verb, which may be at work in it on its own thread, finds it gone as a whole.
-//   2. What was removed is not made again before the process ends: verbs make such directories and files by
-//      `StopSignal.making` alone, and LevelDB makes no directory.
-//   3. Where the process is killed meanwhile, the name that is left is one that the next verb knows as an unfinished copy's.
-
+/// Unfinished copies of stores, which a signal removes. Files are removed by `DraftFile`.
+///
+/// Invariants:
+///   1. A copy that has its final name, or is complete, is never removed. A directory is renamed before anything in it is
+///      removed; the renaming fails if the verb was faster, and a verb that still writes finds the whole directory gone.
+///   2. A removed directory is not created again before the process ends: verbs create such directories only inside
+///      `StopSignal.making`, and LevelDB creates no directories.
+///   3. If the process is killed meanwhile, the remaining name is one that the next verb recognises as an unfinished copy.
 enum UnfinishedWork {
     private static let attemptCount = 50
     private static let pauseMilliseconds: Int32 = 20
 
-    /// How copies of stores are removed that nobody works on any more.
+    /// How to remove an unfinished copy of a store.
     struct Removal: Sendable {
-        /// Follows the name of one that is about to be removed.
+        /// Appended to the name before the removal.
         var suffix: String
-        /// Returns whether it is gone.
+        /// Returns whether the copy is gone.
         var remove: @Sendable (_ path: String) -> Bool
     }
 
-    /// Copies of stores, which get their names when they are complete and until then are called
-    /// "<destination>.incomplete-<process>-<number>", are removed before a signal ends the process. Those of other processes
-    /// stay. A note says so, unless the copy was complete.
+    /// Removes unfinished copies of this process before a signal ends it. They are called
+    /// "<destination>.incomplete-<process>-<number>". Writes a note if it removes one.
     static func removeCopiesAtEnd(of destination: String, by removal: Removal) {
         let place = URL(fileURLWithPath: AbsolutePath.of(destination)).standardizedFileURL
         let folder = place.deletingLastPathComponent().path
@@ -163,24 +157,24 @@ enum UnfinishedWork {
             for name in names where name.hasPrefix(prefix) && !name.hasSuffix(removal.suffix) {
                 if remove("\(folder)/\(name)", by: removal) { isRemoved = true }
             }
-            if isRemoved { tell(destination) }
+            if isRemoved { noteRemoval(of: destination) }
         }
     }
 
-    /// Says that a signal has ended a verb, and nothing is left of what it was asked to make.
-    static func tell(_ path: String) {
+    /// Says that a signal ended the verb and its unfinished result was removed.
+    static func noteRemoval(of path: String) {
         Console.noteOfSignal(
-            "interrupted: nothing is left of \(VisibleText.of(path)); run the same again to begin anew")
+            "interrupted: nothing is left of \(VisibleText.of(path)); run the same command again to start over")
     }
 
-    /// Returns whether something was there, and is gone.
+    /// Returns whether the copy existed and is gone.
     private static func remove(_ path: String, by removal: Removal) -> Bool {
         let aside = path + removal.suffix
         let (from, to) = (Array(path.utf8), Array(aside.utf8))
         guard cfiletree_rename(from.span, to.span) == 0 else { return false }
         for _ in 0..<attemptCount {
             if removal.remove(aside) { return true }
-            // The verb may have been about to make a file there when the directory was renamed.
+            // The verb may have been creating a file when the directory was renamed.
             cfiletree_sleep(pauseMilliseconds)
         }
         return false

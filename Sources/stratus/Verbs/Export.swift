@@ -103,7 +103,7 @@ final class LineWriter {
         try StorePath.requireOutside(path)
         do {
             if (try? Disk.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
-            draft = try DraftFile(for: path, toldAs: path)
+            draft = try DraftFile(for: path, notedAs: path)
         } catch let error as FileError { throw TextFile.refused(path, error) }
     }
 

@@ -78,7 +78,7 @@ struct Report: ParsableCommand {
             for line in text.split(separator: "\n") { try console.line(String(line)) }
             return
         }
-        try PageFile.write(text, to: file, replacing: target.force)
+        try target.write(text, to: file)
         try console.line(
             "reported \(Quantities.count(report.recordCount, "record")), "
                 + "\(Quantities.count(report.zoneCount, "zone")), \(Quantities.count(report.shareCount, "share")) to "

@@ -94,7 +94,7 @@ struct Tree: PlaceCommand {
             for line in text.split(separator: "\n") { try console.line(String(line)) }
             return
         }
-        try PageFile.write(text, to: file, replacing: target.force)
+        try target.write(text, to: file)
         try console.line("drew \(picture.summary) to \(VisibleText.of(file))")
         try console.object([
             "file": .string(file), "format": .string(format.rawValue), "records": JSONValue(picture.recordCount),
