@@ -1,6 +1,5 @@
 // The fields that a file's facts make.
 
-import Crypto
 import Foundation
 import FoundationEssentials
 import StratusKit
@@ -92,7 +91,7 @@ struct TreeNaming {
         if relativePath.isEmpty { return top }
         let whole = "\(top.text)/\(PercentText.escaping(relativePath))"
         guard whole.utf8.count > Self.maximumByteCount else { return RecordName(whole) }
-        let digest = Hex.text(Array(SHA256.hash(data: relativePath).prefix(Self.digestByteCount)))
+        let digest = Hex.text(Array(ByteDigest.of(relativePath).prefix(Self.digestByteCount)))
         let kept = Self.prefix(
             of: whole, byteCount: Self.maximumByteCount - Self.digestMark.utf8.count - digest.utf8.count)
         return RecordName(kept + Self.digestMark + digest)

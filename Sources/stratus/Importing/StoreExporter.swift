@@ -1,7 +1,6 @@
 // Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of
 // contents that several records hold.
 
-import Crypto
 import Foundation
 import StratusCloud
 import StratusLayout
@@ -212,9 +211,9 @@ struct StoreExporter {
         let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
         let holders = try zone.store.withValue(forKey: key) { try AssetEntry(decoding: $0).count } ?? 0
         if holders > 1, !written.insert(key).inserted { return }
-        let digest = Hex.text(asset.digest)
+        let name = Hex.text(asset.digest)
         let path = service.contentPath(of: asset, owner: owner) ?? ""
-        let damage = Self.damaged(["digest": digest, "file": path, "record": record.text, "zone": zone.id.name.text])
+        let damage = Self.damaged(["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
         // A pipe in its place would be waited for.
         guard (try? Disk.facts(of: Array(path.utf8)))?.kind == .file,
             let file = FileHandle(forReadingAtPath: path)
@@ -222,17 +221,17 @@ struct StoreExporter {
         defer { try? file.close() }
         var rest = asset.byteCount
         var part = 0
-        var hash = SHA256()
+        var digest = ByteDigest()
         repeat {
             let data = try file.read(upToCount: Int(min(rest, Int64(Self.partByteCount)))) ?? Data()
             guard !data.isEmpty || rest == 0 else { throw damage }
-            hash.update(data: data)
+            digest.update(data)
             rest -= Int64(data.count)
             // Before the last part is written, so that no whole content of an export is damaged.
-            guard rest > 0 || Array(hash.finalize()) == asset.digest else { throw damage }
+            guard rest > 0 || digest.finish() == asset.digest else { throw damage }
             try add([
                 "asset": .object([
-                    "owner": .string(owner.text), "digest": .string(digest), "byteCount": .integer(asset.byteCount),
+                    "owner": .string(owner.text), "digest": .string(name), "byteCount": .integer(asset.byteCount),
                     "part": JSONValue(part), "data": .string(data.base64EncodedString()),
                 ])
             ])

@@ -1,6 +1,5 @@
 // The frame of every page: one file that needs nothing else, asks for nothing and runs nothing.
 
-import Crypto
 import Foundation
 
 enum PageFrame {
@@ -10,7 +9,7 @@ enum PageFrame {
     /// even where something in the page slipped through.
     static func text(heading: String, body: HTML) -> String {
         let style = PageStyle.text
-        let hash = Data(SHA256.hash(data: Data(style.markup.utf8))).base64EncodedString()
+        let hash = Data(ByteDigest.of(Data(style.markup.utf8))).base64EncodedString()
         let policy = "default-src 'none'; style-src 'sha256-\(hash)'; base-uri 'none'; form-action 'none'"
         let page: HTML = """
             <!DOCTYPE html>

@@ -1,8 +1,8 @@
 // The progress of long work: a bar on a terminal, a plain line every few seconds elsewhere.
 //
-// No library does this: swift-argument-parser draws no progress, and the packages that do write to standard output, know
-// nothing of names that may hold control characters, of totals that are only bounds, or of notes from the signal thread, with
-// which `Console` shares the line. `ProgressText` is pure: it reads no clock and writes nothing.
+// Why no library: swift-argument-parser draws no progress, and a package for the bar alone would replace about 40 of these
+// lines. The rest would stay: totals that are only bounds, control characters in names, plain lines without a terminal, and
+// the line that `Console` shares with notes of the signal thread. `ProgressText` is pure: it reads no clock, writes nothing.
 
 import StratusLayout
 import StratusRecords

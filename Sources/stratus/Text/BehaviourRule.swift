@@ -1,6 +1,6 @@
-// A numbered rule of behaviour, such as S-05, as messages, documents and the names of tests cite it.
+// Rules of behaviour by number, and names that are similar to a mistyped one.
 
-/// One of the rules in `Docs/Compatibility/rules.tsv`. The tool carries their texts (`texts`), because it reads no documents.
+/// A rule of `Docs/Compatibility/rules.tsv`, such as S-05. The tool contains the texts (`texts`), because it reads no documents.
 struct BehaviourRule: Sendable {
     let number: String
     let text: String
@@ -9,7 +9,7 @@ struct BehaviourRule: Sendable {
     /// The full wording of a ruling (X).
     let wording: String?
 
-    /// What stands before the dash.
+    /// The part before the dash.
     var family: Substring { number.prefix { $0 != "-" } }
 
     /// All rules, by family and number.
@@ -31,7 +31,7 @@ struct BehaviourRule: Sendable {
         return rules
     }
 
-    /// A text with the lines that continue it.
+    /// The text with its continuation lines.
     private static func continued(_ start: Substring, _ lines: inout ArraySlice<Substring>) -> String {
         var text = String(start)
         while let line = lines.first, line.hasPrefix("  ") {
@@ -41,23 +41,22 @@ struct BehaviourRule: Sendable {
         return text
     }
 
-    /// The number in a text as somebody copied it from a message: in any case, with the brackets around it or without.
+    /// The rule number in a text copied from a message: in any case, with or without brackets.
     static func number(in text: String) -> String {
         let signs = text.drop { "[(".contains($0) }.reversed().drop { "])".contains($0) }.reversed()
         return String(signs).uppercased()
     }
 }
 
-// What somebody may have meant who wrote a name that nothing has.
-
+/// Finds the name that a user may have meant.
 enum NearestName {
-    /// Longer names are compared by nobody: the work grows with the square of the length.
+    /// Longer names are not compared: the work grows with the square of the length.
     private static let maximumScalarCount = 255
-    /// So many names are looked at.
+    /// How many names are examined.
     private static let maximumCandidateCount = 10_000
 
-    /// The name among `candidates` that is nearest to `name`, if it is so near that it may have been meant: a few letters
-    /// off, or begun and not ended. Case does not count. Of names as near the first one.
+    /// The candidate that is most similar to `name`, if it differs in a few letters or continues the name. Ignores case. Of
+    /// equally similar names, the first.
     static func of(_ name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         guard (1...maximumScalarCount).contains(wanted.count) else { return nil }
@@ -69,14 +68,14 @@ enum NearestName {
             var distance = limit + 1
             if abs(letters.count - wanted.count) <= limit { distance = self.distance(wanted, letters) }
             if distance > limit, wanted.count >= 3, letters.starts(with: wanted) { distance = limit }
-            // One letter is no likeness to another.
+            // A single letter is not similar to another.
             guard distance <= limit, distance < max(wanted.count, letters.count) else { continue }
             if best.map({ distance < $0.distance }) ?? true { best = (candidate, distance) }
         }
         return best?.name
     }
 
-    /// How many letters must be put in, taken out, replaced or swapped with their neighbour to make one of the other.
+    /// The number of insertions, deletions, replacements and swaps of neighbours that turn one text into the other.
     static func distance(_ first: [Unicode.Scalar], _ second: [Unicode.Scalar]) -> Int {
         var beforeLast: [Int] = []
         var last = Array(0...second.count)

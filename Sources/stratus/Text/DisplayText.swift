@@ -1,12 +1,13 @@
-// Names as pictures and pages show them: on one line, of bounded length, with nothing that hides or turns text.
+// Text for people: names for pictures and pages, names for terminals, quantities and tables.
 
 import FoundationEssentials
 
-/// Text in which everything that a reader could not see, or that would run over its neighbours, is spelled out.
+/// Text for pictures and pages: one line of bounded length. Characters that a reader cannot see, or that would overlap their
+/// neighbours, are spelled out.
 enum DisplayText {
-    /// Scalars of a name that are shown, unless another limit is asked for.
+    /// The default limit of scalars.
     static let scalarLimit = 200
-    /// Marks on one letter that are drawn; those beyond would climb over the lines above and below.
+    /// How many marks on one letter are drawn; more would overlap the lines above and below.
     private static let markLimit = 6
 
     /// The text, at most `limit` scalars of it and then "…".
@@ -21,7 +22,7 @@ enum DisplayText {
             if VisibleText.isDangerous(scalar) || isNoncharacter(scalar) || markCount > markLimit {
                 shown += spelled(scalar)
             } else {
-                // A mark at the beginning would sit on whatever stands before the name.
+                // A mark at the beginning would combine with the character before the name.
                 if isMark, count == 1 { shown += "\u{25CC}" }
                 shown.unicodeScalars.append(scalar)
             }
@@ -44,7 +45,7 @@ enum DisplayText {
         }
     }
 
-    /// How many cells of a fixed-width font the text takes: two for wide letters and pictures, none for marks.
+    /// The width of the text in cells of a fixed-width font: two for wide letters and emoji, none for marks.
     static func columnCount(of text: String) -> Int {
         text.unicodeScalars.reduce(0) { sum, scalar in
             if isMark(scalar) || scalar.value == 0x200C || scalar.value == 0x200D { return sum }
@@ -61,7 +62,7 @@ enum DisplayText {
         }
     }
 
-    /// The text, cut to so many cells.
+    /// The text, cut to a width in cells.
     static func fitting(_ text: String, columns: Int) -> String {
         guard columnCount(of: text) > columns else { return text }
         var shown = ""
@@ -76,18 +77,16 @@ enum DisplayText {
     }
 }
 
-// Names as a terminal may see them: what could move a cursor, change a colour or hide text is spelled out.
-
-/// Text in which every character that a terminal would act on stands as `\u{…}`.
+/// Text for terminals: characters that could move a cursor, change a colour or hide text are written as `\u{…}`.
 enum VisibleText {
     static func of(_ text: String) -> String {
-        // Most text is ASCII: looking at its bytes costs next to nothing.
+        // Most text is ASCII, which is checked quickly.
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         guard text.unicodeScalars.contains(where: isDangerous) else { return text }
         var visible = ""
         for scalar in text.unicodeScalars {
             if isDangerous(scalar) {
-                visible += "\\u{" + String(scalar.value, radix: 16) + "}"
+                visible += DisplayText.spelled(scalar)
             } else {
                 visible.unicodeScalars.append(scalar)
             }
@@ -95,7 +94,7 @@ enum VisibleText {
         return visible
     }
 
-    /// Control characters, format characters that turn the direction of text or cannot be seen, and what is no character.
+    /// Whether the scalar is a control character, an invisible or direction-changing format character, or a noncharacter.
     static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true
@@ -103,17 +102,14 @@ enum VisibleText {
         default: (0xFDD0...0xFDEF).contains(scalar.value)
         }
     }
-}
 
-extension VisibleText {
-    /// The same for a text of several lines, whose ends stay.
+    /// The visible text of several lines. Line ends stay.
     static func ofLines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { of(String($0)) }.joined(separator: "\n")
     }
 }
 
-// Counts, sizes and durations as people read them.
-
+/// Counts, sizes, durations and dates for people.
 enum Quantities {
     /// 1234567 → "1,234,567".
     static func count(_ value: some BinaryInteger) -> String {
@@ -177,21 +173,19 @@ enum Quantities {
         return (whole < 0 ? "-" : "") + padded.dropLast(places) + "." + padded.suffix(places)
     }
 
-    /// A date in universal time, to the second: "2026-01-31 12:00:00".
+    /// A date in UTC, to the second: "2026-01-31 12:00:00".
     static func date(_ date: Date) -> String {
         let text = date.formatted(Date.ISO8601FormatStyle(dateTimeSeparator: .space))
         return text.hasSuffix("Z") ? String(text.dropLast()) : text
     }
 
-    /// A date for other programs: "2026-01-31T12:00:00.000Z".
+    /// A date for programs: "2026-01-31T12:00:00.000Z".
     static func timestamp(_ date: Date) -> JSONValue {
         .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
     }
 }
 
-// Columns of text, aligned.
-
-/// A table that is printed whole: for summaries, never for lists of records.
+/// A table with aligned columns. It is in memory as a whole: use it for summaries, never for lists of records.
 struct Table {
     enum Alignment {
         case left
