@@ -1,4 +1,4 @@
-// How databases, zones and records are named on the command line, whole and the same for every verb.
+// How the command line names databases, zones and people. All verbs use the same forms.
 //
 //   db://CONTAINER/OWNER               the private database of a person
 //   db://CONTAINER/public              the public database
@@ -6,7 +6,7 @@
 //   db://CONTAINER/OWNER/ZONE/a/b      a record by its path of names
 //   db://CONTAINER/OWNER/ZONE?NAME     a record by its record name
 //
-// '%', '/', '?' and what is no visible ASCII character stand as %XX in every part but a record name.
+// '%', '/', '?' and everything but visible ASCII characters are written as %XX, except in a record name.
 
 import ArgumentParser
 import StratusCloud
@@ -29,7 +29,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
         self.zone = zone
     }
 
-    /// The address of a zone whose owner is known by user name.
+    /// The address of a database or zone. An owner without account is named by user name.
     init(_ database: DatabaseID, ownedBy owner: StratusModel.Account?, zone: ZoneName? = nil) {
         let name = owner?.externalID.map { "id:\($0)" } ?? database.owner.map { "user:\($0.text)" }
         self.init(container: database.container.text, owner: name.map { PersonArgument($0) }, zone: zone?.text)
@@ -40,7 +40,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
         self = read.place
     }
 
-    /// What of a text is a place, and behind that the name of a record or the path to one; nil where it is none.
+    /// Reads an address: the place, and the name of a record or the path to one. Nil if the text is not an address.
     static func read(_ text: String) -> (place: PlaceAddress, name: String?, path: [String])? {
         guard text.hasPrefix(prefix) else { return nil }
         var rest = Substring(text.dropFirst(prefix.count))
@@ -64,7 +64,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
         return (place, name, Array(parts.dropFirst(3)))
     }
 
-    /// The address as it is read again.
+    /// The address as text, which `read` accepts.
     var text: String {
         let parts = [container, owner?.text ?? Self.publicWord] + (zone.map { [$0] } ?? [])
         return Self.prefix + parts.map(Self.escaped).joined(separator: "/")
@@ -88,14 +88,12 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
     }
 }
 
-// How a person is named on the command line, the same for every verb.
-//
-//   id:TEXT      the host's own identifier          user:TEXT     the name of the user record
-//   email:TEXT   a verified e-mail address          account:TEXT  the store's identifier of the account
-//   phone:TEXT   a verified telephone number
-//   anything else: the host's identifier; where nobody has it, an address, a number or a user name that looks like one
-
-/// One person, by any of their names.
+/// One person, by any of their names:
+///
+///     id:TEXT      the host's own identifier          user:TEXT     the name of the user record
+///     email:TEXT   a verified e-mail address          account:TEXT  the store's identifier of the account
+///     phone:TEXT   a verified telephone number
+///     anything else: the host's identifier; if no account has it, an address, a number or a user name by its look
 struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case externalID(String)
@@ -132,8 +130,7 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
     static let help = ArgumentHelp(
         "A person: the host's identifier, or email:TEXT, phone:TEXT, user:NAME.", valueName: "person")
 
-    /// The identifier under which an account may be made for the person; nil where they are named otherwise, or may be
-    /// meant otherwise.
+    /// The identifier for a new account of the person; nil if the text is, or looks like, another kind of name.
     var newExternalID: String? {
         switch form {
         case .externalID(let text): text
@@ -142,7 +139,7 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
         }
     }
 
-    /// The name of the user record, where the person is named by it, whether or not anybody has it.
+    /// The user name, if the text is one. No account needs to have it.
     var userName: UserName? {
         switch form {
         case .userName(let name): name
@@ -151,7 +148,7 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
         }
     }
 
-    /// The address, where the person is named by one, whether or not anybody has it.
+    /// The address, if the text is one. No account needs to have it.
     var handle: Handle? {
         switch form {
         case .handle(let handle): handle
@@ -178,6 +175,6 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
 
     var notFound: ToolError {
         ToolError(
-            .notFound, "The store has no such account: 'stratus accounts' lists those there are.", ["account": text])
+            .notFound, "The store has no such account: 'stratus accounts' lists all accounts.", ["account": text])
     }
 }

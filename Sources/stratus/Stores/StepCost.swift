@@ -1,4 +1,4 @@
-// What a step cost the store: counted, so that it is the same on every machine but for the time.
+// The cost of a step, in operations of the store: except for the time, it is the same on every machine.
 
 import StratusStore
 import Synchronization
@@ -52,12 +52,10 @@ struct StepCost {
     }
 }
 
-// How many records were saved, counted by the blocks that CloudKit calls for every one of them.
-
-/// Counts on the threads of operations, for the one that shows progress.
+/// Counts saved records. CloudKit's blocks count on the threads of operations; the main thread shows the progress.
 final class SaveTally: Sendable {
     struct Counts {
-        /// Records that were sent and answered, whatever came of them.
+        /// Records that were sent and answered, successfully or not.
         var sent = 0
         var created = 0
         var changed = 0
@@ -65,7 +63,7 @@ final class SaveTally: Sendable {
 
     private struct State {
         var counts = Counts()
-        /// Names under which there was no record.
+        /// The names of new records.
         var newNames: Set<String> = []
     }
 
@@ -73,7 +71,7 @@ final class SaveTally: Sendable {
 
     var counts: Counts { state.withLock { $0.counts } }
 
-    /// Says that a record that is to be saved will be a new one.
+    /// Marks a record that will be saved as new.
     func expectNew(_ name: String) {
         state.withLock { _ = $0.newNames.insert(name) }
     }
