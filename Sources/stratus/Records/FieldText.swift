@@ -1,4 +1,4 @@
-// The value of a field as text and as JSON.
+// The value of a field as text, as JSON, as an argument, and in CloudKit's records.
 
 import Foundation
 import StratusKit
@@ -6,7 +6,7 @@ import StratusLayout
 import StratusModel
 
 extension FieldValue {
-    /// One visible line for people.
+    /// One line for people.
     var visibleText: String {
         switch self {
         case .string(let text): "\"\(VisibleText.of(text))\""
@@ -23,7 +23,7 @@ extension FieldValue {
         }
     }
 
-    /// `{"type":…, "value":…}`; bytes are hexadecimal, dates ISO 8601.
+    /// `{"type":…, "value":…}` for reading: bytes are hexadecimal, dates ISO 8601.
     var object: JSONObject {
         switch self {
         case .string(let text): ["type": "string", "value": .string(text)]
@@ -66,13 +66,11 @@ extension FieldValue {
     }
 }
 
-// Values of fields as the command line and JSON say them, read.
-
-/// A field as `KEY=TEXT` or `KEY:TYPE=TEXT` says it.
+/// A field from the command line: `KEY=TEXT` or `KEY:TYPE=TEXT`.
 struct FieldAssignment {
     let key: String
     let value: FieldValue
-    /// The file whose content an asset is to have.
+    /// The file with the content of an asset.
     private(set) var assetPath: String?
 
     static let help = """
@@ -80,7 +78,7 @@ struct FieldAssignment {
         and deleteSelf (a record name), location (latitude,longitude in degrees), asset (a file)
         """
 
-    /// Throws `usage` where the text says none.
+    /// Throws `usage` if the text is not a field.
     init(_ text: String) throws {
         let sides = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let left = sides[0].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -116,12 +114,12 @@ struct FieldAssignment {
     }
 
     private static func wrong(_ text: String) -> ToolError {
-        ToolError(.usage, "A field is \(FieldAssignment.help).", ["field": text])
+        ToolError(.usage, "This is not a field. Write \(FieldAssignment.help).", ["field": text])
     }
 }
 
 extension FieldValue {
-    /// Whether it is, or has in it, the content of a file.
+    /// Whether the value is or contains an asset.
     var holdsAsset: Bool {
         switch self {
         case .asset: true
@@ -131,8 +129,8 @@ extension FieldValue {
     }
 }
 
-/// Values of fields in JSON, without loss: `{"type":…,"value":…}`. Dates are seconds since 2001-01-01 UTC, bytes are
-/// base 64, numbers of many digits are texts.
+/// Values of fields in JSON without loss: `{"type":…,"value":…}`. Dates are seconds since 2001-01-01 UTC, bytes are base 64,
+/// numbers with many digits are strings.
 enum FieldJSON {
     static func date(_ text: String) -> Date? {
         (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
@@ -159,7 +157,7 @@ enum FieldJSON {
         }
     }
 
-    /// The fields that are `wanted`, in the order of their names; what a share keeps is its own affair.
+    /// The wanted fields, sorted by name, without the server's data of a share.
     static func object(of fields: RecordFields, where isWanted: (FieldValue) -> Bool) -> JSONObject {
         var all: JSONObject = [:]
         for (key, field) in fields.sorted(by: { $0.key < $1.key })
@@ -173,18 +171,19 @@ enum FieldJSON {
 
     static func seconds(_ date: Date) -> JSONValue { json(date.timeIntervalSinceReferenceDate) }
 
-    /// A number that is read again to the last bit: parsers take longer ones for decimal numbers, and round them twice.
+    /// A number that can be read again exactly. Parsers take numbers with more digits for decimals and round them twice, so
+    /// these become strings.
     private static func json(_ number: Double) -> JSONValue {
         let text = "\(number)"
         return text.utf8.count <= 16 ? .number(number) : .string(text)
     }
 
-    /// The same for a value with its mark of encryption.
+    /// A value with its encryption mark; nil if the JSON is not a value.
     static func field(of any: Any?) -> Field? {
         value(of: any).map { Field($0, isEncrypted: (any as? [String: Any])?["encrypted"] as? Bool ?? false) }
     }
 
-    /// Nil where it is none.
+    /// A value; nil if the JSON is not one.
     static func value(of any: Any?) -> FieldValue? {
         guard let object = any as? [String: Any], let type = object["type"] as? String else { return nil }
         let value = object["value"]
@@ -213,14 +212,14 @@ enum FieldJSON {
         }
     }
 
-    /// A whole number as it was written; nil for one that is none, or too large to be one.
+    /// A whole number; nil for anything else, and for a number that does not fit.
     private static func integer(_ any: Any?) -> Int64? {
         guard let number = any as? NSNumber, let whole = Int64(exactly: number) else { return nil }
-        // The parser rounds what is too large: then its words are another number's.
+        // The parser rounds large numbers: then its text is that of another number.
         return whole.magnitude < 1 << 53 || number.stringValue == "\(whole)" ? whole : nil
     }
 
-    /// A number; what JSON has no word for is a text.
+    /// A number, which may be written as a string.
     static func number(_ any: Any?) -> Double? {
         if let text = any as? String { return Double(text) }
         return (any as? NSNumber)?.doubleValue
@@ -241,10 +240,8 @@ enum FieldJSON {
     }
 }
 
-// Values of fields as CloudKit's records hold them.
-
 extension FieldValue {
-    /// The value as a client sets it. Throws `usage` for an asset, whose content is a file.
+    /// The value for a CloudKit record. Throws `usage` for an asset, which is set from a file.
     func clientValue(in client: ZoneClient) throws -> any CKRecordValue {
         switch self {
         case .string(let text): return text
@@ -263,7 +260,7 @@ extension FieldValue {
             return CKRecord.Reference(
                 recordID: client.recordID(reference.target),
                 action: reference.action == .deleteSelf ? .deleteSelf : .none)
-        case .asset: throw ToolError(.usage, "An asset is set by its file: KEY:asset=FILE.")
+        case .asset: throw ToolError(.usage, "Set an asset from a file: KEY:asset=FILE.")
         case .list(let items): return try items.map { try $0.clientValue(in: client) }
         }
     }

@@ -1,4 +1,4 @@
-// What people are called: by the host's identifier where they have one, else by their user name or an address.
+// How people and accounts are shown. A person is called by the host's identifier, or else by user name or address.
 
 import FoundationEssentials
 import StratusCloud
@@ -7,7 +7,7 @@ import StratusRecords
 
 struct People {
     let reader: RecordReader
-    /// Who looks; nil for the host. The host's identifiers are nobody else's to know, but each their own.
+    /// The person who looks; nil for the host. A person sees no host identifier but their own.
     var viewer: UserName?
 
     func account(_ user: UserName?) throws -> StratusModel.Account? {
@@ -19,18 +19,18 @@ struct People {
         return try account(user)?.externalID
     }
 
-    /// For people.
+    /// The name of a user or a participant, for people.
     func title(of user: UserName?, _ participant: ShareParticipant? = nil) throws -> String {
         try title(of: user, handle: participant?.invitedHandle)
     }
 
-    /// The same for whoever is known by an address too.
+    /// The name of a person who may also have an address.
     func title(of user: UserName?, handle: Handle?) throws -> String {
         let address = handle.map { " <\($0.text)>" } ?? ""
         if let externalID = try externalID(of: user) { return VisibleText.of(externalID + address) }
         if let user { return VisibleText.of("user:\(user.text)\(address)") }
         if let handle { return VisibleText.of(handle.text) }
-        return viewer == nil ? "whoever uses a one-time URL" : "somebody who is invited"
+        return viewer == nil ? "the user of a one-time URL" : "an invited person"
     }
 
     /// `{"user","externalID","handle","as","permission"}`
@@ -52,8 +52,7 @@ extension ShareParticipant {
     }
 }
 
-// An account in words and as JSON.
-
+/// An account as text and as JSON.
 struct AccountSummary {
     static let keys = """
         {"account","externalID","user","emails","phoneNumbers","name","standing","discoverable","quotaBytes","usedBytes",\
@@ -61,7 +60,7 @@ struct AccountSummary {
         """
 
     let account: StratusModel.Account
-    /// What the person's private databases hold, in bytes.
+    /// The size of the person's private databases, in bytes.
     let usedByteCount: Int64
 
     init(_ account: StratusModel.Account, _ service: CloudService) throws {
@@ -69,7 +68,7 @@ struct AccountSummary {
         usedByteCount = try service.usage(of: account.userName)
     }
 
-    /// By what the person is called on the command line.
+    /// The person's name on the command line.
     var title: String { account.externalID ?? "user:\(account.userName.text)" }
 
     private var name: String? {

@@ -1,4 +1,4 @@
-// Changes of one record's place, and the deletion of whole subtrees.
+// Changes of records and shares that several verbs make: moves, deletions of whole subtrees, edits of a share.
 
 import StratusCloud
 import StratusKit
@@ -6,14 +6,14 @@ import StratusModel
 import StratusRecords
 
 enum RecordEdit {
-    /// How many records a deletion takes into one commit.
+    /// How many records one commit deletes.
     static let deletionCommitRecordCount = 400
-    /// How many records a deletion looks up at once: each look passes over what was deleted before.
+    /// How many records a deletion looks up at once: each lookup skips the entries of deleted records.
     private static let deletionRoundRecordCount = 20_000
 
-    /// Puts a record under another one, or under none. Returns the parent it had.
+    /// Moves a record under another one, or under none. Returns the old parent.
     ///
-    /// Throws `RequestRefused`, with nothing changed, for a cycle or a second share, and `unknownRecord`.
+    /// Throws `RequestRefused` for a cycle or a second share, and `unknownRecord`; then nothing is changed.
     static func move(
         _ name: RecordName, under parent: RecordName?, in zone: ZoneID, _ session: StoreSession
     ) throws -> RecordName? {
@@ -28,7 +28,7 @@ enum RecordEdit {
         return try session.engine.transact { transaction in
             guard let old = try transaction.existingZone(zone).record(name)?.record else {
                 throw RecordsError(
-                    .unknownRecord, "No such record: check its name and its zone.",
+                    .unknownRecord, "There is no such record: check its name and zone.",
                     ["record": name.text, "zone": zone.name.text])
             }
             var new = old
@@ -40,12 +40,12 @@ enum RecordEdit {
         }
     }
 
-    /// Deletes a record and everything below it, leaves first, so that no commit leaves a record without its parent and
-    /// a deletion that was interrupted is taken up by the next. Returns how many records were deleted.
+    /// Deletes a record and everything below it, leaves first, so that no commit leaves a record without its parent, and the
+    /// next run can continue an interrupted deletion. Returns the number of deleted records.
     ///
-    /// `progress` is called with the number of records deleted so far. Memory holds one round's names.
+    /// `progress` gets the number of records deleted so far. Memory holds the names of one round.
     ///
-    /// Throws `interrupted` between two commits where the verb was asked to stop.
+    /// Throws `interrupted` between two commits if a signal asks the verb to stop.
     static func deleteSubtree(
         _ root: RecordName, in zone: ZoneID, _ session: StoreSession, delete: (([RecordName]) throws -> Void)? = nil,
         progress: (Int) -> Void = { _ in }
@@ -65,13 +65,13 @@ enum RecordEdit {
         }
     }
 
-    /// Records below `root`, and `root` itself, each after everything below it; as many as one round takes.
+    /// The records of one round: records below `root`, and `root` itself, each after everything below it.
     private static func leaves(below root: RecordName, _ zone: ZoneReader) throws -> [RecordName] {
         guard try zone.node(root) != nil else { return [] }
         var path: [RecordName] = [root]
         var leaves: [RecordName] = []
         try zone.visitSubtree(below: root) { child, level in
-            // What the walk has left behind has had everything below it visited.
+            // The walk has left these records, so everything below them was visited.
             while path.count > level, let done = path.popLast() { leaves.append(done) }
             path.append(child.name)
             return leaves.count >= deletionRoundRecordCount ? .stop : .next
@@ -83,56 +83,43 @@ enum RecordEdit {
     }
 }
 
-// A change of a share as a person makes it, and what the share is like then.
-
+/// A change of a share by a person. Prints the share afterwards.
 struct ShareEdit {
     typealias Change =
         @Sendable (any StoreHost, CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
 
-    private let record: RecordArgument
-    private let store: StoreArguments
-    private let zone: ZoneArguments
-    private let acting: ActingArguments
-    private let secret: URLArguments
+    let record: RecordArgument
+    let place: PlaceArguments
+    var secret = URLArguments.silent
 
-    init(
-        _ record: RecordArgument, _ store: StoreArguments, _ zone: ZoneArguments, _ acting: ActingArguments,
-        _ secret: URLArguments
-    ) {
-        (self.record, self.store, self.zone) = (record, store, zone)
-        (self.acting, self.secret) = (acting, secret)
-    }
-
-    /// Finds the share that the record is or is in, changes it, and shows it. With `creating` it is made where there is
-    /// none; `people` are handed on as they are looked up. Nothing is changed where `isStopped` says so of the share.
+    /// Finds the share that the record is or is in, changes it, and prints it. With `creating` it creates a missing share. Looks
+    /// up `people` for `change`. Changes nothing if `isStopped` returns true.
     func run(
         creating: Bool = false, looking people: [PersonArgument] = [], byAllNames: Bool = false,
         unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
         _ change: @escaping Change
     ) throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
-            let id = try session.zone(zone)
+        try StoreSession.with(place.store.at(record.place), .existingAsClient) { session, console in
+            let id = try session.zone(place.zone)
             let lookups = try people.flatMap { person in
                 byAllNames ? try session.lookups(person) : [try session.lookup(person)]
             }
             let name = try share(in: id, creating: creating, session, console)
             if try isStopped(session, name, console) { return }
-            let shareID = try session.client(of: id, acting).recordID(name)
-            let (host, container) = (try session.host, try session.container(acting))
+            let shareID = try session.client(of: id, place.acting).recordID(name)
+            let (host, container) = (try session.host, try session.container(place.acting))
             try Blocking.wait { try await change(host, shareID, container, lookups) }
             guard let content = try session.read(id, { try $0.shareContent(name) }) else {
-                // Whoever has left a share may have ended it.
-                return try console.line("the share \(VisibleText.of(name.text)) is no more")
+                // The last participant who leaves may end the share.
+                return try console.line("the share \(VisibleText.of(name.text)) no longer exists")
             }
             try session.engine.read { reader in
                 try ShareSummary(name, content, url: secret.url(of: content)).show(People(reader: reader), console)
             }
         }
-        try console.flush()
     }
 
-    /// The same for one participant, who is found by any of their names.
+    /// Changes one participant, found by any of their names.
     func run(
         naming person: PersonArgument,
         unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
@@ -148,19 +135,17 @@ struct ShareEdit {
             let found = share.participants.first { participant in
                 lookups.contains { Self.isSame($0, participant.userIdentity, own: own) }
             }
-            guard let found else {
-                throw Self.takesNoPart(person)
-            }
+            guard let found else { throw Self.isNoParticipant(person) }
             edit(share, found)
             try await database.save(share)
         }
     }
 
-    private static func takesNoPart(_ person: PersonArgument) -> ToolError {
-        ToolError(.notFound, "The person takes no part in the share.", ["person": person.text])
+    private static func isNoParticipant(_ person: PersonArgument) -> ToolError {
+        ToolError(.notFound, "The person does not take part in the share.", ["person": person.text])
     }
 
-    /// Throws `notFound` where a person takes no part in a share, and `refused` where they are its owner, who stays in it.
+    /// Throws `notFound` if a person does not take part in a share, and `refused` for its owner, who cannot leave it.
     static func requireGuest(
         _ person: PersonArgument, in share: RecordName, of zone: ZoneReader, _ people: RecordReader
     ) throws {
@@ -168,10 +153,10 @@ struct ShareEdit {
         let found = try zone.shareContent(share)?.participants.first { participant in
             user.map { $0 == participant.user } ?? false || handle.map { $0 == participant.invitedHandle } ?? false
         }
-        guard let found else { throw takesNoPart(person) }
+        guard let found else { throw isNoParticipant(person) }
         guard found.role != .owner else {
             throw ToolError(
-                .refused, "The owner stays in the share: 'stratus share stop' ends it for everybody.",
+                .refused, "The owner cannot leave the share: 'stratus share stop' ends it for all participants.",
                 ["person": person.text, "share": share.text])
         }
     }
@@ -193,22 +178,23 @@ struct ShareEdit {
         do {
             return try session.read(zone) { try $0.share(of: name).name }
         } catch let error as ToolError where error.code == .notFound && creating {
-            let root = try session.client(of: zone, acting).recordID(name)
-            return RecordName(try ShareClient(session.container(acting)).share(root, named: nil).recordID.recordName)
+            let root = try session.client(of: zone, place.acting).recordID(name)
+            let client = try ShareClient(session.container(place.acting))
+            return RecordName(try client.share(root, named: nil).recordID.recordName)
         }
     }
 }
 
 extension StoreSession {
-    /// A person as they are looked up: by their account where they have one, else by an address.
+    /// The lookup for a person: an address or an account.
     ///
-    /// Throws `notFound` for somebody without account who is not named by an address.
+    /// Throws `notFound` for a person without an account who is not named by an address.
     fileprivate func lookup(_ person: PersonArgument) throws -> CKUserIdentity.LookupInfo {
         guard let first = try lookups(person).first else { throw person.notFound }
         return first
     }
 
-    /// Every way in which the person may stand in a share: by the address that was given, by their user record.
+    /// Every lookup that may find the person in a share: by the given address, by the user record.
     fileprivate func lookups(_ person: PersonArgument) throws -> [CKUserIdentity.LookupInfo] {
         var lookups: [CKUserIdentity.LookupInfo] = []
         switch person.handle?.normalized {

@@ -1,22 +1,22 @@
-// A record as one line of a listing, and as one JSON object of it.
+// How records are listed: as one line, as a chain of parents, and by which types and fields.
 
 import StratusLayout
 import StratusModel
 import StratusRecords
 
-/// What a listing shows of a record.
+/// A record in a listing, as a line and as a JSON object.
 struct RecordLine {
     let record: Record
     let hasChildren: Bool
 
-    /// Reads what a listing shows; nil when the record is gone.
+    /// Reads the record; nil if it no longer exists.
     init?(_ child: Child, _ zone: ZoneReader) throws {
         guard let record = try zone.record(child.name, fields: .only(TreeField.listed))?.record else { return nil }
         self.record = record
         hasChildren = child.hasChildren
     }
 
-    /// The label as a terminal may see it: folders end with "/", links say where they point.
+    /// The label for a terminal: folders end with "/", links show their target.
     func label(_ console: Console) -> String {
         let label = VisibleText.of(record.label)
         var text =
@@ -66,8 +66,6 @@ struct RecordLine {
     }
 }
 
-// How a file is written down as a record: its types and fields. Everything that reads them goes by these names.
-
 /// The record types of an imported tree.
 enum TreeType {
     static let folder: RecordType = "Folder"
@@ -81,47 +79,46 @@ enum TreeType {
 enum TreeField {
     /// String: the name in its folder; escaped where the bytes are not UTF-8.
     static let name: FieldKey = "name"
-    /// Bytes: the name as it is on disk, only where it is not UTF-8.
+    /// Bytes: the name on disk, only if it is not UTF-8.
     static let rawName: FieldKey = "rawName"
-    /// Int64: how many bytes a file has.
+    /// Int64: the size of a file in bytes.
     static let size: FieldKey = "size"
-    /// Date: when the content last changed.
+    /// Date: the last change of the content.
     static let modified: FieldKey = "modified"
     /// Int64: the permission bits.
     static let mode: FieldKey = "mode"
     /// Bytes: the SHA-256 of a small file.
     static let sha256: FieldKey = "sha256"
-    /// String: where a symbolic link points; escaped where the bytes are not UTF-8.
+    /// String: the target of a symbolic link; escaped if the bytes are not UTF-8.
     static let target: FieldKey = "target"
-    /// Bytes: the target as it is on disk, only where it is not UTF-8.
+    /// Bytes: the target on disk, only if it is not UTF-8.
     static let rawTarget: FieldKey = "rawTarget"
-    /// Bytes: the path below the top, only where the record name is too short for it.
+    /// Bytes: the path below the top, only if the record name cannot hold it.
     static let path: FieldKey = "path"
-    /// String, on the top: the directory that was imported, escaped where the bytes are not UTF-8.
+    /// String, on the top: the imported directory, escaped if the bytes are not UTF-8.
     static let origin: FieldKey = "origin"
 
-    /// What a line of a listing shows.
+    /// The fields in a line of a listing.
     static let listed: Set<FieldKey> = [name, size, modified, target]
 }
 
 extension Record {
-    /// What the record is called among its siblings: its `name`, or its record name where it has none.
+    /// The record's name among its siblings: its field `name`, or else its record name.
     var label: String {
         if case .string(let name)? = fields[TreeField.name]?.value { return name }
         return name.text
     }
 }
 
-// A record, everything above it, and the share it is in.
-
+/// A record, everything above it, and the share it is in.
 struct ParentChain {
-    /// From the record without parent, or the highest one that is seen, down to the record itself.
+    /// From the highest record that is seen down to the record itself.
     let records: [(name: RecordName, label: String)]
     let membership: ShareMembership?
 
     /// Reads the chain of an existing record.
     ///
-    /// Throws `unknownRecord` when it does not exist, `hierarchyTooDeep` and `corruption`.
+    /// Throws `unknownRecord` if it does not exist, `hierarchyTooDeep` and `corruption`.
     init(of name: RecordName, _ zone: ZoneReader, _ sight: Sight = .all) throws {
         membership = try zone.shareMembership(of: name)
         let ancestors = try (zone.ancestors(of: name) ?? []).filter { try sight.sees($0) }
@@ -130,7 +127,7 @@ struct ParentChain {
         }
     }
 
-    /// The address by names.
+    /// The path of names.
     var path: String { records.map { "/" + $0.label }.joined() }
 
     func lines(_ console: Console) -> [String] {

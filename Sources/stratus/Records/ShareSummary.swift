@@ -1,4 +1,4 @@
-// A share and its events in words, without its secrets.
+// Shares and their events as text and JSON without secrets, and the arguments of verbs about shares.
 
 import ArgumentParser
 import StratusCloud
@@ -8,7 +8,7 @@ import StratusModel
 struct ShareSummary {
     let name: RecordName
     let content: ShareContent
-    /// Nil unless somebody has asked for it.
+    /// Nil without --url.
     let url: String?
 
     init(_ name: RecordName, _ content: ShareContent, url: String? = nil) {
@@ -52,10 +52,10 @@ struct ShareSummary {
         return object
     }
 
-    /// Who did what to whom, and when.
+    /// One line: the date, the actor, the event, the person, the share.
     static func line(of event: ShareEvent, _ people: People) throws -> String {
         var line = "\(Quantities.date(event.date))  \(try people.title(of: event.actor))  \(event.kind)"
-        // Of what somebody does for themselves they are told once.
+        // If the actor and the person are the same, name them once.
         if event.user != event.actor, event.user != nil || event.handle != nil {
             line += " \(try people.title(of: event.user, handle: event.handle))"
         }
@@ -87,9 +87,7 @@ struct ShareSummary {
     }
 }
 
-// What verbs about shares are told.
-
-/// What people may do with shared records.
+/// The permission of a participant, or of the public.
 enum PermissionChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case none
     case readOnly
@@ -104,19 +102,17 @@ enum PermissionChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 }
 
-/// Whether a share's secret is wanted.
+/// Whether to show the URL of a share.
 struct URLArguments: ParsableArguments {
-    @Flag(help: "Show the share's URL too, which is a secret: whoever is invited may accept by it.")
+    @Flag(help: "Also show the share's URL. It is a secret: invited people can accept the share with it.")
     var url = false
 
-    /// The URL where it was asked for. What a host has URLs begin with is its own choice and in no store.
+    /// The URL with --url. Its beginning is the standard one, because the store does not contain the host's own.
     func url(of content: ShareContent) -> String? {
         url ? ShareLink.url(CloudOptions().shareURLBase, content.token) : nil
     }
-}
 
-extension URLArguments {
-    /// For verbs that never show it.
+    /// The arguments of verbs that never show the URL.
     static var silent: URLArguments {
         var arguments = URLArguments()
         arguments.url = false
@@ -124,7 +120,7 @@ extension URLArguments {
     }
 }
 
-/// What people are to a share.
+/// The role of a participant.
 enum RoleChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case privateUser
     case administrator
@@ -137,7 +133,7 @@ enum RoleChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     }
 }
 
-/// The words of shares, as they stand in JSON.
+/// The words of shares in JSON.
 enum ShareWords {
     static func text(_ role: CKShare.ParticipantRole) -> String {
         ParticipantRole(rawValue: UInt8(clamping: role.rawValue)).map { "\($0)" } ?? "unknown"

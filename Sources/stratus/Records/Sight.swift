@@ -1,4 +1,4 @@
-// What of a share somebody may know.
+// What a person sees of shares and records.
 
 import StratusCloud
 import StratusLayout
@@ -6,25 +6,25 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A share as the server keeps it, without what `SharePortion` leaves out; whole for the host.
+/// A share without the parts that `SharePortion` hides from a person; the whole share for the host.
 struct ShareSight {
-    /// Who looks; nil for the host, who sees everything.
+    /// The person who looks; nil for the host, who sees everything.
     let viewer: UserName?
 
     private func portion(of content: ShareContent) -> SharePortion? { viewer.map { SharePortion(content, viewer: $0) } }
 
     func manages(_ content: ShareContent) -> Bool { portion(of: content)?.managesShare ?? true }
 
-    /// The participants that are shown, in the order of the share.
+    /// The visible participants, in the order of the share.
     func participants(of content: ShareContent) -> [ShareParticipant] {
         portion(of: content)?.participants ?? content.participants
     }
 
-    /// The share without what is not to be known.
+    /// The share without its hidden parts.
     func seen(_ content: ShareContent) -> ShareContent {
         guard let portion = portion(of: content), !portion.managesShare else { return content }
         var seen = content
-        // How others were invited is for those who manage the share.
+        // Only people who manage the share see how others were invited.
         seen.participants = portion.participants.map { one in
             guard one.id != portion.own else { return one }
             var other = one
@@ -36,7 +36,7 @@ struct ShareSight {
         return seen
     }
 
-    /// Who sees a record of the share, as far as it is to be known.
+    /// The audience of a record in the share, without its hidden parts.
     func seen(_ audience: RecordAudience, _ content: ShareContent) -> RecordAudience {
         let shown = Dictionary(seen(content).participants.map { ($0.id, $0) }) { first, _ in first }
         var seen = audience
@@ -52,20 +52,18 @@ struct ShareSight {
     }
 }
 
-// Records by their addresses, as somebody sees them.
-
 extension ZoneReader {
-    /// The record that an address leads to, where it is seen.
+    /// The record that an address leads to.
     ///
-    /// Throws as `resolve`, and `notFound` where it is not seen.
+    /// Throws as `resolve`, and `notFound` if the person does not see it.
     func resolve(_ address: RecordArgument, _ sight: Sight, _ console: Console) throws -> RecordName {
         let name = try resolve(address, console)
         try sight.require(name)
         return name
     }
 
-    /// Visits what is seen directly below a record. Without one that is what lies under nothing that is seen: records
-    /// without parent, and the roots of what others share. `looking` is called for each record there, seen or not, once.
+    /// Visits the visible records directly below a record. Without one, visits the visible records that have no visible
+    /// parent: records without a parent, and roots of shares. Calls `looking` once for each examined record, visible or not.
     func visitSeen(
         below parent: RecordName?, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
     ) throws {
@@ -78,7 +76,7 @@ extension ZoneReader {
             let root = try keys.readShareRootKey(key)
             guard let node = try node(root), let above = node.parent else { return .next }
             let isSeen = try sight.sees(root)
-            // Who goes down to what lies below something that is seen looks at it there.
+            // If its parent is visible too, the walk below that parent visits it.
             if isSeen, try sight.sees(above) { return .next }
             looking()
             guard isSeen else { return .next }
@@ -86,7 +84,7 @@ extension ZoneReader {
         }
     }
 
-    /// The same at any depth, parents before their children: each with the record that it was found below, nil at the top.
+    /// Does the same at any depth, parents before children. Each record comes with its visible parent, nil at the top.
     func visitAllSeen(
         below parent: RecordName?, _ sight: Sight, looking: () -> Void = {},
         _ visit: (_ child: Child, _ parent: RecordName?) throws -> Void
@@ -105,12 +103,10 @@ extension ZoneReader {
             return .next
         }
     }
-}
 
-// The shares of a zone.
+    // MARK: Shares
 
-extension ZoneReader {
-    /// Visits the names of the zone's shares in their byte order. `looking` is called for each.
+    /// Visits the names of the zone's shares in byte order. Calls `looking` for each.
     func visitShareNames(looking: () -> Void = {}, _ visit: (RecordName) throws -> ScanStep) throws {
         try store.scan(keys.types(of: ShareContent.recordType).keyRange) { key, _ in
             looking()
@@ -123,22 +119,22 @@ extension ZoneReader {
         try store.contains(keys.type(ShareContent.recordType, name: name))
     }
 
-    /// What a share holds; nil where a record is none.
+    /// The content of a share; nil if the record is not a share.
     func shareContent(_ name: RecordName) throws -> ShareContent? { try record(name)?.record.shareContent() }
 
     /// The share that a record is, or that it is in.
     ///
-    /// Throws `notFound` where it is in none, and where a root bears the mark of a share that has no record.
+    /// Throws `notFound` if it is in none, and if a root names a share that has no record.
     func share(of name: RecordName) throws -> (name: RecordName, content: ShareContent) {
         if let content = try shareContent(name) { return (name, content) }
         let membership = try shareMembership(of: name)
         let share = membership?.share ?? ShareContent.zoneWideName
         if let content = try shareContent(share) { return (share, content) }
-        guard let membership else { throw ToolError(.notFound, "The record is in no share.", ["record": name.text]) }
+        guard let membership else { throw ToolError(.notFound, "The record is not shared.", ["record": name.text]) }
         throw ToolError(
             .notFound,
-            "The root of the record bears the mark of a share that has no record: it was not made by CloudKit. Take the "
-                + "mark away where it was made, or delete the root, and share anew.",
+            "The root of the record names a share that has no record, so it was not shared through CloudKit. Remove the share "
+                + "name with the program that set it, or delete the root, and share it again.",
             ["record": name.text, "root": membership.root.text, "share": membership.share.text])
     }
 }

@@ -169,7 +169,7 @@ final class ZoneClient {
     func fetch(_ name: RecordName) throws -> CKRecord {
         let (database, id) = (database, recordID(name))
         return try Blocking.wait {
-            switch try await database.records(for: [id])[id] {
+            switch try await database.records(for: [id]).values.first {
             case .success(let record)?: return record
             case .failure(let error as CKError)?: throw ItemsRefused(errors: [name: error])
             case .failure(let error)?: throw error

@@ -82,8 +82,7 @@ struct Invite: PlaceCommand {
 
     func run() throws {
         let (permission, role) = (self.permission.permission, self.role.role)
-        let change = ShareEdit(record, store, zone, acting, secret)
-        try change.run(creating: true, looking: people) { host, shareID, container, lookups in
+        try ShareEdit(record: record, place: place, secret: secret).run(creating: true, looking: people) { host, shareID, container, lookups in
             try await host.invite(lookups, to: shareID, in: container, permission: permission, role: role)
         }
     }

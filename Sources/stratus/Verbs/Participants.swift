@@ -100,8 +100,7 @@ struct Participants: ParsableCommand {
 
         func run() throws {
             let (permission, role) = (self.permission?.permission, self.role?.role)
-            try ShareEdit(record, store, zone, acting, .silent).run(naming: person) { share, participant in
-                _ = share
+            try ShareEdit(record: record, place: place).run(naming: person) { _, participant in
                 if let permission { participant.permission = permission }
                 if let role { participant.role = role }
             }
@@ -134,8 +133,7 @@ struct Participants: ParsableCommand {
                 let deed = "remove \(person.text) from the share of \(record.text)"
                 return try !self.deed.mayDo(deed, details, console)
             }
-            try ShareEdit(record, store, zone, acting, .silent).run(naming: person, unless: isStopped) {
-                share, participant in
+            try ShareEdit(record: record, place: place).run(naming: person, unless: isStopped) { share, participant in
                 share.removeParticipant(participant)
             }
         }
@@ -168,7 +166,7 @@ struct Participants: ParsableCommand {
                 try Participants.requireGuest(person, in: share, session, zone)
                 return try !deed.mayDo("leave the share of \(record.text) for \(person.text)", details, console)
             }
-            try ShareEdit(record, store, zone, acting, .silent).run(unless: isStopped) { _, shareID, container, _ in
+            try ShareEdit(record: record, place: place).run(unless: isStopped) { _, shareID, container, _ in
                 try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
             }
         }

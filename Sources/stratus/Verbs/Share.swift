@@ -163,7 +163,7 @@ struct Share: ParsableCommand {
 
         func run() throws {
             let permission = self.permission.permission
-            try ShareEdit(record, store, zone, acting, secret).run(unless: isStopped) {
+            try ShareEdit(record: record, place: place, secret: secret).run(unless: isStopped) {
                 host, shareID, container, _ in
                 try await host.setPublicPermission(permission, of: shareID, in: container)
             }
