@@ -203,7 +203,7 @@ struct ImportTests {
                 rm tree/5x
                 exit $code
                 """, in: directory)
-        #expect(killed.lines == ["130"] && killed.errors.contains("the same again to go on"), "\(killed)")
+        #expect(killed.lines == ["130"] && killed.errors.contains("the same command again to continue"), "\(killed)")
         #expect(killed.status == 137, "\(killed.errors)")
         let report = try await importTree()
         #expect(count(report, "records") == 6_061)
