@@ -1,4 +1,4 @@
-// The fields that a file's facts make.
+// A file as a record: its fields, its CloudKit record, its name.
 
 import Foundation
 import FoundationEssentials
@@ -7,7 +7,7 @@ import StratusLayout
 import StratusModel
 
 enum FileRecord {
-    /// Special files have no record; asking for their type is a programmer's error that the importer excludes.
+    /// Special files have no record; the importer never asks for their type.
     static func type(of kind: FileKind) -> RecordType {
         switch kind {
         case .folder: TreeType.folder
@@ -16,7 +16,7 @@ enum FileRecord {
         }
     }
 
-    /// Everything that is known without opening the file.
+    /// The fields that are known without opening the file.
     static func fields(of file: WalkedFile) -> RecordFields {
         let facts = file.facts
         var fields: RecordFields = [
@@ -25,7 +25,7 @@ enum FileRecord {
             TreeField.mode: Field(.int64(facts.permissions)),
         ]
         if file.name.validText == nil { fields[TreeField.rawName] = Field(.bytes(file.name.bytes)) }
-        // The size of a folder says how its file system stores it, and changes with that.
+        // The size of a folder depends on its file system.
         if facts.kind == .file { fields[TreeField.size] = Field(.int64(facts.byteCount)) }
         return fields
     }
@@ -37,18 +37,16 @@ enum FileRecord {
         if name.validText == nil { fields[TreeField.rawTarget] = Field(.bytes(target)) }
     }
 
-    /// The date to the microsecond, which a `Date` holds exactly enough to be the same on every run.
+    /// The date in whole microseconds, which a `Date` holds exactly enough to be the same on every run.
     private static func date(_ facts: FileFacts) -> Date {
         let microseconds = facts.modifiedNanoseconds / 1_000
         return Date(timeIntervalSince1970: Double(facts.modifiedSeconds) + Double(microseconds) / 1_000_000)
     }
 }
 
-// A file's record as CloudKit has it.
-
 extension CKRecord {
-    /// A record with what is to change of `stored`, or with everything where nothing is stored. Saved with the policy
-    /// `changedKeys` it leaves alone what the server has besides: the place of the record, its mark as the root of a share.
+    /// A record with the differences from `stored`, or with everything if nothing is stored. Saved with the policy
+    /// `changedKeys`, it keeps the server's other values: the parent of the record, and its share.
     convenience init(_ record: StratusModel.Record, changing stored: StratusModel.Record?, in client: ZoneClient) {
         self.init(recordType: record.type.text, recordID: client.recordID(record.name))
         for (key, field) in record.fields where stored?.fields[key] != field { set(field.value, forKey: key.text) }
@@ -68,15 +66,14 @@ extension CKRecord {
     }
 }
 
-// Which record a file is. The name depends on where the file lies below the imported directory, and on nothing else: not
-// on its content, not on the machine, not on where its record has been moved to in the store.
-//
-// Invariants: a record name is the top's name, "/" and the path below the top, escaped as file names are. One that would
-// be longer than 255 bytes is cut, and ends with "%~" and the path's digest; "%~" stands in no escaped path, so no two
-// paths have one name. A folder's name is the beginning of the names of everything in it, so a tree lies together.
-
+/// Record names for files. A name depends only on the file's path below the imported directory: not on its content, the
+/// machine, or the place of its record in the store.
+///
+/// Invariants: a record name is the top's name, "/" and the path below the top, escaped like file names. A name that would be
+/// longer than 255 bytes is cut, and ends with "%~" and the path's digest. No escaped path contains "%~", so no two paths have
+/// the same name. A folder's name is a prefix of the names of everything in it, so a tree is contiguous in the store.
 struct TreeNaming {
-    /// The longest record name, in bytes; within the limit of 255 characters whatever the characters are (L-07).
+    /// The longest record name, in bytes: within the limit of 255 characters for all characters (L-07).
     private static let maximumByteCount = 255
     private static let digestByteCount = 20
     private static let digestMark = "%~"
@@ -86,7 +83,7 @@ struct TreeNaming {
 
     init(top: FileName) { self.top = RecordName(top.escapedText) }
 
-    /// The record name for a path below the top; the empty path is the top's.
+    /// The record name for a path below the top; the empty path is the top.
     func name(of relativePath: [UInt8]) -> RecordName {
         if relativePath.isEmpty { return top }
         let whole = "\(top.text)/\(PercentText.escaping(relativePath))"
@@ -97,18 +94,18 @@ struct TreeNaming {
         return RecordName(kept + Self.digestMark + digest)
     }
 
-    /// The record name of the folder that a path lies in; nil for the top.
+    /// The record name of the folder of a path; nil for the top.
     func parent(of relativePath: [UInt8]) -> RecordName? {
         if relativePath.isEmpty { return nil }
         guard let slash = relativePath.lastIndex(of: UInt8(ascii: "/")) else { return top }
         return name(of: Array(relativePath[..<slash]))
     }
 
-    /// Whether the name of a record for this path does not hold all of it.
+    /// Whether a record name is cut and does not contain the whole path.
     func isCut(_ name: RecordName) -> Bool { name.text.contains(Self.digestMark) }
 
-    /// The path that a record of the tree stands for: from its name, or from its path field where the name is cut.
-    /// Nil for records that no import has made.
+    /// The path of a record of the tree: from its name, or from its field `path` if the name is cut. Nil for records that no
+    /// import has created.
     func relativePath(of record: Record) -> [UInt8]? {
         if record.name == top { return [] }
         guard TreeType.all.contains(record.type), record.name.text.hasPrefix(top.text + "/") else { return nil }
@@ -121,7 +118,7 @@ struct TreeNaming {
         return PercentText.bytes(of: String(record.name.text.dropFirst(top.text.count + 1)))
     }
 
-    /// A beginning of the text that ends between characters and not inside an escaped byte.
+    /// A prefix of the text that ends between characters and not inside an escaped byte.
     private static func prefix(of text: String, byteCount: Int) -> String {
         var kept = ""
         var count = 0

@@ -1,5 +1,5 @@
-// Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of
-// contents that several records hold.
+// Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of assets
+// that several records share.
 
 import Foundation
 import StratusCloud
@@ -14,7 +14,7 @@ struct TransferCounts: Hashable {
     var records = 0
     var contents = 0
 
-    /// Of what the head of an export foretells.
+    /// The count that the first line of an export announces.
     var foretoldCount: Int { accounts + zones + records }
 
     var object: JSONObject {
@@ -33,10 +33,10 @@ struct TransferCounts: Hashable {
 }
 
 struct StoreExporter {
-    /// Is told how many lines were written, but for the first and the last, and of how many.
+    /// Gets the number of written lines, without the first and the last, and the total.
     typealias Listener = (_ done: Int, _ total: Int) -> Void
 
-    /// Bytes of a content in one line.
+    /// The bytes of an asset in one line.
     private static let partByteCount = 48 << 10
 
     private let service: CloudService
@@ -46,7 +46,7 @@ struct StoreExporter {
     private(set) var counts = TransferCounts()
     private var lineCount = 0
     private var total = 0
-    /// Contents that were written and that further records hold.
+    /// Assets that were written and that other records share.
     private var written: Set<[UInt8]> = []
 
     init(
@@ -73,14 +73,14 @@ struct StoreExporter {
             try export(id, listing.entry, reader)
             return .next
         }
-        // Contents that only deleted zones hold still were foretold, and are not written.
+        // The total included assets that only deleted zones use, which are not written.
         total = lineCount + subscriptionCount
         try exportSubscriptions(reader)
         progress(lineCount, total)
         try write(["end": .object(counts.object)])
     }
 
-    /// Writes a line of those that are foretold.
+    /// Writes a line that counts for the progress.
     private mutating func add(_ line: JSONObject) throws {
         try write(line)
         lineCount += 1
@@ -96,19 +96,19 @@ struct StoreExporter {
         return counts
     }
 
-    /// Parts of the contents that somebody holds. Deleted zones may hold some still, which are not written.
+    /// The number of asset parts. It includes those that only deleted zones use, which are not written.
     private static func partCount(_ reader: RecordReader) throws -> Int {
         var count = 0
         try reader.store.scan(GlobalKeys.assets.keyRange) { _, value in
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
-            // An empty content has one, too.
+            // An empty asset has one part too.
             count += max(0, byteCount - 1) / partByteCount + 1
             return .next
         }
         return count
     }
 
-    /// Those that have a schema.
+    /// The containers that have a schema.
     private static func containers(_ reader: RecordReader) throws -> [ContainerName] {
         var containers: [ContainerName] = []
         try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
@@ -203,9 +203,9 @@ struct StoreExporter {
         counts.records += 1
     }
 
-    /// A content, unless it was written before for the same owner.
+    /// Writes an asset, unless it was written before for the same owner.
     ///
-    /// Throws `corruption` for one that is not what it was when it was taken in: an import would refuse it.
+    /// Throws `corruption` if its content is missing or damaged: an import would refuse it.
     private mutating func export(_ asset: AssetDescriptor, of record: RecordName, _ zone: ZoneReader) throws {
         let owner = CloudService.assetOwner(of: zone.id.database)
         let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
@@ -214,7 +214,7 @@ struct StoreExporter {
         let name = Hex.text(asset.digest)
         let path = service.contentPath(of: asset, owner: owner) ?? ""
         let damage = Self.damaged(["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
-        // A pipe in its place would be waited for.
+        // Do not open a pipe, which would block.
         guard (try? Disk.facts(of: Array(path.utf8)))?.kind == .file,
             let file = FileHandle(forReadingAtPath: path)
         else { throw damage }
@@ -227,7 +227,7 @@ struct StoreExporter {
             guard !data.isEmpty || rest == 0 else { throw damage }
             digest.update(data)
             rest -= Int64(data.count)
-            // Before the last part is written, so that no whole content of an export is damaged.
+            // Check before writing the last part, so that no complete asset in an export is damaged.
             guard rest > 0 || digest.finish() == asset.digest else { throw damage }
             try add([
                 "asset": .object([

@@ -1,17 +1,17 @@
 // The lines of an exported store, one JSON object each:
 //
-//   {"stratusExport":1,"secrets":BOOL,                                    first; "holds" says how many there are to come,
-//    "holds":{"accounts","zones","records"}}                              for whoever waits; exports of before have none
+//   {"stratusExport":1,"secrets":BOOL,                                    first; "holds" announces the counts, for the
+//    "holds":{"accounts","zones","records"}}                              progress; older exports have none
 //   {"account":{…}}  {"device":{…}}  {"schema":{"container","text","imported"}}
 //                                                                        people, then containers; "imported" lists types
-//   {"zone":{…}}                                                          then what lies in it, parents before children:
-//     {"asset":{"owner","digest","byteCount","part","data"}}                a content, in parts, before the first record
-//     {"record":{…}}                                                        that holds it
+//   {"zone":{…}}                                                          then its records, parents before children:
+//     {"asset":{"owner","digest","byteCount","part","data"}}                an asset, in parts, before the first record
+//     {"record":{…}}                                                        that uses it
 //   {"subscription":{…}}
 //   {"end":{"accounts","zones","records","contents"}}                     last
 //
-// Dates are seconds since 2001-01-01 UTC; numbers of many digits are texts. Names never change meaning; a reader ignores
-// what it does not know.
+// Dates are seconds since 2001-01-01 UTC; numbers with many digits are strings. Names never change their meaning; a reader
+// ignores members that it does not know.
 
 import Foundation
 import StratusCloud
@@ -21,9 +21,9 @@ import StratusModel
 enum TransferLine {
     static let version = 1
 
-    /// What is counted beforehand, from the heads of zones: it is the same for every store that holds the same.
+    /// The announced counts, from the headers of zones: they are the same for every store with the same content.
     private static let foretoldKeys = ["accounts", "zones", "records"]
-    /// More are none that anybody has.
+    /// Larger counts are cut to this one.
     private static let foretoldLimit: Int64 = 1 << 48
 
     static func head(secrets: Bool, foretelling counts: TransferCounts) -> JSONObject {
@@ -33,7 +33,7 @@ enum TransferLine {
         return ["stratusExport": JSONValue(version), "secrets": .boolean(secrets), "holds": .object(holds)]
     }
 
-    /// How many things the head of an export says there are to come; nil where it does not say.
+    /// The sum of the announced counts; nil if the first line has none.
     static func foretoldCount(_ head: TransferObject) -> Int? {
         guard let holds = head.optionalObject("holds") else { return nil }
         return foretoldKeys.reduce(0) { sum, key in
@@ -130,7 +130,7 @@ enum TransferLine {
     }
 }
 
-/// One JSON object of a line that is read.
+/// A JSON object in a line of an export.
 struct TransferObject {
     let members: [String: Any]
     let line: Int
@@ -138,7 +138,7 @@ struct TransferObject {
 
     func wrong(_ key: String) -> ToolError {
         ToolError(
-            .damaged, "A line of the export is not what an export writes: export it anew.",
+            .damaged, "A line is not a line of an export: export the store again.",
             ["line": "\(line)", "kind": kind, "key": key])
     }
 
@@ -194,9 +194,8 @@ struct TransferObject {
     }
 }
 
-// What a share holds, in the lines of an exported store. The secrets of URLs are in it only where they were asked for; an
-// import draws new ones then, and whoever has an old URL needs the new one.
-
+/// The content of a share in the lines of an export. Without --secrets it has no secrets of URLs: an import creates new ones,
+/// and people need the new URLs.
 enum TransferShare {
     static func object(of content: ShareContent, secrets: Bool) -> JSONObject {
         var object: JSONObject = [:]
