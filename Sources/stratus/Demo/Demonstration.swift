@@ -1,5 +1,5 @@
-// What a store does with a real tree, step by step, each step with its cost. Records are saved, shared, moved and deleted
-// as a CloudKit program does it; chains and verification are below the face.
+// Shows step by step what a store does with a real tree, with the cost of each step. It saves, shares, moves and deletes
+// records through CloudKit's API, and reads chains and verifies below it.
 //
 //   1. Import the tree.                               6. Share it with a second person (Demonstration+Guest).
 //   2. Import it again: nothing is written.           7. Move a folder into the shared tree, and out of it.
@@ -8,8 +8,8 @@
 //   5. Refuse a second root above, below and at      10. Remove the zone, the accounts and the container's types.
 //      the same place.
 //
-// A step that does not come out as it must ends the demonstration with an error. Step 10 follows in any case: the store
-// keeps nothing of the demonstration.
+// A step with an unexpected result ends the demonstration with an error. Step 10 runs in any case, so nothing stays in the
+// store.
 
 import Foundation
 import StratusCloud
@@ -30,7 +30,7 @@ final class Demonstration {
         ("time", .right),
     ])
     private let share: RecordName = "share-of-the-demonstration"
-    /// Whether the last step has begun, which no signal stops.
+    /// Whether the last step has begun. No signal stops it.
     private var isRemoving = false
 
     init(_ session: StoreSession, _ cast: DemoCast, zone: ZoneID, options: ImportOptions, _ console: Console) {
@@ -41,23 +41,23 @@ final class Demonstration {
         self.console = console
     }
 
-    /// Runs all steps. Returns what verification found.
+    /// Runs all steps. Returns the result of the verification.
     ///
-    /// Throws `refused` when the tree is too small or a step came out otherwise than it must.
+    /// Throws `refused` if the tree is too small or a step has an unexpected result.
     func run() throws -> Verification {
         let didRemove = sayWhatIsLeftAtEnd()
         let verification: Verification
         do {
             verification = try steps()
         } catch {
-            // What failed first is what counts.
+            // Report the first error.
             do { try removeEverything() } catch { console.note("note: " + whatIsLeft) }
             didRemove()
             guard (error as? ToolError)?.code == .interrupted else { throw error }
             throw ToolError(
                 .interrupted,
                 "Interrupted; the zone and the accounts of the demonstration are deleted, and 'stratus zones purge' "
-                    + "removes what they left behind.")
+                    + "removes their remaining entries.")
         }
         try removeEverything()
         didRemove()
@@ -103,7 +103,7 @@ final class Demonstration {
             throw unexpected("an import that changed nothing has written")
         }
         throw ToolError(
-            .refused, "The tree has changed between two imports: choose one that nobody writes to.",
+            .refused, "The tree has changed between two imports: choose one that does not change.",
             ["saved": "\(report.savedCount)", "deleted": "\(report.deletedCount)"])
     }
 
@@ -168,7 +168,7 @@ final class Demonstration {
 
     // MARK: Removing
 
-    /// Leaves the store as it was before. A signal does not stop this.
+    /// Restores the store as it was before. No signal stops this.
     private func removeEverything() throws {
         isRemoving = true
         try heading("remove what the demonstration has created")
@@ -182,7 +182,7 @@ final class Demonstration {
                 try host.deleteAccountWithAllData(account) { _ in }
             }
         }
-        // A schema without types: the container is gone with its last one.
+        // An empty schema removes the container.
         try host.importSchema("DEFINE SCHEMA\n", intoContainer: cast.container)
         let purged = try step("remove their entries", { _ in 0 }) { try session.purge(console) }
         if !StopSignal.isRequested { try session.finishIndexes(console) }
@@ -192,11 +192,11 @@ final class Demonstration {
     }
 
     private var whatIsLeft: String {
-        "accounts of the demonstration may be left: \(cast.people.map(\.text).joined(separator: ", ")); "
+        "accounts of the demonstration may remain: \(cast.people.map(\.text).joined(separator: ", ")); "
             + "'stratus accounts delete' removes them"
     }
 
-    /// Has a signal that ends the process at once say what it leaves. What is returned is to be called when nothing is left.
+    /// If a signal ends the process at once, writes a note about what remains. Call the result when nothing remains.
     private func sayWhatIsLeftAtEnd() -> () -> Void {
         let isRemoved = Mutex(false)
         let text = whatIsLeft
@@ -206,7 +206,7 @@ final class Demonstration {
         return { isRemoved.withLock { $0 = true } }
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     func heading(_ text: String) throws {
         try console.line()
@@ -218,7 +218,7 @@ final class Demonstration {
         CKRecord.ID(recordName: name.text, zoneID: CKRecordZone.ID(zoneName: zone.name.text))
     }
 
-    /// The error that CloudKit refuses a request with, or nil where it does not.
+    /// The error with which CloudKit refuses a request, or nil if it does not.
     static func refusal(of body: () throws -> Void) throws -> CKError? {
         do {
             try body()
@@ -249,15 +249,17 @@ final class Demonstration {
 
     func unexpected(_ what: String) -> ToolError {
         ToolError(
-            .refused, "The demonstration went wrong, which is a fault of the software: report it.", ["step": what])
+            .refused, "The demonstration failed. This is a bug: please report it.", ["step": what])
     }
 }
 
-// A second person is invited to the shared folder, works in it, and is removed. After every step the server explains why
-// they may do with a deep file what they may.
+// MARK: - The guest
+//
+// A second person is invited to the shared folder, works in it, and is removed. After every step the server explains the
+// person's access to a deep file.
 
 extension Demonstration {
-    /// Throws `refused` when a step comes out otherwise than it must.
+    /// Throws `refused` if a step has an unexpected result.
     func shareWithGuest(_ stage: DemoStage) throws {
         let owner = try session.owner()
         let guest = try session.guest(externalID: cast.guestID, email: cast.guestEmail)
@@ -265,7 +267,7 @@ extension Demonstration {
         try heading("share \(shown(stage.shared.name.text)) with a second person")
         try explain(stage.shared.deepest, guest, mayRead: false)
 
-        let share = try step("invite somebody", { _ in 1 }) {
+        let share = try step("invite a person", { _ in 1 }) {
             try owner.invite(email: cast.guestEmail, to: root, permission: .readWrite)
         }
         try console.line("\(cast.guestEmail) is invited, and may read and write; the share's URL is not shown")
@@ -288,7 +290,7 @@ extension Demonstration {
         try explain(stage.shared.deepest, guest, mayRead: false)
     }
 
-    /// What the guest finds in the shared database.
+    /// Lists and reads what the guest sees in the shared database.
     private func look(
         at stage: DemoStage, _ guest: StoreSession.Guest
     ) throws -> (zone: CKRecordZone.ID, file: CKRecord.ID) {
@@ -304,7 +306,7 @@ extension Demonstration {
         return (sharedZone, file)
     }
 
-    /// What lies right in the shared folder, by queries of the shared database: all of it, and nothing else.
+    /// Lists the shared folder by queries of the shared database, and checks that the list is complete and contains nothing else.
     private func list(_ folder: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
         let types = TreeType.all.map(\.text).sorted()
         let found = try step("list the shared folder", { $0.count }) {
@@ -314,15 +316,15 @@ extension Demonstration {
         let names = Set(found.map(\.recordID.recordName))
         let isAll = names.count == stored.count || names.count >= Self.listedCount
         guard !names.isEmpty, isAll, names.isSubset(of: stored) else {
-            throw unexpected("the guest lists something else than the folder holds")
+            throw unexpected("the guest's list differs from the folder's content")
         }
         let label = shown(folder.zoneID.zoneName)
-        try console.line("the guest sees the zone \(label) of another, and in the shared folder:")
+        try console.line("the guest sees another person's zone \(label), and in the shared folder:")
         for record in found.prefix(Self.shownCount) { try show(record) }
         if stored.count > Self.shownCount { try console.line("  … \(Quantities.count(stored.count)) in all") }
     }
 
-    /// Records of a type that are asked for, and how many of all are shown.
+    /// The limit of fetched records per type, and the number of shown ones.
     private static let listedCount = 200
     private static let shownCount = 5
 
@@ -340,7 +342,7 @@ extension Demonstration {
         guard stored?.record.fields["note"]?.value == .string(note),
             stored?.system.modified.user.text == guest.account.userRecordName
         else { throw unexpected("the guest's edit is not in the owner's zone") }
-        try console.line("the guest has edited it, and the owner sees by whom")
+        try console.line("the guest has edited it, and the owner sees who did")
     }
 
     private func refuseOutside(
@@ -371,14 +373,14 @@ extension Demonstration {
         guard refusal?.code == .zoneNotFound else { throw unexpected("a removed guest reads a record") }
     }
 
-    /// Why the guest may or may not read a record.
+    /// Explains why the guest may or may not read a record.
     private func explain(_ record: RecordName, _ guest: StoreSession.Guest, mayRead: Bool) throws {
         let explanation = try session.service.explainAccess(
             to: record, in: zone, for: UserName(guest.account.userRecordName))
         for line in explanation.reasons { try console.line("  \(shown(line))") }
         try console.object(["explanation": .object(explanation.object)])
         guard explanation.verdict.mayRead == mayRead else {
-            throw unexpected("the explanation is another than what holds")
+            throw unexpected("the explanation is wrong")
         }
     }
 }

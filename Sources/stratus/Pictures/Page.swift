@@ -1,12 +1,11 @@
-// The frame of every page: one file that needs nothing else, asks for nothing and runs nothing.
+// The frame, the style and the colours of pages: one file without scripts and requests.
 
 import Foundation
 
 enum PageFrame {
-    /// A whole page. `heading` is its title, and stands above `body`.
+    /// A whole page with a title above `body`.
     ///
-    /// The policy lets in this one sheet of styles, by its hash, and nothing else: no script, no picture, no request, not
-    /// even where something in the page slipped through.
+    /// The policy allows only this style sheet, by its hash: no script, image or request, even if escaping had a mistake.
     static func text(heading: String, body: HTML) -> String {
         let style = PageStyle.text
         let hash = Data(ByteDigest.of(Data(style.markup.utf8))).base64EncodedString()
@@ -34,7 +33,7 @@ enum PageFrame {
         return page.markup
     }
 
-    /// A name of the store's: its direction is its own business, and its spaces stay.
+    /// A name from the store, with its own text direction and with its spaces.
     static func name(_ text: String) -> HTML { "<bdi>\(text)</bdi>" }
 
     /// The badge of a share.
@@ -42,7 +41,7 @@ enum PageFrame {
         "<span class=\"badge \(PictureShare.style(share))\">\(PictureShare.badge(share))</span>"
     }
 
-    /// What somebody may do, in words and in a pill that is full, dashed or dotted.
+    /// The rights of a person as a full, dashed or dotted pill with words in it.
     static func pill(_ rights: PicturePerson.Rights) -> HTML {
         let style =
             switch rights {
@@ -53,7 +52,7 @@ enum PageFrame {
         return "<span class=\"pill \(style)\">\(rights.text)</span>"
     }
 
-    /// A table that scrolls by itself where it is wider than the page, with the keyboard too.
+    /// A table that scrolls if it is wider than the page, also with the keyboard.
     static func table(caption: String, head: [String], numbers: Set<Int> = [], rows: HTML) -> HTML {
         var columns: HTML = ""
         for (index, title) in head.enumerated() {
@@ -73,7 +72,7 @@ enum PageFrame {
             """
     }
 
-    /// Who takes part in which share.
+    /// The shares with their participants.
     static func shareTable(_ shares: [PictureShare], moreCount: Int) -> HTML {
         guard !shares.isEmpty else { return "<p>Nothing here is shared.</p>\n" }
         var rows: HTML = ""
@@ -94,12 +93,12 @@ enum PageFrame {
             }
             for (number, line) in lines.enumerated() { rows += "<tr>\(number == 0 ? head : "")\(line)</tr>\n" }
         }
-        let caption = "Shares and those who take part in them"
+        let caption = "Shares and their participants"
         let table = table(
-            caption: caption, head: ["Share", "Root", "Whoever has its URL", "Who", "As", "May", "Status"], rows: rows)
+            caption: caption, head: ["Share", "Root", "Anyone with its URL", "Person", "Role", "May", "Status"], rows: rows)
         guard moreCount > 0 else { return table }
         let more = Quantities.count(moreCount, "more share")
-        return "\(table)<p>… \(more): <code>stratus share list</code> names all.</p>\n"
+        return "\(table)<p>… \(more): <code>stratus share list</code> lists all.</p>\n"
     }
 }
 
@@ -107,8 +106,7 @@ extension HTML {
     static func + (left: HTML, right: HTML) -> HTML { "\(left)\(right)" }
 }
 
-// How pages look, on light and on dark paper, from the width of a telephone on.
-
+/// The style sheet of pages, for light and dark mode, from the width of a telephone.
 enum PageStyle {
     static let text: HTML = """
         :root{color-scheme:light dark;--ink:#1b2430;--paper:#ffffff;--soft:#566173;--line:#c9d0da;--panel:#f4f6f8;\
@@ -191,20 +189,19 @@ enum PageStyle {
     }
 }
 
-// The colours of pictures, on light and on dark paper. Whatever has a colour has a label too.
-
+/// The colours of pictures in light and dark mode. Everything with a colour has a label too.
 enum PictureColours {
-    /// Of shares, by their class of style: dark enough for white letters, and told apart by most who see few colours.
+    /// The colours of shares in light mode: dark enough for white letters, and distinct for most colour-blind people.
     static let light = ["#0b5cad", "#a83f0c", "#0b6b4c", "#8a2f78", "#745400", "#45536b"]
-    /// The same on dark paper, light enough for black letters.
+    /// The colours of shares in dark mode, light enough for black letters.
     static let dark = ["#7ab8ff", "#ffab7a", "#6fd6a8", "#eaa3da", "#e3c15c", "#b4c3da"]
-    /// What fills the records of a share, on light and on dark paper.
+    /// The fill of a share's records, in light and dark mode.
     static let lightTints = ["#e8f2fc", "#fdeee6", "#e6f5ef", "#f8eaf5", "#f8f1dc", "#eceff4"]
     static let darkTints = ["#14283d", "#3a2114", "#10302a", "#35202f", "#332a10", "#262d38"]
 
     static let font = "ui-monospace, 'DejaVu Sans Mono', 'Liberation Mono', Menlo, Consolas, monospace"
 
-    /// Styles of pictures that are files of their own.
+    /// The style sheet of SVG files.
     static let svgStyle: SVG = """
         text{fill:#1b2430;white-space:pre}
         .paper{fill:#ffffff}

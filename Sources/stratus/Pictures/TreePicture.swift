@@ -1,7 +1,8 @@
-// What a picture of a hierarchy shows, as plain values: some of the records, what was folded away, and the shares.
+// A picture of a hierarchy as plain values (some of the records, counts of folded ones, and the shares), and the choice of the
+// records to draw.
 //
-// Invariants: nodes stand in the order in which they are read, parents before their children, so that nothing that draws
-// them recurses, however deep they lie; a node's children stand behind it with its level and one.
+// Invariants: nodes are in reading order, parents before their children, so that drawing needs no recursion at any depth; the
+// children of a node follow it, one level deeper.
 
 import StratusModel
 import StratusRecords
@@ -20,7 +21,7 @@ struct PictureNode: Hashable {
     /// Whether the record is that share's root.
     var isRoot = false
     var isFolder = false
-    /// What lies below and is not shown.
+    /// Records below it that are not shown.
     var fold = PictureFold()
 }
 
@@ -28,14 +29,14 @@ struct PictureNode: Hashable {
 struct PictureFold: Hashable {
     /// Directly below.
     var childCount = 0
-    /// With everything below those.
+    /// At any depth.
     var recordCount = 0
-    /// Roots of shares among them, where that is known.
+    /// Roots of shares among them, if that is known.
     var rootCount = 0
 
     var isEmpty: Bool { recordCount == 0 }
 
-    /// "… 1,234 more" beside children that are shown, "… 1,234 below" where none is.
+    /// "… 1,234 more" if some children are shown, "… 1,234 below" if none is.
     func text(besideOthers: Bool) -> String {
         var text = "… \(Quantities.count(recordCount)) \(besideOthers ? "more" : "below")"
         if rootCount > 0 { text += ", \(Quantities.count(rootCount, "share root"))" }
@@ -50,10 +51,10 @@ struct PictureShare: Hashable {
     var rootLabel: String?
     var publicPermission: String
     var people: [PicturePerson]
-    /// Those beyond the ones that are shown.
+    /// The number of people that are not shown.
     var morePeopleCount = 0
 
-    /// Shares of a picture are told apart by this, and by a colour: not everybody sees colours.
+    /// Identifies a share in the picture together with its colour, for people who do not see colours.
     static func badge(_ position: Int) -> String { "S\(position + 1)" }
 
     static let colourCount = 6
@@ -61,7 +62,7 @@ struct PictureShare: Hashable {
     static func style(_ position: Int) -> String { "c\(position % colourCount)" }
 }
 
-/// Somebody who takes part in a share.
+/// A participant of a share.
 struct PicturePerson: Hashable {
     enum Rights: Hashable {
         case readWrite
@@ -86,39 +87,39 @@ struct PicturePerson: Hashable {
 }
 
 struct TreePicture: Hashable {
-    /// The place that is drawn, for people.
+    /// The address of the drawn place.
     var title: String
-    /// As of when a store was read that another process holds; nil where the store itself was read.
+    /// The date of the copy that was read; nil if the store itself was read.
     var copyDate: String?
     var nodes: [PictureNode]
-    /// What lies beside the nodes of the highest level.
+    /// Records of the highest level that are not shown.
     var fold: PictureFold
     var shares: [PictureShare]
-    /// Shares that are not in the picture, where the whole zone is drawn.
+    /// Shares of the zone that are not in the picture.
     var moreShareCount = 0
 
-    /// How many records there are in all.
+    /// The number of records, drawn and folded.
     var recordCount: Int { nodes.reduce(nodes.count + fold.recordCount) { $0 + $1.fold.recordCount } }
 }
 
-// Chooses what of a hierarchy is drawn, so that a picture stays small however large the store is.
+// MARK: - Choosing records
 //
-// Records are opened level by level until the picture is full; of each some children are shown, in the order of their
-// names, and the rest is counted. Ways to roots of shares go before everything else, because they are what one looks for.
-// Memory holds what is drawn. Every record that is not drawn is counted once, as it streams by.
+// A picture stays small for any size of the store. Records are opened level by level until the picture is full. Some children
+// of each are shown, sorted by name; the others are counted. Paths to roots of shares come first, because people look for
+// them. Memory holds only the drawn records. Every other record is counted once, in a scan.
 
-/// Where the records of a picture come from: a zone, as somebody sees it.
+/// The source of a picture's records: a zone as a person sees it. Tests use another one.
 protocol PictureSource {
-    /// Visits the records directly below one, or those without parent, in the byte order of their names. `didLook` is called
-    /// for each that was looked at for it, seen or not.
+    /// Visits the records directly below one, or those without a parent, in the byte order of their names. Calls `didLook` for
+    /// each examined record, visible or not.
     func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws
-    /// How many records lie directly below one, and how many at any depth. `didLook` as above.
+    /// The numbers of records directly below one, and at any depth. `didLook` as above.
     func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int)
-    /// Records directly below one that are roots of shares or have some below, at most `limit` of them.
+    /// Records directly below one that are roots of shares or have some below them, at most `limit`.
     func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay]
-    /// How many roots of shares lie below.
+    /// The number of roots of shares below.
     func rootCount(below parent: RecordName?) throws -> Int
-    /// What is drawn of a record; nil where it is gone.
+    /// The facts to draw about a record; nil if it no longer exists.
     func facts(of name: RecordName) throws -> PictureFacts?
 }
 
@@ -128,30 +129,30 @@ struct PictureWay: Hashable {
     var rootCount: Int
 }
 
-/// What is drawn of a record.
+/// The facts to draw about a record.
 struct PictureFacts: Hashable {
     var label: String
     var type: String
-    /// The share of which it is the root.
+    /// The share, if the record is its root.
     var share: RecordName?
 }
 
-/// How much is drawn.
+/// The limits of a picture.
 struct PictureLimits: Hashable {
     static let nodeCounts = 1...20_000
-    /// Parsers of HTML stop nesting at some hundred elements, and three stand for a level.
+    /// HTML parsers limit nesting to some hundred elements, and a level needs three.
     static let pageLevelCount = 120
 
     var nodeCount: Int
     /// Levels below the first; nil for all.
     var depth: Int?
 
-    /// Children of one record: a wide folder leaves room for others.
+    /// The limit of children per record, so that a wide folder leaves room for others.
     var childCount: Int { max(4, nodeCount / 12) }
 }
 
 struct TreeFolder {
-    /// A record that was chosen.
+    /// A chosen record.
     private struct Draft {
         var child: Child
         var facts: PictureFacts
@@ -170,7 +171,7 @@ struct TreeFolder {
     private var tops: [Int] = []
     private var topFold = PictureFold()
 
-    /// `progress` is told now and then how many records were looked at, drawn or not, seen or not: each of them once.
+    /// `progress` gets the number of examined records, drawn or not, visible or not. Each counts once.
     init(
         _ source: any PictureSource, _ limits: PictureLimits,
         progress: @escaping (_ lookedCount: Int) -> Void = { _ in }
@@ -179,8 +180,8 @@ struct TreeFolder {
         looked = LookCounter(progress)
     }
 
-    /// The nodes below one record, itself among them, or of everything; and for each root among them its share. Shares
-    /// are numbered in the order of the picture.
+    /// The nodes of a record and those below it, or of the whole zone, and the shares of the roots among them, in the order of
+    /// the picture.
     mutating func fold(
         from root: Child?
     ) throws -> (nodes: [PictureNode], fold: PictureFold, shares: [RecordName]) {
@@ -202,7 +203,7 @@ struct TreeFolder {
         return finish()
     }
 
-    /// Opens records until nothing is left to open or the picture is full.
+    /// Opens records until all are open or the picture is full.
     private mutating func open() throws {
         var (ways, others) = (tops.filter(isWay), tops.filter { !isWay($0) })
         var (wayPosition, otherPosition) = (0, 0)
@@ -228,10 +229,10 @@ struct TreeFolder {
         }
     }
 
-    /// Whether roots of shares lie below: no root lies below another.
+    /// Whether there are roots of shares below. No root is below another.
     private func isWay(_ index: Int) -> Bool { drafts[index].rootCount > 0 && drafts[index].facts.share == nil }
 
-    /// Chooses children, and counts those that are not chosen.
+    /// Chooses children, and counts the others.
     private mutating func choose(
         below parent: RecordName?, level: Int
     ) throws -> (children: [Int], fold: PictureFold) {
@@ -262,7 +263,7 @@ struct TreeFolder {
         return (children, fold)
     }
 
-    /// Puts the drafts into the order of reading.
+    /// Puts the drafts into reading order.
     private func finish() -> (nodes: [PictureNode], fold: PictureFold, shares: [RecordName]) {
         var nodes: [PictureNode] = []
         var shares: [RecordName] = []

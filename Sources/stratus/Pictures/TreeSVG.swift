@@ -1,4 +1,5 @@
-// A hierarchy as an SVG file: the records from left to right, below them the shares with those who take part.
+// A hierarchy as an SVG file: the records from left to right, and below them the shares with their participants. Also the
+// layout, and the reading of the picture from a store.
 
 import StratusCloud
 import StratusLayout
@@ -12,9 +13,9 @@ struct TreeSVG {
     private static let lineHeight = 22
     private static let leastWidth = 640
     private static let reasonableWidth = 900
-    /// Where in a line about a person the name begins, behind the rights.
+    /// The position of the name in a line about a person, after the rights.
     private static let nameIndent = 112
-    /// Shares that are drawn below the records.
+    /// The limit of shares below the records.
     private static let shareCount = 24
 
     private let picture: TreePicture
@@ -49,7 +50,7 @@ struct TreeSVG {
     }
 
     private func head(width: Int) -> SVG {
-        // Letters of headings are a sixth larger.
+        // Headings are a sixth larger.
         let title = DisplayText.fitting(self.title, columns: TreeLayout.columnCount(in: width) * 6 / 7)
         let summary = DisplayText.fitting(self.summary, columns: TreeLayout.columnCount(in: width))
         return Self.clipped(title, style: "head", x: Self.margin, y: 14, width: width)
@@ -59,7 +60,7 @@ struct TreeSVG {
     private var title: String { picture.title }
     private var summary: String { picture.summary }
 
-    /// Text that ends where its room ends, whatever the font makes of its letters.
+    /// Text that is clipped to its room in any font.
     private static func clipped(_ text: String, style: String, x: Int, y: Int, width: Int) -> SVG {
         let style: SVG = style.isEmpty ? "" : " class=\"\(style)\""
         return """
@@ -136,7 +137,7 @@ struct TreeSVG {
                 """
             let x = Self.margin + TreeLayout.badgeWidth + 10
             line(share.line, style: "", x: x, &y, &drawn)
-            line("whoever has its URL may: \(share.publicPermission)", style: "soft", x: x, &y, &drawn)
+            line("anyone with its URL may: \(share.publicPermission)", style: "soft", x: x, &y, &drawn)
             for person in share.people { draw(person, x: x, &y, &drawn) }
             if share.morePeopleCount > 0 {
                 line(
@@ -159,7 +160,7 @@ struct TreeSVG {
         y += Self.lineHeight
     }
 
-    /// As wide as the records need, and the lines about shares as far as that is reasonable.
+    /// The width of the records, and of the lines about shares up to a limit.
     private var width: Int {
         let lines = picture.shares.prefix(Self.shareCount).flatMap { share in
             [share.line] + share.people.map { String(repeating: " ", count: 15) + $0.line }
@@ -169,7 +170,7 @@ struct TreeSVG {
         return max(Self.leastWidth, layout.width + 2 * Self.margin, shares)
     }
 
-    /// What the person may do stands in a pill that is full, dashed or dotted, and in words.
+    /// Draws the person's rights as a full, dashed or dotted pill with words in it.
     private func draw(_ person: PicturePerson, x: Int, _ y: inout Int, _ drawn: inout SVG) {
         let (pill, letters) =
             switch person.rights {
@@ -197,7 +198,7 @@ extension TreePicture {
         return summary + (copyDate.map { ", as of \($0)" } ?? "")
     }
 
-    /// What a box says when it is pointed at.
+    /// The tooltip of a box.
     func title(of node: PictureNode) -> String {
         var title = "\(node.label) (\(node.type)), record \(DisplayText.of(node.name.text))"
         if let share = node.share {
@@ -217,12 +218,10 @@ extension PictureShare {
     }
 }
 
-// Where the records of a picture stand: from left to right by level, from top to bottom in the order of reading, each in
-// the middle of its children. Boxes never overlap: every leaf has a row of its own, and every level is as wide as its
-// widest label.
-
+/// The positions of a picture's records: levels from left to right, reading order from top to bottom, each record in the
+/// middle of its children. Boxes never overlap: every leaf has its own row, and every level is as wide as its widest label.
 struct TreeLayout {
-    /// What stands in a box: a node, or what is folded away below one (nil: beside the nodes of the highest level).
+    /// The content of a box: a node, or the records folded below one (nil: those of the highest level).
     enum Content: Hashable {
         case node(Int)
         case fold(below: Int?)
@@ -231,7 +230,7 @@ struct TreeLayout {
     struct Box: Hashable {
         var content: Content
         var text: String
-        /// Of the box, with room for the badge of a share.
+        /// The position and width include the badge of a share.
         var x: Int
         var y: Int
         var width: Int
@@ -244,9 +243,9 @@ struct TreeLayout {
     static let columnGap = 34
     static let padding = 8
     static let badgeWidth = 28
-    /// Cells of a label; longer ones are cut, and whole in the title of the box.
+    /// The limit of a label, in cells. The tooltip has the whole label.
     static let labelColumns = 34
-    /// The width of a cell, in hundredths of a pixel, at the size of the letters in the boxes.
+    /// The width of a cell in the boxes, in hundredths of a pixel.
     private static let cellWidth = 790
 
     private(set) var boxes: [Box] = []
@@ -259,10 +258,10 @@ struct TreeLayout {
         setRows(from: y)
     }
 
-    /// Makes the boxes, parents before children. `x` is the level until the columns are known.
+    /// Creates the boxes, parents before children. `x` is the level until the columns are known.
     private mutating func place(_ picture: TreePicture) {
         var positions: [Int] = []
-        /// Folds that stand behind the last child of their node: the innermost last.
+        /// Nodes whose fold follows their last child: the innermost last.
         var open: [Int] = []
         func close(_ boxes: inout [Box], downTo level: Int) {
             while let node = open.last, picture.nodes[node].level >= level {
@@ -297,7 +296,7 @@ struct TreeLayout {
 
     static func textWidth(_ text: String) -> Int { (DisplayText.columnCount(of: text) * cellWidth + 99) / 100 }
 
-    /// How many cells fit into so many pixels.
+    /// The number of cells in a width in pixels.
     static func columnCount(in width: Int) -> Int { max(1, width * 100 / cellWidth) }
 
     private mutating func setColumns(from start: Int) {
@@ -316,7 +315,7 @@ struct TreeLayout {
         width = max(0, x - Self.columnGap - start)
     }
 
-    /// Leaves take the rows in order; who has children stands between the first and the last of them.
+    /// Leaves get the rows in order; a parent is between its first and its last child.
     private mutating func setRows(from start: Int) {
         var spans = [(first: Int, last: Int)?](repeating: nil, count: boxes.count)
         var hasChildren = [Bool](repeating: false, count: boxes.count)
@@ -326,7 +325,7 @@ struct TreeLayout {
             boxes[index].y = start + row * Self.rowHeight
             row += 1
         }
-        // Children stand behind their parents: from the back every box is placed before its parent asks.
+        // Children follow their parents, so in reverse order every child is placed before its parent.
         for index in boxes.indices.reversed() {
             if let span = spans[index] { boxes[index].y = (span.first + span.last) / 2 }
             guard let parent = boxes[index].parent else { continue }
@@ -337,20 +336,18 @@ struct TreeLayout {
     }
 }
 
-// A picture of what lies in a zone, or below one of its records, as somebody sees it.
-
+/// Reads a picture of a zone, or of a record and everything below it, as a person sees it.
 struct TreePainter {
-    /// Shares that lie outside of what is drawn: of those that are folded away some are named all the same.
+    /// The limit of shares whose roots are not drawn.
     private static let otherShareCount = 20
 
     let session: StoreSession
     let zone: ZoneID
     let limits: PictureLimits
 
-    /// People see how many records were looked at, and how many the zone has: of those below a record no more is known before
-    /// they are counted, which is the work.
+    /// The progress shows the examined records and the zone's total: the number of records below a record is unknown.
     ///
-    /// Throws `unknownZone`, and `notFound` where the record is not there or not seen.
+    /// Throws `unknownZone`, and `notFound` if the record does not exist or is not visible.
     func picture(of address: RecordArgument, _ sight: Sight, _ console: Console) throws -> TreePicture {
         return try session.engine.read { reader in
             guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
@@ -367,7 +364,7 @@ struct TreePainter {
                 title: PlaceAddress(zone.database, ownedBy: sight.isWhole ? owner : nil, zone: zone.name).text,
                 copyDate: session.copyDate.map { Quantities.date($0) + " UTC" }, nodes: folded.nodes,
                 fold: folded.fold, shares: [])
-            // Those that are drawn are looked for, then all are counted.
+            // First find the drawn shares, then count all.
             func lookingAtShares() -> LookCounter { LookCounter { progress.update("shares", $0, ofAtMost: bound) } }
             try addShares(
                 named: folded.shares, above: root?.name, to: &picture, shares, sight, looking: lookingAtShares().add)
@@ -386,13 +383,13 @@ struct TreePainter {
         return Child(name: name, hasChildren: try zone.node(name)?.hasChildren ?? false)
     }
 
-    /// The shares of the nodes first, so that their numbers stay; then the one that covers all that is drawn, or the zone.
+    /// Adds the shares of the nodes first, so that their numbers stay; then the share that covers everything drawn, or the zone.
     private func addShares(
         named names: [RecordName], above root: RecordName?, to picture: inout TreePicture, _ shares: SharePictures,
         _ sight: Sight, looking: () -> Void
     ) throws {
         for name in names {
-            // The mark of a share that has no record is drawn as a share of nobody.
+            // A root may name a share that has no record: draw it without participants.
             let unknown = PictureShare(
                 name: DisplayText.of(name.text), rootLabel: nil, publicPermission: "unknown", people: [])
             picture.shares.append(try shares.share(name) ?? unknown)

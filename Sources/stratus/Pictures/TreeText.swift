@@ -1,5 +1,6 @@
-// A hierarchy in Graphviz's language, for those who want to lay it out themselves.
+// A hierarchy in Graphviz's language, and as an HTML page.
 
+/// A hierarchy in Graphviz's language.
 struct TreeDOT {
     private static let shareCount = 24
 
@@ -51,7 +52,7 @@ struct TreeDOT {
         let colour = PictureColours.light[index % PictureShare.colourCount]
         let subject = share.rootLabel.map { "of \($0)" } ?? "of the whole zone"
         let lines = [
-            "\(PictureShare.badge(index))  \(share.name)", subject, "whoever has its URL: \(share.publicPermission)",
+            "\(PictureShare.badge(index))  \(share.name)", subject, "anyone with its URL: \(share.publicPermission)",
         ]
         var dot: DOT = """
               s\(index) [shape=note, label=\(lines: lines), color=\(colour), fontcolor=\(colour), style=bold];
@@ -76,7 +77,7 @@ struct TreeDOT {
 }
 
 extension PicturePerson.Rights {
-    /// The line from a share to whom has these rights.
+    /// The style of the line from a share to a person with these rights.
     fileprivate var line: DOT {
         switch self {
         case .readWrite: "bold"
@@ -86,13 +87,12 @@ extension PicturePerson.Rights {
     }
 }
 
-// A hierarchy as a page: lists in lists that open and close by themselves, with the keyboard too.
-
+/// A hierarchy as a page: nested lists that open and close without scripts, also with the keyboard.
 struct TreeHTML {
     private let picture: TreePicture
-    /// Levels that are open at first.
+    /// The levels that are open at first.
     private let openLevelCount: Int
-    /// How to look into a record that is folded; nil where its name cannot be typed.
+    /// The command that shows a folded record; nil if its name cannot be typed.
     private let command: (PictureNode?) -> String?
 
     private init(_ picture: TreePicture, openLevelCount: Int, command: @escaping (PictureNode?) -> String?) {
@@ -112,7 +112,7 @@ struct TreeHTML {
         <h2 id="shares">Shares</h2>
         \(PageFrame.shareTable(picture.shares, moreCount: picture.moreShareCount))\
         <h2 id="records">Records</h2>
-        <p class="soft">Records with others below them open and close: with the Tab and Enter keys too.</p>
+        <p class="soft">Open and close records with a click, or with the Tab and Enter keys.</p>
         \(list)
         """
     }
@@ -155,7 +155,7 @@ struct TreeHTML {
         return node.isRoot ? "\(label) <span class=\"soft\">root of the share</span>" : label
     }
 
-    /// What is not in the list of a node, and how to see it.
+    /// The records below a node that are not in the list, and the command that shows them.
     private func more(of index: Int) -> HTML {
         let node = picture.nodes[index]
         guard !node.fold.isEmpty else { return "" }

@@ -1,4 +1,4 @@
-// What a report tells of a store, as plain values of bounded size.
+// The content of a report about a store, as plain values of bounded size.
 
 import FoundationEssentials
 
@@ -7,9 +7,9 @@ struct StoreReport {
         var address: String
         var recordCount: Int
         var deletedCount = 0
-        /// Of the records' values, before LevelDB packs them.
+        /// The size of the records' values, uncompressed.
         var valueByteCount = 0
-        /// Of LevelDB's files, about.
+        /// The approximate size in LevelDB's files.
         var fileByteCount: Int
         var sequence: UInt64
         var horizon: UInt64
@@ -37,23 +37,23 @@ struct StoreReport {
         var byteCount = 0
     }
 
-    /// Zones, types and shares that are told one by one, the largest or first of them.
+    /// The limits of listed zones, types and shares: the largest or first ones.
     static let zoneCount = 50
     static let typeCount = 30
     static let shareCount = 100
-    /// Owners of assets that are told one by one, those with the most bytes.
+    /// The limit of listed owners of assets: those with the most bytes.
     static let ownerCount = 30
 
     var path: String
-    /// Who it is for, as they were named; nil for the host.
+    /// The person whose view it is; nil for the host.
     var person: String?
-    /// When the store was looked at.
+    /// When the store was read.
     var date: Date
     var isCopy: Bool
     var accountCount = 0
     var databaseCount = 0
     var zones: [Zone] = []
-    /// All others together.
+    /// The sum of all other zones.
     var otherZones = Zone(address: "", recordCount: 0, fileByteCount: 0, sequence: 0, horizon: 0)
     var otherZoneCount = 0
     var types: [TypeCount] = []
@@ -63,14 +63,14 @@ struct StoreReport {
     var ages = AgeCounts()
     var shares: [Sharing] = []
     var shareCount = 0
-    /// Contents of assets by whose they are, each counted once for its owner however many records hold it.
+    /// Assets by owner. Each counts once for its owner, for any number of records that use it.
     private(set) var contents: [Files] = []
-    /// Those of all other owners.
+    /// The sum of all other owners.
     private(set) var otherContents = Files(title: "")
     /// LevelDB's tables, level 0 first.
     var levels: [Files] = []
     var files: [Files] = []
-    /// Nil where nobody has asked for it.
+    /// Nil without --verify.
     var verification: Verification?
 
     var zoneCount: Int { zones.count + otherZoneCount }
@@ -81,7 +81,7 @@ struct StoreReport {
     var contentByteCount: Int { contents.reduce(otherContents.byteCount) { $0 + $1.byteCount } }
     var sequenceSum: UInt64 { zones.reduce(otherZones.sequence) { $0 &+ $1.sequence } }
 
-    /// Takes a zone in; the largest are told one by one.
+    /// Adds a zone; lists only the largest.
     mutating func add(_ zone: Zone) {
         zones.append(zone)
         guard zones.count > Self.zoneCount else { return }
@@ -96,7 +96,7 @@ struct StoreReport {
         otherZones.shareCount += gone.shareCount
     }
 
-    /// Takes an owner's contents in; those with the most bytes are told one by one.
+    /// Adds the assets of an owner; lists only the owners with the most bytes.
     mutating func add(_ owned: Files) {
         contents.append(owned)
         contents.sort { ($1.byteCount, $0.title) < ($0.byteCount, $1.title) }
@@ -106,34 +106,33 @@ struct StoreReport {
     }
 }
 
-// How deep and how wide hierarchies are, counted as they stream by.
-
-/// Records by their level, and folders by how many children they have. Memory grows with the depth alone.
+/// The depth and width of hierarchies: records by level, and records with children by how many they have. Memory grows only
+/// with the depth.
 struct HierarchyShape: Hashable {
-    /// Levels that are told one by one; what lies deeper is counted together.
+    /// The limit of listed levels; deeper ones are added up.
     static let toldLevelCount = 24
 
-    /// Records by level: those without parent first.
+    /// Records by level: those without a parent first.
     private(set) var levels: [Int] = []
-    /// Records with children, by the number of those: 1, 2 to 3, 4 to 7, and so on.
+    /// Records with children, by the number of children: 1, 2 to 3, 4 to 7, and so on.
     private(set) var fanOuts: [Int] = []
     private(set) var widest = 0
     private(set) var folderCount = 0
-    /// The records above the one that comes next, the topmost first.
+    /// The records above the next one, the topmost first.
     private var open: [Open] = []
 
     private struct Open: Hashable {
-        /// Nil for one that is not counted.
+        /// Nil if the record is not counted.
         var level: Int?
-        /// Children that were counted so far.
+        /// The children counted so far.
         var childCount = 0
     }
 
     var recordCount: Int { levels.reduce(0, +) }
     var deepestLevel: Int { max(0, levels.count - 1) }
 
-    /// Takes a record in, at its depth: parents before their children, 0 without parent. One that does not count has no
-    /// place in what is told: what lies below it begins at level 0.
+    /// Adds a record with its depth: parents before their children, 0 without a parent. Records below one that does not count
+    /// begin at level 0.
     mutating func note(depth: Int, counts: Bool = true) {
         close(downTo: depth)
         guard counts else { return open.append(Open()) }
@@ -144,7 +143,7 @@ struct HierarchyShape: Hashable {
         levels[level] += 1
     }
 
-    /// To be called when all records are in.
+    /// Call it after the last record.
     mutating func finish() { close(downTo: 0) }
 
     private mutating func close(downTo depth: Int) {
@@ -159,7 +158,7 @@ struct HierarchyShape: Hashable {
         }
     }
 
-    /// The levels for a table: (what, how many), at most `toldLevelCount` and one for the rest.
+    /// The levels for a table: at most `toldLevelCount`, and one row for the rest.
     var levelRows: [(title: String, count: Int)] {
         var rows = levels.prefix(Self.toldLevelCount).enumerated().map { (title: "\($0)", count: $1) }
         let rest = levels.dropFirst(Self.toldLevelCount)
@@ -167,7 +166,7 @@ struct HierarchyShape: Hashable {
         return rows
     }
 
-    /// The same for children: "4 to 7".
+    /// The numbers of children for a table: "4 to 7".
     var fanOutRows: [(title: String, count: Int)] {
         fanOuts.enumerated().map { bucket, count in
             let (low, high) = (1 << bucket, (1 << bucket) * 2 - 1)
@@ -176,16 +175,15 @@ struct HierarchyShape: Hashable {
     }
 }
 
-// How often something happened, over whatever time it happened in, in few bars and one pass.
-//
-// Nobody knows beforehand whether a store was filled within a second or over ten years. So the bars begin a second wide and
-// are put together into wider ones when there would be too many; each width is a multiple of the one before, and bars begin
-// at multiples of their width, so that nothing is counted into two.
-
+/// A histogram of dates with few bars, in one pass.
+///
+/// A store may have been filled within a second or over ten years. So bars start one second wide, and are merged into wider
+/// ones when there are too many. Each width is a multiple of the one before, and bars start at multiples of their width, so
+/// that no bar has to be split.
 struct TimeHistogram: Hashable {
     static let barCount = 60
     static let leastBarCount = 12
-    /// Seconds; the last is about 92 years.
+    /// The widths in seconds; the last is about 92 years.
     static let widths: [Int64] = [
         1, 5, 10, 60, 600, 3_600, 21_600, 86_400, 604_800, 2_419_200, 29_030_400, 2_903_040_000,
     ]
@@ -195,7 +193,7 @@ struct TimeHistogram: Hashable {
     ]
 
     private var width = 0
-    /// Counts by the number of the bar since the reference date: saved and deleted.
+    /// The bars by their number since the reference date.
     private var bars: [Int64: Bar] = [:]
 
     struct Bar: Hashable {
@@ -205,7 +203,7 @@ struct TimeHistogram: Hashable {
     }
 
     mutating func note(_ date: Date, isDeletion: Bool = false) {
-        // Dates of thousands of years from now are counted at the end of what can be told.
+        // Dates that are thousands of years away count in the first or last possible bar.
         let seconds = date.timeIntervalSinceReferenceDate
         let second = Int64(min(max(seconds.isFinite ? seconds.rounded(.down) : 0, -1e11), 1e11))
         let number = Self.bar(second, Self.widths[width])
@@ -234,15 +232,15 @@ struct TimeHistogram: Hashable {
         bars = wider
     }
 
-    /// "10 minutes": what one bar stands for.
+    /// The width of a bar: "10 minutes".
     var widthText: String { Self.names[width] }
 
-    /// The bars up to the last with anything in it, those between that hold nothing among them.
+    /// The bars up to the last non-empty one, including empty bars in between.
     var rows: [(start: Date, bar: Bar)] {
         guard let earliest = bars.keys.min(), let last = bars.keys.max() else { return [] }
-        // Few bars are shown with the nothing that was before them.
+        // Add empty bars before the first if there are few.
         let first = min(earliest, last - Int64(Self.leastBarCount) + 1)
-        // Beyond the widest bars gaps are left out, or there would be too many.
+        // With the widest bars, leave out empty ones, or there would be too many.
         let numbers = last - first < Int64(Self.barCount) ? Array(first...last) : bars.keys.sorted()
         return numbers.map { number in
             let start = Date(timeIntervalSinceReferenceDate: Double(number * Self.widths[width]))
@@ -251,7 +249,7 @@ struct TimeHistogram: Hashable {
     }
 }
 
-/// How many records changed last how long ago.
+/// Records by the age of their last change.
 struct AgeCounts: Hashable {
     static let spans: [(title: String, seconds: Double)] = [
         ("the last hour", 3_600), ("the last day", 86_400), ("the last 7 days", 604_800),
@@ -265,7 +263,7 @@ struct AgeCounts: Hashable {
         for (index, span) in Self.spans.enumerated() where age <= span.seconds { counts[index] += 1 }
     }
 
-    /// (when, how many, how many an hour).
+    /// The rows of a table: the span, the count, the count per hour.
     var rows: [(title: String, count: Int, rate: String)] {
         zip(Self.spans, counts).map { span, count in
             let rate = Double(count) / (span.seconds / 3_600)

@@ -1,9 +1,9 @@
-// Text as it stands in HTML and in XML. One rule serves both: what one of them does not allow, the other does not need.
+// HTML, SVG and DOT that cannot be built without escaping: literals in the source are markup, interpolated strings are text.
 
+/// Text escaped for HTML and XML. One rule serves both.
 enum MarkupText {
-    /// The text for between tags and for between double quotes. What there is no letter for is spelled out: control
-    /// characters and noncharacters, of which parsers of HTML complain, and for one of which, escaped or not, no parser of
-    /// XML 1.0 takes the file.
+    /// The text for use between tags and between double quotes. Spells out control characters and noncharacters: HTML parsers
+    /// report them, and XML 1.0 forbids them even escaped.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -21,17 +21,14 @@ enum MarkupText {
         return escaped
     }
 
-    /// Line ends and tabs are letters of both, and attributes would turn them into spaces.
+    /// Includes line ends and tabs, which attributes would turn into spaces.
     private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || DisplayText.isNoncharacter(scalar)
     }
 }
 
-// HTML that is put together without a way to forget the escaping: what stands in the source is markup, what is put into it
-// is text.
-
-/// A piece of HTML. A `String` that is interpolated becomes text, or the value of an attribute between double quotes; only
-/// other HTML, and SVG, go in as they are.
+/// A piece of HTML. An interpolated `String` becomes text, or the value of an attribute between double quotes. Only HTML and
+/// SVG are inserted unchanged.
 struct HTML: ExpressibleByStringInterpolation {
     private(set) var markup: String
 
@@ -57,10 +54,8 @@ struct HTML: ExpressibleByStringInterpolation {
     }
 }
 
-// SVG that is put together without a way to forget the escaping, as a file of its own (XML) and inside of HTML.
-
-/// A piece of SVG. A `String` that is interpolated becomes text, or the value of an attribute between double quotes; only
-/// other SVG goes in as it is. Every element is closed, so that the same is good XML and good HTML.
+/// A piece of SVG, for files (XML) and for HTML. An interpolated `String` becomes text, or the value of an attribute between
+/// double quotes. Only SVG is inserted unchanged. Every element is closed, so that it is valid XML and valid HTML.
 struct SVG: ExpressibleByStringInterpolation {
     private(set) var markup: String
 
@@ -81,9 +76,7 @@ struct SVG: ExpressibleByStringInterpolation {
     }
 }
 
-// Graphviz's DOT, put together without a way to forget the escaping.
-
-/// A piece of DOT. A `String` that is interpolated becomes a string of DOT with its quotes; only other DOT goes in as it is.
+/// A piece of Graphviz's DOT. An interpolated `String` becomes a quoted string. Only DOT is inserted unchanged.
 struct DOT: ExpressibleByStringInterpolation {
     private(set) var source: String
 
@@ -100,12 +93,12 @@ struct DOT: ExpressibleByStringInterpolation {
         mutating func appendInterpolation(_ text: String) { source += DOT.quoted([text]) }
         mutating func appendInterpolation(_ number: Int) { source += String(number) }
         mutating func appendInterpolation(_ part: DOT) { source += part.source }
-        /// Several lines of one label, each against the left side.
+        /// A label of several left-aligned lines.
         mutating func appendInterpolation(lines: [String]) { source += DOT.quoted(lines) }
     }
 
-    /// A quoted string, good for identifiers and for labels. In labels a backslash begins an escape and '&' an entity, so
-    /// that both are escaped; what is no character for XML, which Graphviz writes, is spelled out.
+    /// A quoted string for identifiers and labels. Escapes backslashes and '&', which have a meaning in labels. Spells out
+    /// characters that XML, which Graphviz writes, forbids.
     static func quoted(_ lines: [String]) -> String {
         var quoted = "\""
         for line in lines {
