@@ -16,13 +16,13 @@ struct StratusCommand: ParsableCommand {
             lists them. An error is one line {"error":{"code","message","fields","cause","refusals","exitCode"}} on \
             standard error.
 
-            Live stores: reading verbs work while another process has the store open. They read a private copy that shares \
-            the store's files, and print its date on standard error, or with --json as "asOf" in every object. Copies are \
-            in the directory \(LiveCopy.folderVariable), or else in the first of TMPDIR, /tmp, /var/tmp and the user's \
-            cache that is on the store's file system; if none is, tables are copied. The store's directory is never \
-            written. Writing verbs go through the process that has the store if it serves a socket \
-            (Stratus.Options.servesTool); otherwise, and always for import, reset, migrate, restore and demo, they fail and \
-            name that process.
+            Live stores: reading verbs work while another process has the store open. They read a private copy that \
+            shares the store's files, and print its date on standard error, or with --json as "asOf" in every object. \
+            Copies are in the directory \(LiveCopy.folderVariable), or else in the first of TMPDIR, /tmp, /var/tmp and \
+            the user's cache that is on the store's file system; if none is, tables are copied. The store's directory \
+            is never written. Writing verbs go through the process that has the store if it serves a socket \
+            (Stratus.Options.servesTool); otherwise, and always for import, reset, migrate, restore and demo, they \
+            fail and name that process.
 
             Rights: --as PERSON reads or writes with the rights of that person; without it, the database's owner acts. \
             Verbs about whole stores, accounts and schemas act for the host, without access rules.

@@ -50,7 +50,9 @@ struct PathTests {
         var told: [String] = []
         #expect(throws: ToolError.self) {
             _ = try measure { zone in
-                _ = try zone.resolve(RecordArgument(path: "/wide/none/child 9")) { told.append("\($0): \($1) of \($2)") }
+                _ = try zone.resolve(RecordArgument(path: "/wide/none/child 9")) {
+                    told.append("\($0): \($1) of \($2)")
+                }
             }
         }
         #expect(told == ["/wide/none: 256 of 602"])

@@ -137,7 +137,8 @@ struct TransferTests {
             """)
         // Where it was faster than the signal there is nothing to be said.
         if !stopped.output.hasPrefix("exit 0") {
-            #expect(stopped.output.contains("exit 130") && stopped.output.contains("with --resume"), "\(stopped.output)")
+            #expect(
+                stopped.output.contains("exit 130") && stopped.output.contains("with --resume"), "\(stopped.output)")
         }
         #expect(try await run("import all --resume", store: "two").status == 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)

@@ -5,7 +5,8 @@ import StratusKit
 import StratusModel
 import StratusRecords
 
-/// The people and the container of one demonstration. A random tag in their names identifies everything that it must remove.
+/// The people and the container of one demonstration. A random tag in their names identifies everything that it must
+/// remove.
 struct DemoCast {
     let container: String
     let owner: PersonArgument

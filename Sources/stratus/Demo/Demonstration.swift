@@ -1,5 +1,5 @@
-// Shows step by step what a store does with a real tree, with the cost of each step. It saves, shares, moves and deletes
-// records through CloudKit's API, and reads chains and verifies below it.
+// Shows step by step what a store does with a real tree, with the cost of each step. It saves, shares, moves and
+// deletes records through CloudKit's API, and reads chains and verifies below it.
 //
 //   1. Import the tree.                               6. Share it with a second person (Demonstration+Guest).
 //   2. Import it again: nothing is written.           7. Move a folder into the shared tree, and out of it.
@@ -8,8 +8,8 @@
 //   5. Refuse a second root above, below and at      10. Remove the zone, the accounts and the container's types.
 //      the same place.
 //
-// A step with an unexpected result ends the demonstration with an error. Step 10 runs in any case, so nothing stays in the
-// store.
+// A step with an unexpected result ends the demonstration with an error. Step 10 runs in any case, so nothing stays in
+// the store.
 
 import Foundation
 import StratusCloud
@@ -255,8 +255,8 @@ final class Demonstration {
 
 // MARK: - The guest
 //
-// A second person is invited to the shared folder, works in it, and is removed. After every step the server explains the
-// person's access to a deep file.
+// A second person is invited to the shared folder, works in it, and is removed. After every step the server explains
+// the person's access to a deep file.
 
 extension Demonstration {
     /// Throws `refused` if a step has an unexpected result.
@@ -306,7 +306,8 @@ extension Demonstration {
         return (sharedZone, file)
     }
 
-    /// Lists the shared folder by queries of the shared database, and checks that the list is complete and contains nothing else.
+    /// Lists the shared folder by queries of the shared database, and checks that the list is complete and contains
+    /// nothing else.
     private func list(_ folder: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
         let types = TreeType.all.map(\.text).sorted()
         let found = try step("list the shared folder", { $0.count }) {

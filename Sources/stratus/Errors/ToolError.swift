@@ -1,7 +1,7 @@
 // The tool's own errors, the exit codes, and what each failure ends the process with.
 //
-// Errors of the store, the record layer and the server keep their codes and messages: see `ErrorReport`. The exit status is
-// decided by codes alone, never by a text.
+// Errors of the store, the record layer and the server keep their codes and messages: see `ErrorReport`. The exit
+// status is decided by codes alone, never by a text.
 
 import StratusKit
 import StratusModel
@@ -52,8 +52,8 @@ struct ToolError: Error, Sendable {
     }
 }
 
-/// A CloudKit request that failed for these records. Nothing was changed. Records that failed only because others did are not
-/// among them.
+/// A CloudKit request that failed for these records. Nothing was changed. Records that failed only because others did
+/// are not among them.
 struct ItemsRefused: Error {
     let errors: [RecordName: CKError]
 }
@@ -85,8 +85,8 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
 
 /// The failures of a store that decide an exit status or a next step.
 ///
-/// The codes of `StoreError`, `RecordsError` and `StratusError` are open sets that share their names. This type reads a name
-/// once; everything else switches over its cases.
+/// The codes of `StoreError`, `RecordsError` and `StratusError` are open sets that share their names. This type reads a
+/// name once; everything else switches over its cases.
 enum StoreFailure: String, CaseIterable, Sendable {
     case unknownZone
     case unknownRecord

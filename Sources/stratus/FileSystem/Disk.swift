@@ -164,8 +164,8 @@ struct FileError: Error, Hashable {
     }
 }
 
-/// The names in a directory at one moment, in byte order, without "." and "..". They are in one piece of memory: a million
-/// names take some tens of megabytes.
+/// The names in a directory at one moment, in byte order, without "." and "..". They are in one piece of memory: a
+/// million names take some tens of megabytes.
 struct DirectoryListing {
     private var arena: [UInt8] = []
     private var entries: [(start: UInt32, count: UInt16)] = []

@@ -1,7 +1,7 @@
 // The name of a file as text, and back. Any bytes can be escaped without loss, and no two names have the same text.
 //
-// Invariants: a name that is valid UTF-8 and has no "%" is its own text. In others, "%" is written "%25", and every byte that
-// is not part of valid UTF-8 is written "%XX", so the text of one name is never the text of another.
+// Invariants: a name that is valid UTF-8 and has no "%" is its own text. In others, "%" is written "%25", and every
+// byte that is not part of valid UTF-8 is written "%XX", so the text of one name is never the text of another.
 
 import FoundationEssentials
 

@@ -1,7 +1,7 @@
 // Walks a directory tree: folders before their contents, siblings in byte order, links not followed.
 //
-// Invariants: memory holds only the listings on one path from the top down. Changes to the tree do not stop the walk: it
-// returns files that have vanished or cannot be read as problems, and never throws.
+// Invariants: memory holds only the listings on one path from the top down. Changes to the tree do not stop the walk:
+// it returns files that have vanished or cannot be read as problems, and never throws.
 
 /// A file that the walk has found.
 struct WalkedFile {

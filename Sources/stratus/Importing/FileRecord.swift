@@ -69,9 +69,10 @@ extension CKRecord {
 /// Record names for files. A name depends only on the file's path below the imported directory: not on its content, the
 /// machine, or the place of its record in the store.
 ///
-/// Invariants: a record name is the top's name, "/" and the path below the top, escaped like file names. A name that would be
-/// longer than 255 bytes is cut, and ends with "%~" and the path's digest. No escaped path contains "%~", so no two paths have
-/// the same name. A folder's name is a prefix of the names of everything in it, so a tree is contiguous in the store.
+/// Invariants: a record name is the top's name, "/" and the path below the top, escaped like file names. A name that
+/// would be longer than 255 bytes is cut, and ends with "%~" and the path's digest. No escaped path contains "%~", so
+/// no two paths have the same name. A folder's name is a prefix of the names of everything in it, so a tree is
+/// contiguous in the store.
 struct TreeNaming {
     /// The longest record name, in bytes: within the limit of 255 characters for all characters (L-07).
     private static let maximumByteCount = 255
@@ -104,8 +105,8 @@ struct TreeNaming {
     /// Whether a record name is cut and does not contain the whole path.
     func isCut(_ name: RecordName) -> Bool { name.text.contains(Self.digestMark) }
 
-    /// The path of a record of the tree: from its name, or from its field `path` if the name is cut. Nil for records that no
-    /// import has created.
+    /// The path of a record of the tree: from its name, or from its field `path` if the name is cut. Nil for records
+    /// that no import has created.
     func relativePath(of record: Record) -> [UInt8]? {
         if record.name == top { return [] }
         guard TreeType.all.contains(record.type), record.name.text.hasPrefix(top.text + "/") else { return nil }

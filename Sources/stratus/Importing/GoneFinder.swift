@@ -1,8 +1,9 @@
 // Finds the records of an imported tree whose files are gone from the disk, and deletes them.
 //
-// It scans the records backwards: a folder's name is a prefix of the names below it, so the contents of a folder come before
-// the folder, and no commit leaves a record without its parent. Records that still have others below them (because names are
-// cut, or because a person put records there) are tried again at the end, and kept if they still have some.
+// It scans the records backwards: a folder's name is a prefix of the names below it, so the contents of a folder come
+// before the folder, and no commit leaves a record without its parent. Records that still have others below them
+// (because names are cut, or because a person put records there) are tried again at the end, and kept if they still
+// have some.
 
 import StratusKit
 import StratusLayout
@@ -97,8 +98,8 @@ struct GoneFinder {
         return 0
     }
 
-    /// Tries the postponed records again until no more can be deleted. Returns how many it deleted. `progress` gets the number
-    /// of tries and the total, which is smaller in each round.
+    /// Tries the postponed records again until no more can be deleted. Returns how many it deleted. `progress` gets the
+    /// number of tries and the total, which is smaller in each round.
     ///
     /// Throws `interrupted` if a signal asks the verb to stop.
     mutating func deleteRest(progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> Int {

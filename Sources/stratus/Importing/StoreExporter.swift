@@ -1,5 +1,5 @@
-// Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of assets
-// that several records share.
+// Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of
+// assets that several records share.
 
 import Foundation
 import StratusCloud

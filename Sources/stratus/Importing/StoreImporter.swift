@@ -1,5 +1,5 @@
-// Imports the lines of an export into a store. It writes records in commits of a few hundred, and keeps existing records, so
-// that an interrupted import continues when it is started again.
+// Imports the lines of an export into a store. It writes records in commits of a few hundred, and keeps existing
+// records, so that an interrupted import continues when it is started again.
 //
 // Invariant: a record is written after its assets are complete.
 

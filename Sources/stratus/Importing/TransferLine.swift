@@ -10,8 +10,8 @@
 //   {"subscription":{…}}
 //   {"end":{"accounts","zones","records","contents"}}                     last
 //
-// Dates are seconds since 2001-01-01 UTC; numbers with many digits are strings. Names never change their meaning; a reader
-// ignores members that it does not know.
+// Dates are seconds since 2001-01-01 UTC; numbers with many digits are strings. Names never change their meaning; a
+// reader ignores members that it does not know.
 
 import Foundation
 import StratusCloud
@@ -194,8 +194,8 @@ struct TransferObject {
     }
 }
 
-/// The content of a share in the lines of an export. Without --secrets it has no secrets of URLs: an import creates new ones,
-/// and people need the new URLs.
+/// The content of a share in the lines of an export. Without --secrets it has no secrets of URLs: an import creates new
+/// ones, and people need the new URLs.
 enum TransferShare {
     static func object(of content: ShareContent, secrets: Bool) -> JSONObject {
         var object: JSONObject = [:]

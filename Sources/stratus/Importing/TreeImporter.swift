@@ -1,15 +1,16 @@
-// Imports a directory tree into a zone: every folder, file and symbolic link becomes a record below its folder's record.
+// Imports a directory tree into a zone: every folder, file and symbolic link becomes a record below its folder's
+// record.
 //
 //   1. Walk the tree; folders come before their contents.
 //   2. Look up each batch in the store; hash small files whose size or date has changed.
-//   3. Save the differences through CloudKit's API: 400 records per operation, which is one durable commit. Prepare the next
-//      operation while one is running.
+//   3. Save the differences through CloudKit's API: 400 records per operation, which is one durable commit. Prepare the
+//      next operation while one is running.
 //   4. Find stored records without a file; delete them with --delete.
 //   5. Fill the query indexes that the new types need.
 //
-// Invariants: an unchanged record is not written. A killed run is continued by the next one, which finds the saved records
-// unchanged. Changes made in the store stay: moved records keep their place, and share roots their share. Memory is bounded by
-// one batch and the walker's listings, not by the tree.
+// Invariants: an unchanged record is not written. A killed run is continued by the next one, which finds the saved
+// records unchanged. Changes made in the store stay: moved records keep their place, and share roots their share.
+// Memory is bounded by one batch and the walker's listings, not by the tree.
 
 import FoundationEssentials
 import StratusKit
@@ -55,12 +56,12 @@ struct TreeImporter {
             indexing: { indexing.update($0, $1, of: $2) })
     }
 
-    /// Imports the tree. `progress` gets the number of finished files; `lookingForGone` the number of records compared with the
-    /// disk, and the zone's total; `deletingRest` the number of postponed records that were tried, and their total; `indexing`
-    /// the parts of the work on indexes.
+    /// Imports the tree. `progress` gets the number of finished files; `lookingForGone` the number of records compared
+    /// with the disk, and the zone's total; `deletingRest` the number of postponed records that were tried, and their
+    /// total; `indexing` the parts of the work on indexes.
     ///
-    /// Throws `notFound` if the directory does not exist, `refused` if the zone has another directory's tree with this name,
-    /// and the store's errors. Counts changes of the tree during the import, and never throws for them.
+    /// Throws `notFound` if the directory does not exist, `refused` if the zone has another directory's tree with this
+    /// name, and the store's errors. Counts changes of the tree during the import, and never throws for them.
     mutating func run(
         progress: (Int) -> Void = { _ in }, lookingForGone: (_ done: Int, _ bound: Int) -> Void = { _, _ in },
         deletingRest: (_ done: Int, _ total: Int) -> Void = { _, _ in },
@@ -190,9 +191,9 @@ struct TreeImporter {
         pending.append(CKRecord(record, changing: stored, in: client))
     }
 
-    /// Replaces a record whose file has changed its type. CloudKit's API cannot change a type, so this writes below it and keeps
-    /// the children and the share. Through another process it deletes and creates the record, unless the record has children
-    /// or a share: then it keeps it.
+    /// Replaces a record whose file has changed its type. CloudKit's API cannot change a type, so this writes below it
+    /// and keeps the children and the share. Through another process it deletes and creates the record, unless the
+    /// record has children or a share: then it keeps it.
     private mutating func replace(_ stored: Record, by record: Record) throws {
         guard session.served != nil else {
             try session.apply([.save(record)], in: zone)

@@ -5,7 +5,8 @@ import Foundation
 enum PageFrame {
     /// A whole page with a title above `body`.
     ///
-    /// The policy allows only this style sheet, by its hash: no script, image or request, even if escaping had a mistake.
+    /// The policy allows only this style sheet, by its hash: no script, image or request, even if escaping had a
+    /// mistake.
     static func text(heading: String, body: HTML) -> String {
         let style = PageStyle.text
         let hash = Data(ByteDigest.of(Data(style.markup.utf8))).base64EncodedString()
@@ -95,7 +96,8 @@ enum PageFrame {
         }
         let caption = "Shares and their participants"
         let table = table(
-            caption: caption, head: ["Share", "Root", "Anyone with its URL", "Person", "Role", "May", "Status"], rows: rows)
+            caption: caption, head: ["Share", "Root", "Anyone with its URL", "Person", "Role", "May", "Status"],
+            rows: rows)
         guard moreCount > 0 else { return table }
         let more = Quantities.count(moreCount, "more share")
         return "\(table)<p>… \(more): <code>stratus share list</code> lists all.</p>\n"

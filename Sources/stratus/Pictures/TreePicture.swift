@@ -1,8 +1,8 @@
-// A picture of a hierarchy as plain values (some of the records, counts of folded ones, and the shares), and the choice of the
-// records to draw.
+// A picture of a hierarchy as plain values (some of the records, counts of folded ones, and the shares), and the choice
+// of the records to draw.
 //
-// Invariants: nodes are in reading order, parents before their children, so that drawing needs no recursion at any depth; the
-// children of a node follow it, one level deeper.
+// Invariants: nodes are in reading order, parents before their children, so that drawing needs no recursion at any
+// depth; the children of a node follow it, one level deeper.
 
 import StratusModel
 import StratusRecords
@@ -104,14 +104,14 @@ struct TreePicture: Hashable {
 
 // MARK: - Choosing records
 //
-// A picture stays small for any size of the store. Records are opened level by level until the picture is full. Some children
-// of each are shown, sorted by name; the others are counted. Paths to roots of shares come first, because people look for
-// them. Memory holds only the drawn records. Every other record is counted once, in a scan.
+// A picture stays small for any size of the store. Records are opened level by level until the picture is full. Some
+// children of each are shown, sorted by name; the others are counted. Paths to roots of shares come first, because
+// people look for them. Memory holds only the drawn records. Every other record is counted once, in a scan.
 
 /// The source of a picture's records: a zone as a person sees it. Tests use another one.
 protocol PictureSource {
-    /// Visits the records directly below one, or those without a parent, in the byte order of their names. Calls `didLook` for
-    /// each examined record, visible or not.
+    /// Visits the records directly below one, or those without a parent, in the byte order of their names. Calls
+    /// `didLook` for each examined record, visible or not.
     func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws
     /// The numbers of records directly below one, and at any depth. `didLook` as above.
     func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int)
@@ -180,8 +180,8 @@ struct TreeFolder {
         looked = LookCounter(progress)
     }
 
-    /// The nodes of a record and those below it, or of the whole zone, and the shares of the roots among them, in the order of
-    /// the picture.
+    /// The nodes of a record and those below it, or of the whole zone, and the shares of the roots among them, in the
+    /// order of the picture.
     mutating func fold(
         from root: Child?
     ) throws -> (nodes: [PictureNode], fold: PictureFold, shares: [RecordName]) {

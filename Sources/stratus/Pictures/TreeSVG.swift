@@ -1,5 +1,5 @@
-// A hierarchy as an SVG file: the records from left to right, and below them the shares with their participants. Also the
-// layout, and the reading of the picture from a store.
+// A hierarchy as an SVG file: the records from left to right, and below them the shares with their participants. Also
+// the layout, and the reading of the picture from a store.
 
 import StratusCloud
 import StratusLayout
@@ -218,8 +218,9 @@ extension PictureShare {
     }
 }
 
-/// The positions of a picture's records: levels from left to right, reading order from top to bottom, each record in the
-/// middle of its children. Boxes never overlap: every leaf has its own row, and every level is as wide as its widest label.
+/// The positions of a picture's records: levels from left to right, reading order from top to bottom, each record in
+/// the middle of its children. Boxes never overlap: every leaf has its own row, and every level is as wide as its
+/// widest label.
 struct TreeLayout {
     /// The content of a box: a node, or the records folded below one (nil: those of the highest level).
     enum Content: Hashable {
@@ -383,7 +384,8 @@ struct TreePainter {
         return Child(name: name, hasChildren: try zone.node(name)?.hasChildren ?? false)
     }
 
-    /// Adds the shares of the nodes first, so that their numbers stay; then the share that covers everything drawn, or the zone.
+    /// Adds the shares of the nodes first, so that their numbers stay; then the share that covers everything drawn, or
+    /// the zone.
     private func addShares(
         named names: [RecordName], above root: RecordName?, to picture: inout TreePicture, _ shares: SharePictures,
         _ sight: Sight, looking: () -> Void

@@ -74,8 +74,8 @@ struct FieldAssignment {
     private(set) var assetPath: String?
 
     static let help = """
-        KEY=TEXT for a string; KEY:TYPE=TEXT for int64, double, date (2026-01-31T12:00:00Z), bytes (hexadecimal), reference \
-        and deleteSelf (a record name), location (latitude,longitude in degrees), asset (a file)
+        KEY=TEXT for a string; KEY:TYPE=TEXT for int64, double, date (2026-01-31T12:00:00Z), bytes (hexadecimal), \
+        reference and deleteSelf (a record name), location (latitude,longitude in degrees), asset (a file)
         """
 
     /// Throws `usage` if the text is not a field.
@@ -129,8 +129,8 @@ extension FieldValue {
     }
 }
 
-/// Values of fields in JSON without loss: `{"type":…,"value":…}`. Dates are seconds since 2001-01-01 UTC, bytes are base 64,
-/// numbers with many digits are strings.
+/// Values of fields in JSON without loss: `{"type":…,"value":…}`. Dates are seconds since 2001-01-01 UTC, bytes are
+/// base 64, numbers with many digits are strings.
 enum FieldJSON {
     static func date(_ text: String) -> Date? {
         (try? Date.ISO8601FormatStyle(includingFractionalSeconds: true).parse(text))
@@ -171,8 +171,8 @@ enum FieldJSON {
 
     static func seconds(_ date: Date) -> JSONValue { json(date.timeIntervalSinceReferenceDate) }
 
-    /// A number that can be read again exactly. Parsers take numbers with more digits for decimals and round them twice, so
-    /// these become strings.
+    /// A number that can be read again exactly. Parsers take numbers with more digits for decimals and round them
+    /// twice, so these become strings.
     private static func json(_ number: Double) -> JSONValue {
         let text = "\(number)"
         return text.utf8.count <= 16 ? .number(number) : .string(text)

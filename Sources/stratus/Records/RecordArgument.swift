@@ -67,7 +67,8 @@ struct RecordArgument: ExpressibleByArgument, Hashable, Sendable {
 }
 
 extension ZoneReader {
-    /// Gets the part of a path that is being resolved, how many records were examined for its last name, and the upper bound.
+    /// Gets the part of a path that is being resolved, how many records were examined for its last name, and the upper
+    /// bound.
     typealias PathListener = (_ path: String, _ looked: Int, _ most: Int) -> Void
 
     /// The name of the record that an address leads to. A path reads every child of the folders on it, with progress.
@@ -127,7 +128,8 @@ extension ZoneReader {
         return match
     }
 
-    /// Finds at once a record without a parent whose record name is also its label, such as the top of an imported tree.
+    /// Finds at once a record without a parent whose record name is also its label, such as the top of an imported
+    /// tree.
     private func top(named name: String) throws -> RecordName? {
         guard let record = try record(RecordName(name), fields: .only([TreeField.name]))?.record else { return nil }
         return record.parent == nil && record.label.utf8.elementsEqual(name.utf8) ? record.name : nil
@@ -143,8 +145,8 @@ extension ZoneReader {
             .notFound, "There is no such record: 'stratus ls' lists records (paths begin with '/').", fields)
     }
 
-    /// Visits the children of a record, or the records without a parent, in the byte order of their names. Calls `passing`
-    /// for each examined record: each child, or each record of the zone.
+    /// Visits the children of a record, or the records without a parent, in the byte order of their names. Calls
+    /// `passing` for each examined record: each child, or each record of the zone.
     func visitChildrenOrTops(
         of parent: RecordName?, passing: () -> Void = {}, _ visit: (Child) throws -> ScanStep
     ) throws {

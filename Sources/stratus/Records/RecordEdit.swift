@@ -40,8 +40,8 @@ enum RecordEdit {
         }
     }
 
-    /// Deletes a record and everything below it, leaves first, so that no commit leaves a record without its parent, and the
-    /// next run can continue an interrupted deletion. Returns the number of deleted records.
+    /// Deletes a record and everything below it, leaves first, so that no commit leaves a record without its parent,
+    /// and the next run can continue an interrupted deletion. Returns the number of deleted records.
     ///
     /// `progress` gets the number of records deleted so far. Memory holds the names of one round.
     ///
@@ -92,8 +92,8 @@ struct ShareEdit {
     let place: PlaceArguments
     var secret = URLArguments.silent
 
-    /// Finds the share that the record is or is in, changes it, and prints it. With `creating` it creates a missing share. Looks
-    /// up `people` for `change`. Changes nothing if `isStopped` returns true.
+    /// Finds the share that the record is or is in, changes it, and prints it. With `creating` it creates a missing
+    /// share. Looks up `people` for `change`. Changes nothing if `isStopped` returns true.
     func run(
         creating: Bool = false, looking people: [PersonArgument] = [], byAllNames: Bool = false,
         unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },

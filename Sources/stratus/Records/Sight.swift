@@ -63,7 +63,8 @@ extension ZoneReader {
     }
 
     /// Visits the visible records directly below a record. Without one, visits the visible records that have no visible
-    /// parent: records without a parent, and roots of shares. Calls `looking` once for each examined record, visible or not.
+    /// parent: records without a parent, and roots of shares. Calls `looking` once for each examined record, visible or
+    /// not.
     func visitSeen(
         below parent: RecordName?, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
     ) throws {

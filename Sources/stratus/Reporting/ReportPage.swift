@@ -1,5 +1,5 @@
-// A report as one self-contained page. It consists of tables with bars next to the numbers, so that screen readers can read
-// everything.
+// A report as one self-contained page. It consists of tables with bars next to the numbers, so that screen readers can
+// read everything.
 
 import FoundationEssentials
 
@@ -85,7 +85,8 @@ struct ReportPage {
             "Horizon",
         ]
         return PageFrame.table(
-            caption: "Zones, the largest first. Files are LevelDB's estimate of compressed sizes, without data in memory.",
+            caption:
+                "Zones, the largest first. Files are LevelDB's estimate of compressed sizes, without data in memory.",
             head: head, numbers: [1, 3, 4, 5, 6, 7, 8], rows: rows)
     }
 
@@ -259,8 +260,8 @@ extension ReportPage {
     private var health: HTML {
         guard let verification = report.verification else {
             return """
-                <p>Not verified. <code>stratus report --verify</code> checks every byte against its checksum and every index \
-                against the records.</p>
+                <p>Not verified. <code>stratus report --verify</code> checks every byte against its checksum and every \
+                index against the records.</p>
                 """
         }
         let verdict: HTML =

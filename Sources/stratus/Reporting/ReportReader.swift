@@ -1,5 +1,5 @@
-// Reads a whole store for a report, from one snapshot: every record's header once, every parent entry once, every share.
-// Memory holds only the content of the page.
+// Reads a whole store for a report, from one snapshot: every record's header once, every parent entry once, every
+// share. Memory holds only the content of the page.
 
 import Foundation
 import StratusCloud
@@ -273,8 +273,9 @@ extension StoreReport.TypeCount {
 
 // MARK: - What one person sees
 //
-// The server's rules decide about every record; hidden records are neither shown nor counted. The report leaves out what only
-// the host may see: LevelDB's files, the zones' numbers, accounts, assets, deletions, and the sizes of other people's records.
+// The server's rules decide about every record; hidden records are neither shown nor counted. The report leaves out
+// what only the host may see: LevelDB's files, the zones' numbers, accounts, assets, deletions, and the sizes of other
+// people's records.
 
 extension ReportReader {
     /// How many records one call of the server's rules checks.

@@ -1,5 +1,5 @@
-// A picture of shares: shares on the left, people on the right, and a line for every participant. The line is full, dashed or
-// dotted for the rights; the table below the picture says them in words.
+// A picture of shares: shares on the left, people on the right, and a line for every participant. The line is full,
+// dashed or dotted for the rights; the table below the picture says them in words.
 
 struct ShareMap {
     /// The limits of a picture that people can still read.

@@ -106,8 +106,8 @@ struct StoreReport {
     }
 }
 
-/// The depth and width of hierarchies: records by level, and records with children by how many they have. Memory grows only
-/// with the depth.
+/// The depth and width of hierarchies: records by level, and records with children by how many they have. Memory grows
+/// only with the depth.
 struct HierarchyShape: Hashable {
     /// The limit of listed levels; deeper ones are added up.
     static let toldLevelCount = 24
@@ -131,8 +131,8 @@ struct HierarchyShape: Hashable {
     var recordCount: Int { levels.reduce(0, +) }
     var deepestLevel: Int { max(0, levels.count - 1) }
 
-    /// Adds a record with its depth: parents before their children, 0 without a parent. Records below one that does not count
-    /// begin at level 0.
+    /// Adds a record with its depth: parents before their children, 0 without a parent. Records below one that does not
+    /// count begin at level 0.
     mutating func note(depth: Int, counts: Bool = true) {
         close(downTo: depth)
         guard counts else { return open.append(Open()) }
@@ -177,9 +177,9 @@ struct HierarchyShape: Hashable {
 
 /// A histogram of dates with few bars, in one pass.
 ///
-/// A store may have been filled within a second or over ten years. So bars start one second wide, and are merged into wider
-/// ones when there are too many. Each width is a multiple of the one before, and bars start at multiples of their width, so
-/// that no bar has to be split.
+/// A store may have been filled within a second or over ten years. So bars start one second wide, and are merged into
+/// wider ones when there are too many. Each width is a multiple of the one before, and bars start at multiples of their
+/// width, so that no bar has to be split.
 struct TimeHistogram: Hashable {
     static let barCount = 60
     static let leastBarCount = 12

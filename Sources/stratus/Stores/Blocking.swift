@@ -1,5 +1,5 @@
-// Calls that block a thread: until an asynchronous call returns, or for a time. Verbs run on the main thread, which nothing
-// else needs.
+// Calls that block a thread: until an asynchronous call returns, or for a time. Verbs run on the main thread, which
+// nothing else needs.
 
 import CSystem
 import Dispatch

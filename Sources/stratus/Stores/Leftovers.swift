@@ -1,4 +1,5 @@
-// The unfinished work of killed processes, and copies of whole stores. Every verb begins by finishing or removing such work:
+// The unfinished work of killed processes, and copies of whole stores. Every verb begins by finishing or removing such
+// work:
 //
 //   * It finishes emptying a store.
 //   * It finishes deleting accounts with all their data.
@@ -56,8 +57,8 @@ enum Leftovers {
 
 /// A verified copy of a whole store: a backup, or a store that is restored from one.
 enum StoreCopy {
-    /// Copies the store at `source` and reports success. `verb` is the work ("restoring"). A signal removes an unfinished copy.
-    /// The copy is removed too if `report` fails: it exists only if the verb reports success.
+    /// Copies the store at `source` and reports success. `verb` is the work ("restoring"). A signal removes an
+    /// unfinished copy. The copy is removed too if `report` fails: it exists only if the verb reports success.
     ///
     /// Throws the errors of a backup and those of `report`.
     static func make(

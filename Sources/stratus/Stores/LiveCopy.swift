@@ -1,8 +1,8 @@
 // A temporary copy of a store that another process holds, for a verb that reads it.
 //
 // The copy is created like a backup: without the help of the other process, without its lock, and without a file in its
-// directory. It links tables and asset contents, so it is cheap for large stores too. It is in a private directory, which is
-// removed when the verb ends, also by a signal; after a kill, the next verb removes it.
+// directory. It links tables and asset contents, so it is cheap for large stores too. It is in a private directory,
+// which is removed when the verb ends, also by a signal; after a kill, the next verb removes it.
 
 import Foundation
 import StratusCloud
@@ -84,9 +84,9 @@ final class LiveCopy: Sendable {
             ["folder": folder, "variable": folderVariable])
     }
 
-    /// Copies assets that the copied records name and that were saved after the first pass. Returns false if one has already
-    /// gone: then the copy must be repeated. An asset that the previous attempt did not find either is missing from the
-    /// store; the verb reports it.
+    /// Copies assets that the copied records name and that were saved after the first pass. Returns false if one has
+    /// already gone: then the copy must be repeated. An asset that the previous attempt did not find either is missing
+    /// from the store; the verb reports it.
     private static func takeNamed(
         _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: ProgressLine, _ lost: inout Set<AssetKey>
     ) throws -> Bool {

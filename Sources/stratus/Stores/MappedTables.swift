@@ -1,9 +1,10 @@
 // Limits the resident memory of mapped tables.
 //
-// LevelDB maps the tables that it reads, up to a thousand at once, and its C interface has no option for that. The pages belong
-// to the system's cache, but while they are mapped they count as resident memory of the process. A verb that reads a whole
-// store would appear to be as large as the store. So a thread releases the pages from time to time. Releasing loses nothing:
-// a page that is used again is read again. Pages that another process has mapped too, such as the host of a live store, stay.
+// LevelDB maps the tables that it reads, up to a thousand at once, and its C interface has no option for that. The
+// pages belong to the system's cache, but while they are mapped they count as resident memory of the process. A verb
+// that reads a whole store would appear to be as large as the store. So a thread releases the pages from time to time.
+// Releasing loses nothing: a page that is used again is read again. Pages that another process has mapped too, such as
+// the host of a live store, stay.
 
 import CSystem
 import Foundation

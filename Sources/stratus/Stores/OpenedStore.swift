@@ -1,4 +1,5 @@
-// Opens a store: the store itself, or, if another process holds it, a copy for reading or the host's socket for writing.
+// Opens a store: the store itself, or, if another process holds it, a copy for reading or the host's socket for
+// writing.
 
 import Foundation
 import StratusCloud
@@ -41,8 +42,8 @@ struct OpenedStore {
         }
     }
 
-    /// Whether a copy can be read where the store itself cannot be opened: another process was faster, or the store can be
-    /// read and not written.
+    /// Whether a copy can be read where the store itself cannot be opened: another process was faster, or the store can
+    /// be read and not written.
     private static func canReadCopy(after failure: StoreFailure) -> Bool {
         switch failure {
         case .held, .notPermitted, .diskFull, .olderFormat: true
@@ -50,8 +51,8 @@ struct OpenedStore {
         }
     }
 
-    /// Opens the store for writing: through the process that holds it, if that serves it and may serve the verb. Otherwise
-    /// opening it throws `held` with the name of that process.
+    /// Opens the store for writing: through the process that holds it, if that serves it and may serve the verb.
+    /// Otherwise opening it throws `held` with the name of that process.
     private static func writable(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
         if opening.mayBeServed, holdsStore(path), let holder = try StoreFiles.holder(of: path),
             let served = try ServedStore(directory: path)
@@ -185,8 +186,9 @@ final class ReadingStore: OrderedStore {
 extension StoreSession {
     /// How a verb opens a store.
     ///
-    /// If another process holds the store, a reading verb reads a private copy from when it began, and a writing verb goes
-    /// through that process if it serves a socket. Otherwise, and if the verb needs the store for itself, it throws `held`.
+    /// If another process holds the store, a reading verb reads a private copy from when it began, and a writing verb
+    /// goes through that process if it serves a socket. Otherwise, and if the verb needs the store for itself, it
+    /// throws `held`.
     enum Opening {
         /// Reads with the engine only.
         case reading

@@ -163,8 +163,8 @@ struct NamedZoneArguments: ParsableArguments {
 /// The database that the command line names: a private one, or a container's public one.
 struct DatabaseChoice {
     let container: String
-    /// The owner; for the public database, the person who acts in it unless --as names another. An owner named by user name
-    /// does not need an account.
+    /// The owner; for the public database, the person who acts in it unless --as names another. An owner named by user
+    /// name does not need an account.
     let owner: PersonArgument
     let isPublic: Bool
     /// The zone, if an address names it.

@@ -1,5 +1,5 @@
-// LevelDB's side of an opened store: the store itself, its files, holders, scratch directories, repair. This is the only file
-// of the tool that imports StratusLevelDB.
+// LevelDB's side of an opened store: the store itself, its files, holders, scratch directories, repair. This is the
+// only file of the tool that imports StratusLevelDB.
 
 import FoundationEssentials
 import StratusKit
@@ -44,8 +44,8 @@ final class StoreFiles {
         self.engine = engine
     }
 
-    /// Opens the store at `path` with the engine only. Opened for reading, it refuses transactions. `olderFormat` says what
-    /// to do with a store of an older format.
+    /// Opens the store at `path` with the engine only. Opened for reading, it refuses transactions. `olderFormat` says
+    /// what to do with a store of an older format.
     ///
     /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     static func open(_ path: String, isReading: Bool, olderFormat: OlderFormat) throws -> StoreFiles {
@@ -117,8 +117,8 @@ final class StoreFiles {
         LevelDBStore.sweepUnfinishedCopies(in: folder)
     }
 
-    /// Removes a store that this process has created, unless another process has opened it. Pass the path that created it:
-    /// resolving it in another way could lead to another store. Returns whether nothing of it is left.
+    /// Removes a store that this process has created, unless another process has opened it. Pass the path that created
+    /// it: resolving it in another way could lead to another store. Returns whether nothing of it is left.
     @discardableResult
     static func removeMade(_ path: String) -> Bool {
         (try? Disk.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
@@ -128,8 +128,8 @@ final class StoreFiles {
     static let copyRemoval = UnfinishedWork.Removal(
         suffix: LevelDBStore.takenCopySuffix, remove: { LevelDBStore.removeUnfinishedCopy($0) })
 
-    /// Copies LevelDB's files of a store, which another process may have open and write, into an empty directory. Returns how
-    /// many tables could not be linked. `progress` gets the number of finished tables, and of all.
+    /// Copies LevelDB's files of a store, which another process may have open and write, into an empty directory.
+    /// Returns how many tables could not be linked. `progress` gets the number of finished tables, and of all.
     static func copyToRead(
         _ source: String, into directory: String, progress: (_ done: Int, _ total: Int) -> Void
     ) throws -> Int {
@@ -207,8 +207,8 @@ final class StoreFiles {
     /// The approximate size of a range in files, without what is still in memory.
     func approximateByteCount(of range: KeyRange) throws -> Int { try store.approximateByteCount(of: range) }
 
-    /// Removes deleted entries from the files, slice by slice. Before each slice and after the last, `progress` gets the number
-    /// of processed bytes, and of all; if it throws, compaction stops.
+    /// Removes deleted entries from the files, slice by slice. Before each slice and after the last, `progress` gets
+    /// the number of processed bytes, and of all; if it throws, compaction stops.
     ///
     /// Throws the error of LevelDB's background work: `corruption` names the damaged place.
     func compact(
@@ -217,8 +217,8 @@ final class StoreFiles {
         try Self.namingKeys { try store.compact(.everything, sliceByteCount: sliceByteCount, progress: progress) }
     }
 
-    /// Checks every entry and log against its checksum. Returns the number of entries, and each damage. `progress` gets the
-    /// approximate number of bytes read, and of all.
+    /// Checks every entry and log against its checksum. Returns the number of entries, and each damage. `progress` gets
+    /// the approximate number of bytes read, and of all.
     func verifyChecksums(progress: (Int, Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
         let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
         return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
@@ -236,12 +236,12 @@ final class StoreFiles {
     /// Zones of a salvaged store whose indexes could not be rebuilt, with the reason.
     typealias Unmended = [(zone: ZoneID, error: RecordsError)]
 
-    /// Gets the part of a repair in words that follow the verb, how much of it is done, and the total: 0 if it is unknown, nil
-    /// if there are no updates until the part is done.
+    /// Gets the part of a repair in words that follow the verb, how much of it is done, and the total: 0 if it is
+    /// unknown, nil if there are no updates until the part is done.
     typealias RepairListener = (_ part: String, _ done: Int, _ total: Int?) -> Void
 
-    /// Creates a new store from the readable parts of a damaged one, which stays unchanged. Its zones get new incarnations
-    /// and new indexes.
+    /// Creates a new store from the readable parts of a damaged one, which stays unchanged. Its zones get new
+    /// incarnations and new indexes.
     static func repairLosingDamagedData(
         of source: String, to destination: String, progress: @escaping RepairListener
     ) throws -> Unmended {

@@ -1,7 +1,7 @@
 // One opened store, with the engine only or with CloudKit's API above it.
 //
-// Invariants: a directory is opened once, so that both layers use the same store; every change of records updates the quota
-// of their owner.
+// Invariants: a directory is opened once, so that both layers use the same store; every change of records updates the
+// quota of their owner.
 
 import Foundation
 import StratusCloud
@@ -109,8 +109,8 @@ final class StoreSession {
     /// The asset files, for reading. A copy has them only if the store was opened with asset contents.
     var assets: AssetStore { LiveCopy.assets(in: readPath) }
 
-    /// Gets the progress of work in parts: the part in words that follow a verb, how much of it is done, and the total, or 0
-    /// if it is unknown.
+    /// Gets the progress of work in parts: the part in words that follow a verb, how much of it is done, and the total,
+    /// or 0 if it is unknown.
     typealias PartListener = (_ part: String, _ done: Int, _ total: Int) -> Void
 
     /// How upkeep waits between its commits, and when it stops.
@@ -189,7 +189,8 @@ final class StoreSession {
 
     func zone(_ name: ZoneName) throws -> ZoneID { ZoneID(database: try database, name: name) }
 
-    /// The zone as its owner's client; nil if the store was opened with the engine only, or if the owner has no account.
+    /// The zone as its owner's client; nil if the store was opened with the engine only, or if the owner has no
+    /// account.
     func client(of zone: ZoneID) throws -> ZoneClient? {
         guard let host = opened.host, let account, let found = try host.account(id: account.id.text) else { return nil }
         return ZoneClient(host.container(zone.database.container.text, signedInAs: found), zone, as: account)
@@ -246,8 +247,8 @@ extension StoreSession {
     /// The approximate size of a range in files, without what is still in memory.
     func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
 
-    /// Removes deleted entries from the files, slice by slice, in this process or in the host that has the store. Returns the
-    /// approximate sizes before and after. `progress` gets the number of processed bytes, and of all.
+    /// Removes deleted entries from the files, slice by slice, in this process or in the host that has the store.
+    /// Returns the approximate sizes before and after. `progress` gets the number of processed bytes, and of all.
     ///
     /// Throws `interrupted` if a signal asks the verb to stop: what is compacted stays. Throws the error of LevelDB's
     /// background work: `corruption` names the damaged place.
@@ -307,8 +308,8 @@ extension StoreSession {
         return plan
     }
 
-    /// Deletes records as one durable commit: through CloudKit's API if the owner has an account, so that assets and records
-    /// that refer to them are deleted too.
+    /// Deletes records as one durable commit: through CloudKit's API if the owner has an account, so that assets and
+    /// records that refer to them are deleted too.
     ///
     /// Throws `ItemsRefused`, or `RequestRefused` without an account, if a rule forbids it; then nothing is deleted.
     func delete(_ names: [RecordName], in zone: ZoneID) throws {

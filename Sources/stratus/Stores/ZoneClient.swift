@@ -54,8 +54,9 @@ final class ZoneClient {
 
     /// Visits the names of the records that a query finds in the zone, in order: at most `limit`, or all for 0.
     ///
-    /// After each page, which may be expensive and empty, `didFetch` gets the progress of the query and its upper bound: the
-    /// records that are done, of the zone's `recordCount`; or the results, if every page examines all candidates.
+    /// After each page, which may be expensive and empty, `didFetch` gets the progress of the query and its upper
+    /// bound: the records that are done, of the zone's `recordCount`; or the results, if every page examines all
+    /// candidates.
     ///
     /// Returns the cursor for `hasResults`; nil at the end of the query.
     ///
@@ -116,7 +117,8 @@ final class ZoneClient {
 
     // MARK: Records
 
-    /// Waits for the previous request, then starts to save records, all or none. Writes changed keys, whatever the server has.
+    /// Waits for the previous request, then starts to save records, all or none. Writes changed keys, whatever the
+    /// server has.
     ///
     /// Throws the error of the previous request.
     func save(_ records: [CKRecord], _ tally: SaveTally) throws {
@@ -126,8 +128,8 @@ final class ZoneClient {
 
     /// Waits until no request is running.
     ///
-    /// Throws `CKError` if a request failed as a whole, and `ItemsRefused` if some of its records did. Then the request has
-    /// saved nothing.
+    /// Throws `CKError` if a request failed as a whole, and `ItemsRefused` if some of its records did. Then the request
+    /// has saved nothing.
     func finish() throws {
         guard let request = running else { return }
         running = nil

@@ -1,8 +1,9 @@
 // The output of a verb: results go to standard output, progress and errors to standard error.
 //
 // Invariants:
-//   1. Only this file writes control characters. Text from a store or a disk cannot move a cursor, change a colour or hide
-//      text. Callers still use `VisibleText` for such text, so that a line end in it is not taken for the end of a line.
+//   1. Only this file writes control characters. Text from a store or a disk cannot move a cursor, change a colour or
+//      hide text. Callers still use `VisibleText` for such text, so that a line end in it is not taken for the end of a
+//      line.
 //   2. Colours appear only on a terminal, and never with JSON.
 
 import ArgumentParser
@@ -21,7 +22,8 @@ final class Console {
         case blue = 34
         case cyan = 36
 
-        /// A placeholder for the style until the line is written: a noncharacter, which `VisibleText` never lets through.
+        /// A placeholder for the style until the line is written: a noncharacter, which `VisibleText` never lets
+        /// through.
         fileprivate var mark: String { Self.marks.first { $0.value == rawValue }.map { String($0.key) } ?? "" }
         fileprivate static let endMark = Unicode.Scalar(0xFDEF as UInt32).map { String($0) } ?? ""
 
@@ -95,8 +97,8 @@ final class Console {
         try append(JSONValue.object(object).text)
     }
 
-    /// Writes an object with a list of any length, which is never in memory: `visit` gets a function that adds an element.
-    /// Calls `visit` without JSON too. If `visit` throws, a part of the line may have been written.
+    /// Writes an object with a list of any length, which is never in memory: `visit` gets a function that adds an
+    /// element. Calls `visit` without JSON too. If `visit` throws, a part of the line may have been written.
     func object(
         _ object: JSONObject, list name: String, _ visit: (_ add: (JSONObject) throws -> Void) throws -> Void
     ) throws {
@@ -151,8 +153,8 @@ final class Console {
         note("note: removed the unfinished work of a killed verb: \(VisibleText.of(path))")
     }
 
-    /// Writes a note from the signal thread. Skips the note if standard error has no reader, which may block other threads
-    /// too; waits for a thread that is writing to a reader.
+    /// Writes a note from the signal thread. Skips the note if standard error has no reader, which may block other
+    /// threads too; waits for a thread that is writing to a reader.
     static func noteOfSignal(_ text: String) {
         for number in 1...signalNoteAttemptCount {
             let isWritten: Void? = bar.withLockIfAvailable { line in
@@ -240,8 +242,8 @@ struct BarLine {
     mutating func note(_ text: String) -> String { clearing() + VisibleText.ofLines(text) + "\n" }
 }
 
-/// The arguments of a verb that removes something: --force and --dry-run. The verb calls `mayDo` when it knows what it will
-/// remove, and before it removes anything.
+/// The arguments of a verb that removes something: --force and --dry-run. The verb calls `mayDo` when it knows what it
+/// will remove, and before it removes anything.
 struct DeedArguments: ParsableArguments {
     private static let input: Int32 = 0
 
@@ -251,10 +253,11 @@ struct DeedArguments: ParsableArguments {
     @Flag(help: "Print what the verb would do, and change nothing.")
     var dryRun = false
 
-    /// Returns whether to continue. `deed` describes the change: "delete zone notes with 12 records". It is not evaluated
-    /// with --force.
+    /// Returns whether to continue. `deed` describes the change: "delete zone notes with 12 records". It is not
+    /// evaluated with --force.
     ///
-    /// With --dry-run, prints the deed with `details` as the result, `{"dryRun":true,"would":…,…details}`, and returns false.
+    /// With --dry-run, prints the deed with `details` as the result, `{"dryRun":true,"would":…,…details}`, and returns
+    /// false.
     ///
     /// Throws `refused` if the answer on the terminal is not yes, and if there is no terminal.
     func mayDo(

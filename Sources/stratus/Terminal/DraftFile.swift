@@ -1,10 +1,11 @@
 // Files that verbs create: whole and durable, or not at all.
 //
 // Invariants:
-//   1. A file is written under a temporary name in the same folder, ".stratus-draft-<process>-<number>", readable only for its
-//      owner. It gets its name when its content is on the disk. When `finish` returns, the name is on the disk too.
-//   2. The draft is locked while its process lives. So the next verb that creates a file in the folder, or opens a store in
-//      it, recognises the draft of a killed verb and removes it.
+//   1. A file is written under a temporary name in the same folder, ".stratus-draft-<process>-<number>", readable only
+//      for its owner. It gets its name when its content is on the disk. When `finish` returns, the name is on the disk
+//      too.
+//   2. The draft is locked while its process lives. So the next verb that creates a file in the folder, or opens a
+//      store in it, recognises the draft of a killed verb and removes it.
 
 import ArgumentParser
 import CSystem
@@ -72,11 +73,11 @@ final class DraftFile: Sendable {
         }
     }
 
-    /// Gives the file its name, and with `replacing` replaces an existing file. Everything is on the disk when this returns.
-    /// Never returns if a signal has removed the draft.
+    /// Gives the file its name, and with `replacing` replaces an existing file. Everything is on the disk when this
+    /// returns. Never returns if a signal has removed the draft.
     ///
-    /// Throws `FileError` and leaves nothing: `alreadyThere` if the name is taken. A file that has replaced another stays if
-    /// its folder cannot be synced.
+    /// Throws `FileError` and leaves nothing: `alreadyThere` if the name is taken. A file that has replaced another
+    /// stays if its folder cannot be synced.
     func finish(replacing: Bool) throws {
         do {
             try Self.check(cfiletree_sync(descriptor))
@@ -139,8 +140,8 @@ final class DraftFile: Sendable {
             let descriptor = cfiletree_create_file(draft.span)
             if descriptor == -FileError.alreadyThere { continue }
             try check(descriptor)
-            // Without locks, no verb takes the draft for that of a dead process. Another verb may have removed the draft
-            // before it was locked: check that it is still there.
+            // Without locks, no verb takes the draft for that of a dead process. Another verb may have removed the
+            // draft before it was locked: check that it is still there.
             let locked = cfiletree_lock(descriptor)
             if locked != -FileError.wouldBlock, isOpen(descriptor, at: draft) { return (draft, descriptor) }
             cfiletree_close(descriptor)
@@ -191,8 +192,8 @@ struct OutputArguments: ParsableArguments {
 
     /// Checks before the work begins that the file can be created.
     ///
-    /// Throws `refused` if a file exists and --force is missing, if a directory has the name, and for a path inside a store;
-    /// `notFound` if the file's directory does not exist.
+    /// Throws `refused` if a file exists and --force is missing, if a directory has the name, and for a path inside a
+    /// store; `notFound` if the file's directory does not exist.
     func check() throws {
         guard let output else { return }
         guard !output.isEmpty else { throw ToolError(.usage, "The path after --output is empty: name a file.") }

@@ -1,8 +1,9 @@
 // The progress of long work: a bar on a terminal, a plain line every few seconds elsewhere.
 //
-// Why no library: swift-argument-parser draws no progress, and a package for the bar alone would replace about 40 of these
-// lines. The rest would stay: totals that are only bounds, control characters in names, plain lines without a terminal, and
-// the line that `Console` shares with notes of the signal thread. `ProgressText` is pure: it reads no clock, writes nothing.
+// Why no library: swift-argument-parser draws no progress, and a package for the bar alone would replace about 40 of
+// these lines. The rest would stay: totals that are only bounds, control characters in names, plain lines without a
+// terminal, and the line that `Console` shares with notes of the signal thread. `ProgressText` is pure: it reads no
+// clock, writes nothing.
 
 import StratusLayout
 import StratusRecords

@@ -1,7 +1,7 @@
 // Signals that end the tool: SIGINT, SIGTERM and SIGHUP.
 //
-// A store survives any end of the process, so a signal may end a verb at any time. A verb can choose to stop at safe points
-// and say where it stopped. Before the process ends, it removes its temporary files and unfinished copies.
+// A store survives any end of the process, so a signal may end a verb at any time. A verb can choose to stop at safe
+// points and say where it stopped. Before the process ends, it removes its temporary files and unfinished copies.
 
 import CSystem
 import Foundation
@@ -21,8 +21,8 @@ enum StopSignal {
     /// Held while a temporary file is created, and permanently once the process is ending.
     private static let making = Mutex(())
 
-    /// From now on, the first signal only asks the verb to stop at its next `safePoint`; the second ends the process at once.
-    /// For verbs whose work can be continued later.
+    /// From now on, the first signal only asks the verb to stop at its next `safePoint`; the second ends the process at
+    /// once. For verbs whose work can be continued later.
     static func stopAtSafePoints() {
         watch()
         state.withLock { $0.stopsAtSafePoints = true }
@@ -57,9 +57,10 @@ enum StopSignal {
         state.withLock { $0.cleanUps.append(cleanUp) }
     }
 
-    /// Creates something that a signal must remove. `body` creates it and calls `beforeEnd`, unless that was called before;
-    /// signals wait for `body`. Never returns while a signal is ending the process, so that nothing is created after the
-    /// clean-up. `body` may take long, for example to open a store, but must not wait for another caller of `making`.
+    /// Creates something that a signal must remove. `body` creates it and calls `beforeEnd`, unless that was called
+    /// before; signals wait for `body`. Never returns while a signal is ending the process, so that nothing is created
+    /// after the clean-up. `body` may take long, for example to open a store, but must not wait for another caller of
+    /// `making`.
     static func making<Result>(_ body: () throws -> Result) rethrows -> Result {
         watch()
         return try making.withLock { _ in try body() }
@@ -128,11 +129,13 @@ enum StopSignal {
 /// Unfinished copies of stores, which a signal removes. Files are removed by `DraftFile`.
 ///
 /// Invariants:
-///   1. A copy that has its final name, or is complete, is never removed. A directory is renamed before anything in it is
-///      removed; the renaming fails if the verb was faster, and a verb that still writes finds the whole directory gone.
+///   1. A copy that has its final name, or is complete, is never removed. A directory is renamed before anything in it
+///      is removed; the renaming fails if the verb was faster, and a verb that still writes finds the whole directory
+///      gone.
 ///   2. A removed directory is not created again before the process ends: verbs create such directories only inside
 ///      `StopSignal.making`, and LevelDB creates no directories.
-///   3. If the process is killed meanwhile, the remaining name is one that the next verb recognises as an unfinished copy.
+///   3. If the process is killed meanwhile, the remaining name is one that the next verb recognises as an unfinished
+///      copy.
 enum UnfinishedWork {
     private static let attemptCount = 50
     private static let pauseMilliseconds: Int32 = 20

@@ -1,6 +1,7 @@
 // Rules of behaviour by number, and names that are similar to a mistyped one.
 
-/// A rule of `Docs/Compatibility/rules.tsv`, such as S-05. The tool contains the texts (`texts`), because it reads no documents.
+/// A rule of `Docs/Compatibility/rules.tsv`, such as S-05. The tool contains the texts (`texts`), because it reads no
+/// documents.
 struct BehaviourRule: Sendable {
     let number: String
     let text: String
@@ -55,8 +56,8 @@ enum NearestName {
     /// How many names are examined.
     private static let maximumCandidateCount = 10_000
 
-    /// The candidate that is most similar to `name`, if it differs in a few letters or continues the name. Ignores case. Of
-    /// equally similar names, the first.
+    /// The candidate that is most similar to `name`, if it differs in a few letters or continues the name. Ignores
+    /// case. Of equally similar names, the first.
     static func of(_ name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         guard (1...maximumScalarCount).contains(wanted.count) else { return nil }

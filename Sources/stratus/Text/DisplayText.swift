@@ -2,8 +2,8 @@
 
 import FoundationEssentials
 
-/// Text for pictures and pages: one line of bounded length. Characters that a reader cannot see, or that would overlap their
-/// neighbours, are spelled out.
+/// Text for pictures and pages: one line of bounded length. Characters that a reader cannot see, or that would overlap
+/// their neighbours, are spelled out.
 enum DisplayText {
     /// The default limit of scalars.
     static let scalarLimit = 200
@@ -94,7 +94,8 @@ enum VisibleText {
         return visible
     }
 
-    /// Whether the scalar is a control character, an invisible or direction-changing format character, or a noncharacter.
+    /// Whether the scalar is a control character, an invisible or direction-changing format character, or a
+    /// noncharacter.
     static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .lineSeparator, .paragraphSeparator: true

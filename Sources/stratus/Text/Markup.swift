@@ -1,9 +1,10 @@
-// HTML, SVG and DOT that cannot be built without escaping: literals in the source are markup, interpolated strings are text.
+// HTML, SVG and DOT that cannot be built without escaping: literals in the source are markup, interpolated strings are
+// text.
 
 /// Text escaped for HTML and XML. One rule serves both.
 enum MarkupText {
-    /// The text for use between tags and between double quotes. Spells out control characters and noncharacters: HTML parsers
-    /// report them, and XML 1.0 forbids them even escaped.
+    /// The text for use between tags and between double quotes. Spells out control characters and noncharacters: HTML
+    /// parsers report them, and XML 1.0 forbids them even escaped.
     static func escaped(_ text: String) -> String {
         var escaped = ""
         for scalar in text.unicodeScalars {
@@ -27,8 +28,8 @@ enum MarkupText {
     }
 }
 
-/// A piece of HTML. An interpolated `String` becomes text, or the value of an attribute between double quotes. Only HTML and
-/// SVG are inserted unchanged.
+/// A piece of HTML. An interpolated `String` becomes text, or the value of an attribute between double quotes. Only
+/// HTML and SVG are inserted unchanged.
 struct HTML: ExpressibleByStringInterpolation {
     private(set) var markup: String
 
@@ -54,8 +55,9 @@ struct HTML: ExpressibleByStringInterpolation {
     }
 }
 
-/// A piece of SVG, for files (XML) and for HTML. An interpolated `String` becomes text, or the value of an attribute between
-/// double quotes. Only SVG is inserted unchanged. Every element is closed, so that it is valid XML and valid HTML.
+/// A piece of SVG, for files (XML) and for HTML. An interpolated `String` becomes text, or the value of an attribute
+/// between double quotes. Only SVG is inserted unchanged. Every element is closed, so that it is valid XML and valid
+/// HTML.
 struct SVG: ExpressibleByStringInterpolation {
     private(set) var markup: String
 
@@ -97,8 +99,8 @@ struct DOT: ExpressibleByStringInterpolation {
         mutating func appendInterpolation(lines: [String]) { source += DOT.quoted(lines) }
     }
 
-    /// A quoted string for identifiers and labels. Escapes backslashes and '&', which have a meaning in labels. Spells out
-    /// characters that XML, which Graphviz writes, forbids.
+    /// A quoted string for identifiers and labels. Escapes backslashes and '&', which have a meaning in labels. Spells
+    /// out characters that XML, which Graphviz writes, forbids.
     static func quoted(_ lines: [String]) -> String {
         var quoted = "\""
         for line in lines {

@@ -57,8 +57,8 @@ struct Invite: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Invites people to a share. Creates the share if the record has none.",
         discussion: """
-            The tool sends no mail: give people the URL that --url shows. Name a person without an account by an e-mail \
-            address or a telephone number.
+            The tool sends no mail: give people the URL that --url shows. Name a person without an account by an \
+            e-mail address or a telephone number.
 
             --json: as 'stratus share show', and "url" with --url.
 
@@ -82,7 +82,8 @@ struct Invite: PlaceCommand {
 
     func run() throws {
         let (permission, role) = (self.permission.permission, self.role.role)
-        try ShareEdit(record: record, place: place, secret: secret).run(creating: true, looking: people) { host, shareID, container, lookups in
+        try ShareEdit(record: record, place: place, secret: secret).run(creating: true, looking: people) {
+            host, shareID, container, lookups in
             try await host.invite(lookups, to: shareID, in: container, permission: permission, role: role)
         }
     }

@@ -90,8 +90,8 @@ struct Accounts: ParsableCommand {
             commandName: "handles",
             abstract: "Replaces the verified addresses of a person.",
             discussion: """
-                The new addresses replace all old ones; --none removes all, --add keeps the old ones. Verify first that \
-                the addresses are the person's: invitations to them reach this account.
+                The new addresses replace all old ones; --none removes all, --add keeps the old ones. Verify first \
+                that the addresses are the person's: invitations to them reach this account.
 
                 --json: \(AccountSummary.keys)
 
@@ -172,8 +172,8 @@ struct Accounts: ParsableCommand {
             commandName: "delete",
             abstract: "Deletes an account with everything it owns in every container.",
             discussion: """
-                Deletes the account at once, then removes the entries of its zones. If that is interrupted, the next verb \
-                that opens the store, or the next host, finishes it.
+                Deletes the account at once, then removes the entries of its zones. If that is interrupted, the next \
+                verb that opens the store, or the next host, finishes it.
 
                 --json: {"account","externalID","user","freedBytes"}; with --dry-run {"dryRun","would",…}
 

@@ -40,9 +40,9 @@ struct ShowRule: ParsableCommand {
         commandName: "rule",
         abstract: "Shows the text of rules by their numbers, such as S-05.",
         discussion: """
-            Messages, documents and test names cite rules of behaviour by number. Docs/COMPATIBILITY.md lists all rules \
-            with the tests that prove them. The rulings (X) decide where CloudKit's own sources disagree or are silent; \
-            they have a short text and a full wording. Upper and lower case are the same.
+            Messages, documents and test names cite rules of behaviour by number. Docs/COMPATIBILITY.md lists all \
+            rules with the tests that prove them. The rulings (X) decide where CloudKit's own sources disagree or are \
+            silent; they have a short text and a full wording. Upper and lower case are the same.
 
             --json: one line per rule: {"rule","text","strength"}, where strength is "must", or "choice" if CloudKit \
             leaves the behaviour open; with "wording" for a ruling

@@ -61,9 +61,9 @@ struct Restore: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Creates a store from a backup and verifies it.",
         discussion: """
-            The backup stays unchanged. The store appears when it is complete and verified. Nothing may exist at --store: \
-            move the old store aside, and keep it until you trust the new one. Old change tokens expire, so clients fetch \
-            everything again.
+            The backup stays unchanged. The store appears when it is complete and verified. Nothing may exist at \
+            --store: move the old store aside, and keep it until you trust the new one. Old change tokens expire, so \
+            clients fetch everything again.
 
             --json: {"store","backup","entries","assets","operations","findings","milliseconds"}
 

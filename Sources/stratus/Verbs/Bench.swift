@@ -10,8 +10,8 @@ struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Measures everyday requests on a temporary store.",
         discussion: """
-            One client sends one request after another through CloudKit's API. Name a --directory on the disk to measure. \
-            'make bench' compares Stratus with other stores, and runs more clients.
+            One client sends one request after another through CloudKit's API. Name a --directory on the disk to \
+            measure. 'make bench' compares Stratus with other stores, and runs more clients.
 
             --json: one line per step: {"step","items","itemsPerSecond","cost":{…}}
 

@@ -1,4 +1,5 @@
-// stratus changes: lists what has changed in a zone or a database since a token, as an account's devices would fetch it.
+// stratus changes: lists what has changed in a zone or a database since a token, as an account's devices would fetch
+// it.
 
 import ArgumentParser
 import FoundationEssentials
@@ -9,14 +10,15 @@ struct Changes: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists what has changed in a zone, or which zones have changed, since a token.",
         discussion: """
-            Lists what the person's apps would fetch; without --as, the owner's apps. Pass the token of the last line to \
-            --since next time. If the store refuses a token, it has expired: start without it. Some old stores, while \
-            another process has them open, give no token until that process opens them again. --zones lists zones \
-            instead of records. --follow repeats until you interrupt it, and closes the store in between.
+            Lists what the person's apps would fetch; without --as, the owner's apps. Pass the token of the last line \
+            to --since next time. If the store refuses a token, it has expired: start without it. Some old stores, \
+            while another process has them open, give no token until that process opens them again. --zones lists \
+            zones instead of records. --follow repeats until you interrupt it, and closes the store in between.
 
-            --json: one line per change: {"change","record","zone","owner","type","parent","share","changeTag","modified"}, \
-            where change is saved or deleted, or with --zones {"change","zone","owner","reason"}; then {"token","changes"}, \
-            where token is null if there is none.
+            --json: one line per change: \
+            {"change","record","zone","owner","type","parent","share","changeTag","modified"}, where change is saved \
+            or deleted, or with --zones {"change","zone","owner","reason"}; then {"token","changes"}, where token is \
+            null if there is none.
 
             Example: stratus changes --zone files --as bob@example.com --store ./store
             """)
@@ -81,8 +83,8 @@ struct Changes: PlaceCommand {
     ) throws -> (count: Int, token: [UInt8]) {
         let id = try zones ? session.zone(zone) : session.existingZone(zone)
         let feed = try Feed(session, id, session.actor(acting))
-        // A long feed may list little: it skips what the person does not see, and lists a record once however often it was
-        // saved. With --follow, waiting is expected.
+        // A long feed may list little: it skips what the person does not see, and lists a record once however often it
+        // was saved. With --follow, waiting is expected.
         let progress = follow || zones ? nil : ProgressLine("looking", total: nil, on: console)
         defer { progress?.finish() }
         var (count, lookCount, token, isMoreComing) = (0, 0, token, true)

@@ -11,8 +11,8 @@ struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Rewrites the store's files without deleted data.",
         discussion: """
-            You can interrupt it: it stops within about a second and keeps what is compacted; run it again to continue. \
-            If a host has the store open and serves it, the host compacts it.
+            You can interrupt it: it stops within about a second and keeps what is compacted; run it again to \
+            continue. If a host has the store open and serves it, the host compacts it.
 
             --json: {"bytesBefore","bytesAfter","milliseconds"}; the sizes are LevelDB's estimates.
 
@@ -46,11 +46,11 @@ struct Migrate: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Migrates a store to the format of this version, and finishes its indexes.",
         discussion: """
-            Formats are numbered from 1 to \(StoreFormat.number). Reading verbs read all of them. Writing verbs refuse an \
-            older format with exit code 4 until you migrate the store; a host migrates its store when it opens it. Older \
-            versions cannot open a migrated store: make a backup first. A store of a newer format is refused with exit \
-            code 4 and not changed. The verb also fills indexes that an older store does not have; if that is \
-            interrupted, the next run or host continues.
+            Formats are numbered from 1 to \(StoreFormat.number). Reading verbs read all of them. Writing verbs refuse \
+            an older format with exit code 4 until you migrate the store; a host migrates its store when it opens it. \
+            Older versions cannot open a migrated store: make a backup first. A store of a newer format is refused \
+            with exit code 4 and not changed. The verb also fills indexes that an older store does not have; if that \
+            is interrupted, the next run or host continues.
 
             --json: {"format","migratedFrom","indexesFinished","commits"}; migratedFrom is null if nothing was migrated
 

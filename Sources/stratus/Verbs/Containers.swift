@@ -74,8 +74,8 @@ struct Databases: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the databases of a store with their addresses.",
         discussion: """
-            A person's private database exists when it has a zone. Zones that others share are not listed here: 'stratus \
-            zones list --as PERSON' lists them.
+            A person's private database exists when it has a zone. Zones that others share are not listed here: \
+            'stratus zones list --as PERSON' lists them.
 
             --json: one line per database: {"address","container","scope","owner","externalID","zones","records"}
 

@@ -14,12 +14,12 @@ struct Export: ParsableCommand {
             their participants, asset contents (base 64, in parts of 48 KiB) and subscriptions. The order is fixed: a \
             store imported from an export exports to the same bytes.
 
-            The export leaves out the history of this store: change tags, change tokens, deletions, share events, pending \
-            notifications and long-lived operations. It leaves out the secrets of share URLs too, and an import creates \
-            new ones. With --secrets it includes them: protect such a file like the store.
+            The export leaves out the history of this store: change tags, change tokens, deletions, share events, \
+            pending notifications and long-lived operations. It leaves out the secrets of share URLs too, and an \
+            import creates new ones. With --secrets it includes them: protect such a file like the store.
 
-            --json: {"file","secrets","accounts","zones","records","contents","milliseconds"}; on standard error if the \
-            export goes to standard output.
+            --json: {"file","secrets","accounts","zones","records","contents","milliseconds"}; on standard error if \
+            the export goes to standard output.
 
             If an asset's content is missing or damaged, the export fails and creates no file: 'stratus verify' names \
             every such asset.
@@ -113,7 +113,8 @@ final class LineWriter {
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 
-    /// Gives the file its name. It is whole and on the disk when this returns. Never returns if a signal has removed it.
+    /// Gives the file its name. It is whole and on the disk when this returns. Never returns if a signal has removed
+    /// it.
     func finish() throws {
         try flush()
         do {

@@ -12,8 +12,8 @@ struct Get: PlaceCommand {
             --json: {"record","type","parent","share","changeTag","changeSequence","created":{"date","user"},\
             "modified":{"date","user"},"fields":{KEY:{"type","value","encrypted"}}}
             The content of a share has the type "share", without the secrets of its URLs. Dates are ISO 8601 and bytes \
-            hexadecimal. --exact prints only the fields, without loss, as one JSON object for 'stratus put --fields'; it \
-            leaves out assets, which are set from files.
+            hexadecimal. --exact prints only the fields, without loss, as one JSON object for 'stratus put --fields'; \
+            it leaves out assets, which are set from files.
 
             Example: stratus get /share/doc/README --store ./store
             """)

@@ -85,8 +85,8 @@ struct Import: ParsableCommand {
         try console.flush()
     }
 
-    /// Whether a failed import removes what it has written. An interrupted import keeps it for --resume; with --resume the
-    /// verb cannot tell what the earlier run has written.
+    /// Whether a failed import removes what it has written. An interrupted import keeps it for --resume; with --resume
+    /// the verb cannot tell what the earlier run has written.
     private func leavesNothing(_ error: any Error) -> Bool {
         !resume && (error as? ToolError)?.code != .interrupted
     }

@@ -8,17 +8,17 @@ struct ImportTree: ParsableCommand {
         commandName: "import-tree",
         abstract: "Imports a directory tree: every folder, file and symbolic link becomes a record.",
         discussion: """
-            The records have the types Folder, File and SymbolicLink, with the fields name, size, modified, mode, sha256 \
-            (of small files) and target (of links). Links are not followed. Names that are not valid UTF-8 are escaped as \
-            %XX; the field rawName keeps their bytes. Devices, pipes, unreadable folders and files that vanish are \
-            counted and reported.
+            The records have the types Folder, File and SymbolicLink, with the fields name, size, modified, mode, \
+            sha256 (of small files) and target (of links). Links are not followed. Names that are not valid UTF-8 are \
+            escaped as %XX; the field rawName keeps their bytes. Devices, pipes, unreadable folders and files that \
+            vanish are counted and reported.
 
             Records are saved through CloudKit's API: 400 per CKModifyRecordsOperation, each one durable commit.
 
             A record's name is the path of its file, so a second run saves only what has changed on the disk, and \
-            continues an interrupted run. A file counts as unchanged if its size and date are unchanged (--read-all reads \
-            it anyway). Records that were moved within the store keep their place, and share roots stay share roots. \
-            Records whose files are gone are reported; --delete deletes them.
+            continues an interrupted run. A file counts as unchanged if its size and date are unchanged (--read-all \
+            reads it anyway). Records that were moved within the store keep their place, and share roots stay share \
+            roots. Records whose files are gone are reported; --delete deletes them.
 
             --json: {"records","folders","files","symbolicLinks","escapedNames","created","changed","unchanged",\
             "movedInStore","hashedFiles","hashedBytes","gone":{"count","examples"},"deleted","kept","problems":\

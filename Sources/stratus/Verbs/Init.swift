@@ -41,8 +41,8 @@ struct Init: ParsableCommand {
 }
 
 extension StoreSession {
-    /// Creates a store if there is none, and an account if none has the identifier. Returns whether the store is new. With
-    /// `mayBeServed`, a process that has the store open creates the account.
+    /// Creates a store if there is none, and an account if none has the identifier. Returns whether the store is new.
+    /// With `mayBeServed`, a process that has the store open creates the account.
     static func make(
         at path: String, account externalID: String?, mayBeServed: Bool
     ) throws -> (isNew: Bool, Stratus.Account?) {
@@ -57,8 +57,9 @@ struct Reset: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Deletes everything in a store: accounts, records and assets.",
         discussion: """
-            The emptied store refuses change tokens and records that clients have from before. The verb empties the store \
-            in place, completely or not at all: if it is interrupted, the next verb that opens the store finishes it.
+            The emptied store refuses change tokens and records that clients have from before. The verb empties the \
+            store in place, completely or not at all: if it is interrupted, the next verb that opens the store \
+            finishes it.
 
             --json: {"path","accounts","zones","records"}; with --dry-run {"dryRun","would",…}
 

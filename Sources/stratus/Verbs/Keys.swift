@@ -9,12 +9,12 @@ struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows keys and values as readable lines.",
         discussion: """
-            To select a range, name the beginning of a key as this verb prints it: global, 'db 1', \
-            'db 1 / zone 1 / children', 'db 1 / zone 1 / children / "share"'. Without a prefix the verb shows everything. \
-            Damaged keys and values are shown in hexadecimal, with the reason.
+            To select a range, name the beginning of a key as this verb prints it: global, 'db 1', 'db 1 / zone 1 / \
+            children', 'db 1 / zone 1 / children / "share"'. Without a prefix the verb shows everything. Damaged keys \
+            and values are shown in hexadecimal, with the reason.
 
-            --json: one line per entry: {"key","value","keyHex","valueByteCount"}; then {"isMoreComing":true,"limit"} if \
-            --limit left some out
+            --json: one line per entry: {"key","value","keyHex","valueByteCount"}; then {"isMoreComing":true,"limit"} \
+            if --limit left some out
 
             Example: stratus keys 'db 1 / zone 1 / shareRoots' --store ./store
             """)
@@ -22,7 +22,8 @@ struct Keys: ParsableCommand {
     @Argument(help: ArgumentHelp("The beginning of the keys to show.", valueName: "prefix"))
     var prefix: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Show at most this many entries; 0 for all.", valueName: "count"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Show at most this many entries; 0 for all.", valueName: "count"))
     var limit = 0
 
     @Flag(help: "Show the last entries first.")

@@ -81,8 +81,8 @@ struct Children: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the names of the records below a record.",
         discussion: """
-            The verb reads no records: the names come from the index of children, in its order. --count prints only their \
-            number.
+            The verb reads no records: the names come from the index of children, in its order. --count prints only \
+            their number.
 
             --json: one line per record: {"record","parent","hasChildren"}; with --count {"record","children"}
 

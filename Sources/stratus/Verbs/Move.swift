@@ -9,8 +9,8 @@ struct Move: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Moves a record, with everything below it, under another record.",
         discussion: """
-            The verb writes one record, however many are below it. Moving under '/' removes the parent. The store refuses \
-            the move if the record would be below itself or in two shares at once.
+            The verb writes one record, however many are below it. Moving under '/' removes the parent. The store \
+            refuses the move if the record would be below itself or in two shares at once.
 
             --json: {"record","from","to","cost":{…}}; to is null for a record without a parent.
 
@@ -55,10 +55,10 @@ struct Remove: PlaceCommand {
         commandName: "rm",
         abstract: "Deletes a record, and with --recursive everything below it.",
         discussion: """
-            Without --recursive the verb refuses a record that has others below it. With it, records are deleted from the \
-            leaves up, 400 per commit; run an interrupted deletion again to finish it. Shares of deleted records, and \
-            records that refer to one with a deleteSelf reference, are deleted too. "alsoDeleted" counts them as the \
-            difference of the zone's record counts, so other writers of the store can distort it.
+            Without --recursive the verb refuses a record that has others below it. With it, records are deleted from \
+            the leaves up, 400 per commit; run an interrupted deletion again to finish it. Shares of deleted records, \
+            and records that refer to one with a deleteSelf reference, are deleted too. "alsoDeleted" counts them as \
+            the difference of the zone's record counts, so other writers of the store can distort it.
 
             --json: {"record","deleted","alsoDeleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
 

@@ -11,8 +11,9 @@ struct Put: PlaceCommand {
         abstract: "Creates a record, or changes fields of an existing one.",
         discussion: """
             Fields: \(FieldAssignment.help). A file for --fields holds one JSON object, \
-            {KEY:{"type","value","encrypted"}}, as 'stratus get --exact' prints it, with dates in seconds since 2001-01-01 \
-            UTC and bytes in base 64; lists are {"type":"list","value":[{"type","value"}]}. Other fields stay unchanged.
+            {KEY:{"type","value","encrypted"}}, as 'stratus get --exact' prints it, with dates in seconds since \
+            2001-01-01 UTC and bytes in base 64; lists are {"type":"list","value":[{"type","value"}]}. Other fields \
+            stay unchanged.
 
             --json: {"record","created","changeTag","cost":{…}}
 

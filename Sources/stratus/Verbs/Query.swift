@@ -14,8 +14,8 @@ struct Query: PlaceCommand {
             Write the predicate as for NSPredicate(format:), within CloudKit's limits: name BEGINSWITH 'a' AND \
             size > 1000000. --explain shows the plan and its cost instead of the records.
 
-            --json: one line per record, as 'stratus ls' prints it, then {"isMoreComing":true,"limit"} if --limit left some \
-            out; with --explain {"zones":[{"zone","plan","resultCount",\
+            --json: one line per record, as 'stratus ls' prints it, then {"isMoreComing":true,"limit"} if --limit left \
+            some out; with --explain {"zones":[{"zone","plan","resultCount",\
             "examinedCount","readCount","cursorStepCount"}],"resultCount","isMoreComing"}
 
             Example: stratus query File --where "size > 1000000 AND name BEGINSWITH 'lib'" --sort -size --store ./store

@@ -10,15 +10,15 @@ struct Report: ParsableCommand {
             The page shows zones and their sizes, record types, depth and width of hierarchies, shares with their \
             participants and permissions, changes over time, LevelDB's levels and files, and asset contents by owner. \
             With --verify it also shows what 'stratus verify' finds, with its exit code. The page is one file without \
-            scripts or network requests. It supports light and dark mode, the keyboard and screen readers. It may contain \
-            anything in the store: it is for the host only, and the file is readable only for its owner. The verb reads \
-            everything once; its memory use does not grow with the store.
+            scripts or network requests. It supports light and dark mode, the keyboard and screen readers. It may \
+            contain anything in the store: it is for the host only, and the file is readable only for its owner. The \
+            verb reads everything once; its memory use does not grow with the store.
 
             With --as the page shows only what the person sees: their zones and the zones shared with them, with the \
             records, hierarchy, sizes, and shares with the people that the person may see.
 
-            --json: {"file","records","zones","shares","contents","contentBytes","verified","clean"}; clean is null without \
-            --verify; with --as {"file","as","records","zones","shares"}.
+            --json: {"file","records","zones","shares","contents","contentBytes","verified","clean"}; clean is null \
+            without --verify; with --as {"file","as","records","zones","shares"}.
 
             Example: stratus report --output report.html --store ./store
             Example: stratus report --as bob@example.com --output bob.html --store ./store

@@ -42,11 +42,11 @@ struct Schema: ParsableCommand {
             commandName: "import",
             abstract: "Replaces the schema with that of a .ckdb file.",
             discussion: """
-                The file is the whole schema. Types and fields that it leaves out are removed from the schema and listed; \
-                records keep them. Every type in the file counts as imported: from then on, a query that names a field \
-                without an entry in the schema is refused, in development too (X-31). The verb fills the indexes that the \
-                file declares; if that is interrupted, the next run or host continues. If the file has a mistake, the \
-                error names its line and column, and nothing changes.
+                The file is the whole schema. Types and fields that it leaves out are removed from the schema and \
+                listed; records keep them. Every type in the file counts as imported: from then on, a query that names \
+                a field without an entry in the schema is refused, in development too (X-31). The verb fills the \
+                indexes that the file declares; if that is interrupted, the next run or host continues. If the file \
+                has a mistake, the error names its line and column, and nothing changes.
 
                 --json: {"container","bytes","forgotten"}, where forgotten lists types and fields: "Note", "Note.title"
 

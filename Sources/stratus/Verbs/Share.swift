@@ -12,8 +12,8 @@ struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows and changes shares.",
         discussion: """
-            The share of a record includes everything below it. There is at most one share root on the path from a record \
-            to the top: the store refuses a second root above, below or at the same record.
+            The share of a record includes everything below it. There is at most one share root on the path from a \
+            record to the top: the store refuses a second root above, below or at the same record.
 
             Example: stratus share create /share/doc --store ./store
             """,
@@ -27,8 +27,8 @@ struct Share: ParsableCommand {
             discussion: """
                 With --as it lists the shares that the person sees.
 
-                --json: one line per share: {"share","root","publicPermission","participants","pending"}; root is null for \
-                a share of the whole zone; participants includes the owner.
+                --json: one line per share: {"share","root","publicPermission","participants","pending"}; root is null \
+                for a share of the whole zone; participants includes the owner.
 
                 Example: stratus share list --zone files --store ./store
                 """)
@@ -141,9 +141,9 @@ struct Share: ParsableCommand {
             commandName: "permission",
             abstract: "Sets the public permission of a share: what anyone with its URL may do.",
             discussion: """
-                readOnly and readWrite open the share. That ends the pending invitations, and turns participants who have \
-                accepted into publicUsers with the public permission. none closes the share and removes all publicUsers: \
-                only invited people take part then.
+                readOnly and readWrite open the share. That ends the pending invitations, and turns participants who \
+                have accepted into publicUsers with the public permission. none closes the share and removes all \
+                publicUsers: only invited people take part then.
 
                 --json: as 'stratus share show'; with --dry-run {"dryRun","would","share","participants"}, where \
                 participants is the number of people to remove.

@@ -11,11 +11,12 @@ struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows what a store holds and how much room it takes.",
         discussion: """
-            Sizes are LevelDB's estimates and include only files. --count counts the entries of every keyspace, which reads \
-            the whole store. If a zone cannot be read, the output may end early; with --json, in the middle of the line.
+            Sizes are LevelDB's estimates and include only files. --count counts the entries of every keyspace, which \
+            reads the whole store. If a zone cannot be read, the output may end early; with --json, in the middle of \
+            the line.
 
-            If a host serves the store and refuses writes after a failed write, the verb shows the cause; 'stratus recover' \
-            makes the host open the store again. takesWrites is null if no host was asked.
+            If a host serves the store and refuses writes after a failed write, the verb shows the cause; 'stratus \
+            recover' makes the host open the store again. takesWrites is null if no host was asked.
 
             --json: {"path","takesWrites","writeFailure":{"code","message","fields","cause"} or null,"filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
             "sequence","horizon","bytes","keyspaces":[{"keyspace","bytes","entries"}]}]}; entries is null without --count.
@@ -126,7 +127,8 @@ extension StratusError {
     }
 }
 
-/// Counts the entries of keyspaces and shows the progress: zone by zone, and within a zone by the bytes of its keyspaces.
+/// Counts the entries of keyspaces and shows the progress: zone by zone, and within a zone by the bytes of its
+/// keyspaces.
 private final class EntryCounter {
     /// How many entries lie between two updates inside a large keyspace.
     private static let updateEntryCount = 1 << 16

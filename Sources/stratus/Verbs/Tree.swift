@@ -11,11 +11,11 @@ struct Tree: PlaceCommand {
         discussion: """
             Parents come before their children. Memory use does not grow with the tree.
 
-            --format svg, html and dot draw the records, their shares, the participants and their permissions, in colours \
-            and in words. Large trees are folded: the paths to shared records stay, other records are counted, and --nodes \
-            limits how many are drawn. An html page is one file, and you can open and close its branches with the keyboard; \
-            lay out the dot format with 'dot -Tsvg'. Pictures never contain URLs of shares. With --as the verb draws and \
-            counts only what the person sees.
+            --format svg, html and dot draw the records, their shares, the participants and their permissions, in \
+            colours and in words. Large trees are folded: the paths to shared records stay, other records are counted, \
+            and --nodes limits how many are drawn. An html page is one file, and you can open and close its branches \
+            with the keyboard; lay out the dot format with 'dot -Tsvg'. Pictures never contain URLs of shares. With \
+            --as the verb draws and counts only what the person sees.
 
             --json: one line per record: {"record","name","type","parent","share","hasChildren","size","modified","target",\
             "level"}; with --output {"file","format","records","drawn","shares"}.

@@ -12,13 +12,14 @@ struct Verify: ParsableCommand {
         abstract: "Verifies a store: all checksums, indexes and counts.",
         discussion: """
             The verb checks every byte against its checksum, every index against the records, accounts and the ways to \
-            find them, the quota used by every account, the contents of assets (each file, its users and its digest), and \
-            shares (content, roots, participants, URLs). It also reports identities that occur twice, and identities that \
-            can be guessed because an earlier version created them without random numbers. It changes nothing and shows no \
-            secret. Exit code 1 means that something disagrees ('stratus rebuild' repairs indexes), 5 that bytes are \
-            damaged (restore a backup). Stray files are listed but are not a fault: the next host removes them. The output \
-            lists the first findings of each kind, and every damaged or missing asset; the counts include all findings. If a \
-            crash cut off the last commit before it was acknowledged, the verb names it; that is not a fault.
+            find them, the quota used by every account, the contents of assets (each file, its users and its digest), \
+            and shares (content, roots, participants, URLs). It also reports identities that occur twice, and \
+            identities that can be guessed because an earlier version created them without random numbers. It changes \
+            nothing and shows no secret. Exit code 1 means that something disagrees ('stratus rebuild' repairs \
+            indexes), 5 that bytes are damaged (restore a backup). Stray files are listed but are not a fault: the \
+            next host removes them. The output lists the first findings of each kind, and every damaged or missing \
+            asset; the counts include all findings. If a crash cut off the last commit before it was acknowledged, the \
+            verb names it; that is not a fault.
 
             --json: {"clean","entries","damages","records","indexEntries","zones","missing","dangling","wrongCounts",\
             "identityFaults","accountFaults","assetFaults","shareFaults","subscriptionFaults","strayFiles",\
@@ -51,8 +52,8 @@ struct Rebuild: ParsableCommand {
         discussion: """
             Use it if 'stratus verify' finds wrong indexes in a store without damaged bytes. The zone's change tokens \
             expire. The verb reports contradictions between the records themselves, and does not repair them. If you \
-            interrupt it, the zone takes no requests until you run it again; a host that has the store finishes what it \
-            has begun.
+            interrupt it, the zone takes no requests until you run it again; a host that has the store finishes what \
+            it has begun.
 
             --json: {"zone","clean","records","missing","dangling","wrongCounts","cost":{…}}; the counts are those of \
             'stratus verify' afterwards.
@@ -113,9 +114,9 @@ struct Recover: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Makes a host open its store again after a failed write.",
         discussion: """
-            After a failed write (a full disk, an input or output error, a missing volume) a host refuses writes and still \
-            answers reads; 'stratus stats' shows that. Fix the cause, then run this verb: the host opens the store again \
-            and continues. No acknowledged write is lost. If no write has failed, nothing happens.
+            After a failed write (a full disk, an input or output error, a missing volume) a host refuses writes and \
+            still answers reads; 'stratus stats' shows that. Fix the cause, then run this verb: the host opens the \
+            store again and continues. No acknowledged write is lost. If no write has failed, nothing happens.
 
             The host must serve its store: Stratus.Options.servesTool. A store without a host does not need this verb.
 
@@ -146,11 +147,11 @@ struct RepairLosingDamagedData: ParsableCommand {
         discussion: """
             Restore a backup instead if you have one: this verb leaves out damaged bytes without naming them, and \
             overwritten or deleted values may come back. The damaged store stays unchanged. The destination must not \
-            exist; it appears when the new store is complete. Old change tokens expire, and indexes are rebuilt from the \
-            remaining records. Asset files are not copied: move the directory 'assets' yourself.
+            exist; it appears when the new store is complete. Old change tokens expire, and indexes are rebuilt from \
+            the remaining records. Asset files are not copied: move the directory 'assets' yourself.
 
-            The verb then verifies the new store as 'stratus verify' does, with exit code 1 if something disagrees, such \
-            as records whose parents are lost.
+            The verb then verifies the new store as 'stratus verify' does, with exit code 1 if something disagrees, \
+            such as records whose parents are lost.
 
             --json: {"destination","unmended":[{"zone","error"}]}, then the line of 'stratus verify'.
 

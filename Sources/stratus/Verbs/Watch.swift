@@ -10,8 +10,8 @@ struct Watch: ParsableCommand {
         discussion: """
             The store must be open in a process that serves it: Stratus.Options.servesTool. Watching ends with that \
             process, after --limit events, or when you interrupt it; the last line sums up everything. The host never \
-            waits for the tool: a slow reader loses events, and the output says how many. The secrets of share URLs are \
-            left out.
+            waits for the tool: a slow reader loses events, and the output says how many. The secrets of share URLs \
+            are left out.
 
             --json: one line per event: {"time","operation","container","account","items","failedItems","conflicts",\
             "commits","milliseconds","errorCode","error"}; {"lost"} if events were lost; a summary is {"summary":\

@@ -9,8 +9,8 @@ struct Who: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the people who can see a record, with their permissions.",
         discussion: """
-            The verb asks the server's own rules; 'stratus explain' shows the reasons. Invited people see nothing before \
-            they accept. With --as it lists the people that the person may see.
+            The verb asks the server's own rules; 'stratus explain' shows the reasons. Invited people see nothing \
+            before they accept. With --as it lists the people that the person may see.
 
             --json: {"record","share","root","publicPermission","viewers":[{"user","externalID","handle","as",\
             "permission"}],"excluded":[…],"invited":[…],"everybody","everybodyWithAccount"}; as is owner, \

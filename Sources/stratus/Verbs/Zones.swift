@@ -22,8 +22,8 @@ struct Zones: ParsableCommand {
             discussion: """
                 With --as it lists the person's own zones and those shared with them, in all databases of the container.
 
-                --json: one line per zone: {"zone","address","records","sequence","horizon","created","identity"}; with \
-                --as {"zone","owner"}, where owner is null for the person's own zones.
+                --json: one line per zone: {"zone","address","records","sequence","horizon","created","identity"}; \
+                with --as {"zone","owner"}, where owner is null for the person's own zones.
 
                 Example: stratus zones list --store ./store
                 """)
@@ -101,8 +101,8 @@ struct Zones: ParsableCommand {
             commandName: "delete",
             abstract: "Deletes a zone with all its records.",
             discussion: """
-                Deletes the zone at once, then removes its entries. If that is interrupted, continue with 'stratus zones \
-                purge'.
+                Deletes the zone at once, then removes its entries. If that is interrupted, continue with 'stratus \
+                zones purge'.
 
                 --json: {"zone","deleted","entriesRemoved"}; with --dry-run {"dryRun","would","zone","records"}
 
@@ -120,7 +120,8 @@ struct Zones: ParsableCommand {
                 let zone = try session.zone(named.zone(store))
                 guard zone.database.scope == .private else {
                     throw ToolError(
-                        .refused, "The zone of a public database cannot be deleted: delete its records with 'stratus rm'.")
+                        .refused,
+                        "The zone of a public database cannot be deleted: delete its records with 'stratus rm'.")
                 }
                 try session.requireOwner(acting, of: zone, "Only the owner can delete a zone.")
                 let count = try session.read(zone) { try $0.header().recordCount }
