@@ -134,8 +134,8 @@ struct TreeImporter {
         if case .string(let text)? = origin { fields["importedFrom"] = text }
         throw ToolError(
             .refused,
-            "The zone has a tree of this name from another directory: use --top for another name, or another --zone; if it "
-                + "is the same tree with a new path, use --moved.", fields)
+            "The zone has a tree of this name from another directory: use --top for another name, or another --zone; if "
+                + "it is the same tree with a new path, use --moved.", fields)
     }
 
     private mutating func note(_ problem: WalkProblem) {

@@ -95,14 +95,10 @@ struct TreeHTML {
     /// The command that shows a folded record; nil if its name cannot be typed.
     private let command: (PictureNode?) -> String?
 
-    private init(_ picture: TreePicture, openLevelCount: Int, command: @escaping (PictureNode?) -> String?) {
-        (self.picture, self.openLevelCount, self.command) = (picture, openLevelCount, command)
-    }
-
     static func text(
         of picture: TreePicture, openLevelCount: Int, command: @escaping (PictureNode?) -> String?
     ) -> String {
-        let tree = TreeHTML(picture, openLevelCount: openLevelCount, command: command)
+        let tree = TreeHTML(picture: picture, openLevelCount: openLevelCount, command: command)
         return PageFrame.text(heading: picture.title, body: tree.body)
     }
 

@@ -114,7 +114,8 @@ struct ShareEdit {
                 return try console.line("the share \(VisibleText.of(name.text)) no longer exists")
             }
             try session.engine.read { reader in
-                try ShareSummary(name, content, url: secret.url(of: content)).show(People(reader: reader), console)
+                try ShareSummary(name: name, content: content, url: secret.url(of: content)).show(
+                    People(reader: reader), console)
             }
         }
     }

@@ -11,12 +11,6 @@ struct ShareSummary {
     /// Nil without --url.
     let url: String?
 
-    init(_ name: RecordName, _ content: ShareContent, url: String? = nil) {
-        self.name = name
-        self.content = content
-        self.url = url
-    }
-
     func lines(_ people: People) throws -> [String] {
         let subject =
             content.root.map { "of \(VisibleText.of($0.text)) and everything below it" } ?? "of the whole zone"

@@ -134,8 +134,8 @@ extension ZoneReader {
         guard let membership else { throw ToolError(.notFound, "The record is not shared.", ["record": name.text]) }
         throw ToolError(
             .notFound,
-            "The root of the record names a share that has no record, so it was not shared through CloudKit. Remove the share "
-                + "name with the program that set it, or delete the root, and share it again.",
+            "The root of the record names a share that has no record, so it was not shared through CloudKit. Remove the "
+                + "share name with the program that set it, or delete the root, and share it again.",
             ["record": name.text, "root": membership.root.text, "share": membership.share.text])
     }
 }

@@ -6,11 +6,9 @@ import FoundationEssentials
 struct ReportPage {
     private let report: StoreReport
 
-    private init(_ report: StoreReport) { self.report = report }
-
     static func text(of report: StoreReport) -> String {
         let heading = report.person.map { "What \($0) sees" } ?? "Store \(DisplayText.of(report.path))"
-        return PageFrame.text(heading: heading, body: ReportPage(report).body)
+        return PageFrame.text(heading: heading, body: ReportPage(report: report).body)
     }
 
     private var body: HTML {

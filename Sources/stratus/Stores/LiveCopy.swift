@@ -80,7 +80,7 @@ final class LiveCopy: Sendable {
         let folder = URL(fileURLWithPath: scratch.path).deletingLastPathComponent().path
         return ToolError(
             .refused,
-            "There is no room for a copy of the store to read: make room in the folder, or name another with the variable.",
+            "There is no room for a copy of the store: make room in the folder, or name another with the variable.",
             ["folder": folder, "variable": folderVariable])
     }
 

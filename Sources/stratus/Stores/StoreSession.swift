@@ -156,7 +156,7 @@ final class StoreSession {
             if isDone { return }
             throw ToolError(
                 .interrupted,
-                "Interrupted; the process that has the store finishes the rebuild. Until then the zone takes no requests.",
+                "Interrupted; the process that has the store finishes it. Until then the zone takes no requests.",
                 ["zone": zone.name.text])
         }
         try engine.rebuild(zone, incarnation: incarnation) { progress($0.part, $0.doneCount, $0.totalCount ?? 0) }

@@ -89,8 +89,8 @@ struct ShowRule: ParsableCommand {
         }
         throw ToolError(
             .notFound,
-            "There is no rule with this number. Write it as messages do, for example S-05. Docs/COMPATIBILITY.md lists all "
-                + "rules.",
+            "There is no rule with this number. Write it as messages do, for example S-05. Docs/COMPATIBILITY.md lists "
+                + "all rules.",
             fields)
     }
 }

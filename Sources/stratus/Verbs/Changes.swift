@@ -72,8 +72,8 @@ struct Changes: PlaceCommand {
     private static var noToken: ToolError {
         ToolError(
             .refused,
-            "The store has no secret for tokens. Only the process that has the store open can create one: let it open the "
-                + "store again."
+            "The store has no secret for tokens. Only the process that has the store open can create one: let it open "
+                + "the store again."
         )
     }
 

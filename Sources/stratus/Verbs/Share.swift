@@ -90,7 +90,7 @@ struct Share: ParsableCommand {
                 }
                 try session.engine.read { reader in
                     let people = People(reader: reader, viewer: viewer)
-                    try ShareSummary(name, seen, url: secret.url(of: seen)).show(people, console)
+                    try ShareSummary(name: name, content: seen, url: secret.url(of: seen)).show(people, console)
                 }
             }
         }
