@@ -99,7 +99,7 @@ struct Share: ParsableCommand {
     struct CreateShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Shares a record and everything below it. Invites nobody yet.",
+            abstract: "Shares a record and everything below it. Invites no one yet.",
             discussion: """
                 --json: {"record","share","cost":{…}}, and "url" with --url.
 
