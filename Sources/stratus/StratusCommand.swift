@@ -1,4 +1,4 @@
-// The tool as a whole: its verbs, its help, and how every error ends the process.
+// The tool: its verbs, its help, the checks before the parser, and how every error ends the process.
 
 import ArgumentParser
 import FoundationEssentials
@@ -8,35 +8,36 @@ import StratusRecords
 struct StratusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stratus",
-        abstract: "Looks into a Stratus store and works on it.",
+        abstract: "Inspects and changes a Stratus store.",
         discussion: """
-            Addresses: 'stratus help addresses' says how people, databases, zones and records are named.
+            Addresses: 'stratus help addresses' explains how to name people, databases, zones and records.
 
-            JSON: with --json every line of standard output is one JSON object with keys that do not change; the help of \
-            a verb lists them. An error is one line {"error":{"code","message","fields","cause","refusals","exitCode"}} \
-            on standard error.
+            JSON: with --json every line of standard output is one JSON object with stable keys; the help of each verb \
+            lists them. An error is one line {"error":{"code","message","fields","cause","refusals","exitCode"}} on \
+            standard error.
 
-            Live stores: verbs that only read work while another process has the store open. They read a copy of their own, \
-            which shares the store's files, and say as of when it is: on standard error, with --json as "asOf" in every \
-            object. Copies lie in \(LiveCopy.folderVariable), else in the first of TMPDIR, /tmp, /var/tmp and the user's \
-            cache that is on the store's file system; where none is, tables are copied. Nothing is written into the \
-            store's directory. Verbs that write go through the process that has the store, where it serves a socket \
-            (Stratus.Options.servesTool), else they name it; so do import, reset, migrate, restore and demo always.
+            Live stores: reading verbs work while another process has the store open. They read a private copy that \
+            shares the store's files, and print its date on standard error, or with --json as "asOf" in every object. \
+            Copies are in the directory \(LiveCopy.folderVariable), or else in the first of TMPDIR, /tmp, /var/tmp and \
+            the user's cache that is on the store's file system; if none is, tables are copied. The store's directory \
+            is never written. Writing verbs go through the process that has the store if it serves a socket \
+            (Stratus.Options.servesTool); otherwise, and always for import, reset, migrate, restore and demo, they \
+            fail and name that process.
 
-            Whose rights: --as PERSON reads or writes with the rights of that person, else it is the database's owner who \
-            does. Verbs about whole stores, accounts and schemas are the host's own and have none.
+            Rights: --as PERSON reads or writes with the rights of that person; without it, the database's owner acts. \
+            Verbs about whole stores, accounts and schemas act for the host, without access rules.
 
-            Deletions: a verb that takes something away asks on a terminal, needs --force where nobody can be asked, and \
-            says with --dry-run what it would do.
+            Deletions: a verb that removes something asks on a terminal, needs --force without one, and prints with \
+            --dry-run what it would do.
 
-            Rules: 'stratus rule S-05' shows the text of a rule that a message names by its number.
+            Rules: 'stratus rule S-05' shows the text of a rule whose number a message cites.
 
             Exit codes:
             \(ExitStatus.allCases.map { "  \($0.rawValue)  \($0.meaning)" }.joined(separator: "\n"))
 
             Example: stratus import-tree /usr/share --store ./store && stratus ls /share --store ./store
             """,
-        // Whether a tool fits a store is decided by the store's format alone.
+        // Only the store's format decides whether the tool can open it.
         version: "stratus \(Stratus.version), for stores of format \(StoreFormat.number)",
         groupedSubcommands: [
             CommandGroup(
@@ -52,7 +53,7 @@ struct StratusCommand: ParsableCommand {
             CommandGroup(
                 name: "Records:",
                 subcommands: [
-                    List.self, Tree.self, Get.self, Path.self, Children.self, Query.self, Put.self, Move.self,
+                    List.self, Tree.self, Get.self, ShowPath.self, Children.self, Query.self, Put.self, Move.self,
                     Remove.self, ImportTree.self,
                 ]),
             CommandGroup(
@@ -61,10 +62,10 @@ struct StratusCommand: ParsableCommand {
                     Share.self, Participants.self, Invite.self, Accept.self, Who.self, Explain.self, Audit.self,
                 ]),
             CommandGroup(name: "Changes:", subcommands: [Changes.self, Subscriptions.self, Watch.self]),
-            CommandGroup(name: "More:", subcommands: [Addresses.self, Rule.self, Bench.self, Demo.self]),
+            CommandGroup(name: "More:", subcommands: [Addresses.self, ShowRule.self, Bench.self, Demo.self]),
         ])
 
-    /// Parses the arguments, runs the verb, and ends the process with the code of what came of it.
+    /// Parses the arguments, runs the verb, and ends the process with its exit code.
     static func run(arguments: [String]) -> Never {
         do {
             try ArgumentBytes.check(arguments)
@@ -73,19 +74,19 @@ struct StratusCommand: ParsableCommand {
             MappedTables.keepSmall()
             try command.run()
         } catch {
-            Interruption.waitIfEnding()
+            StopSignal.waitIfEnding()
             exit(after: error, usesJSON: arguments.contains("--json"))
         }
         exit(.success)
     }
 
     private static func exit(after error: any Error, usesJSON: Bool) -> Never {
-        // A verb that ends with a code has said why in its results.
+        // A verb that throws an exit code has printed the reason.
         if let code = error as? ExitCode { leave(code) }
-        if let code = (error as? ToolError)?.code, code == .pipeBroken { Interruption.endByBrokenPipe() }
+        if let code = (error as? ToolError)?.code, code == .pipeBroken { StopSignal.endByBrokenPipe() }
         let parserCode = exitCode(for: error)
         if parserCode.isSuccess {
-            // Asking for help or the version is an error to the parser.
+            // The parser throws the help and the version as errors.
             print(VisibleText.ofLines(fullMessage(for: error)))
             exit(.success)
         }
@@ -95,7 +96,7 @@ struct StratusCommand: ParsableCommand {
             Console.note(JSONValue.object(report.object).text)
         } else if isUsage {
             let text = fullMessage(for: error)
-            // Every error of the tool begins alike.
+            // Every error of the tool begins in the same way.
             Console.note(text.hasPrefix("Error: ") ? "error: " + text.dropFirst(7) : text)
         } else {
             for line in report.lines { Console.note(line) }
@@ -105,5 +106,71 @@ struct StratusCommand: ParsableCommand {
 
     private static func exit(_ status: ExitStatus) -> Never { leave(ExitCode(status.rawValue)) }
 
-    private static func leave(_ code: ExitCode) -> Never { Interruption.unlessEnding { exit(withError: code) } }
+    private static func leave(_ code: ExitCode) -> Never { StopSignal.unlessEnding { exit(withError: code) } }
+}
+
+/// Checks that arguments are UTF-8. Swift replaces other bytes in them, so a path would name another file or store.
+private enum ArgumentBytes {
+    /// Throws `usage` for arguments that are not UTF-8. `arguments` does not include the program's name.
+    static func check(_ arguments: [String]) throws(ToolError) {
+        guard let suspect = arguments.first(where: { $0.contains("\u{FFFD}") }) else { return }
+        var damaged: String? = suspect
+        if let line = try? Disk.contents(of: Array("/proc/self/cmdline".utf8)) {
+            damaged = firstDamaged(in: line)
+        }
+        guard let damaged else { return }
+        throw ToolError(
+            .usage,
+            "An argument is not UTF-8: rename the file or directory. To import such a directory, import its parent.",
+            ["argument": damaged])
+    }
+
+    /// The first argument in the kernel's command line that is not UTF-8, with its invalid bytes escaped.
+    private static func firstDamaged(in line: [UInt8]) -> String? {
+        line.split(separator: 0).map(Array.init)
+            .first { String(validating: $0, as: UTF8.self) == nil }
+            .map { FileName($0).displayText }
+    }
+}
+
+/// Reports unknown verbs before the parser takes them for unexpected arguments.
+private enum UnknownVerb {
+    /// Throws `usage`, with the nearest verb, if the first argument or the one after a group of verbs is not a verb.
+    static func check(_ arguments: [String], of root: any ParsableCommand.Type) throws(ToolError) {
+        var command = root
+        var path: [String] = []
+        for argument in arguments.prefix(8) {
+            // `help` takes the names of verbs.
+            if path.isEmpty, argument == "help" { continue }
+            guard !argument.hasPrefix("-") else { return }
+            let verbs = command.configuration.subcommands
+            guard !verbs.isEmpty else { return }
+            guard let verb = verbs.first(where: { names(of: $0).contains(argument) }) else {
+                // The argument may belong to the default verb.
+                if takesArguments(command.configuration.defaultSubcommand) { return }
+                throw error(argument, after: path, verbs.map { $0._commandName })
+            }
+            path.append(verb._commandName)
+            command = verb
+        }
+    }
+
+    private static func names(of verb: any ParsableCommand.Type) -> [String] {
+        [verb._commandName] + verb.configuration.aliases
+    }
+
+    /// Whether a verb takes arguments other than options.
+    private static func takesArguments(_ verb: (any ParsableCommand.Type)?) -> Bool {
+        guard let verb else { return false }
+        return Mirror(reflecting: verb.init()).children.contains { child in
+            String(describing: type(of: child.value)).hasPrefix("Argument<")
+        }
+    }
+
+    private static func error(_ name: String, after path: [String], _ verbs: [String]) -> ToolError {
+        var fields = ["verb": name]
+        let group = (["stratus"] + path).joined(separator: " ")
+        if let nearest = NearestName.of(name, among: verbs) { fields["nearest"] = "\(group) \(nearest)" }
+        return ToolError(.usage, "There is no such verb: '\(group) --help' lists all verbs.", fields)
+    }
 }

@@ -1,3 +1,4 @@
-// The command-line tool begins here, on the main thread: the store's calls block, so nothing runs on the cooperative pool.
+// The command-line tool begins here, on the main thread: the store's calls block, so nothing runs on the cooperative
+// pool.
 
 StratusCommand.run(arguments: Array(CommandLine.arguments.dropFirst()))

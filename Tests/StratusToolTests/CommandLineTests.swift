@@ -60,7 +60,7 @@ struct CommandLineTests {
         for line in ["zones delete --zone files", "rm /tree -r", "accounts delete local", "reset"] {
             // The terminal is asked before its input ends.
             let shown = try await onTerminal(line, typing: "{ sleep 2; printf '\\004'; sleep 2; }")
-            let question = try #require(shown.firstIndex { $0.contains("Go on? [y/N]") }, "\(line): \(shown)")
+            let question = try #require(shown.firstIndex { $0.contains("Continue? [y/N]") }, "\(line): \(shown)")
             #expect(shown[question].hasSuffix("[y/N] ") || shown[question].hasSuffix("[y/N] ^D"), "\(line): \(shown)")
             #expect(shown[question + 1] == "error: Nothing was changed: the answer was not yes.", "\(line): \(shown)")
             #expect(shown.contains("exit 1"), "\(line): \(shown)")

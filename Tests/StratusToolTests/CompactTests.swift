@@ -29,7 +29,7 @@ struct CompactTests {
         try await directory.importTree()
         let before = try await ToolRun.stratus("export", "before", "--store", "store", in: directory)
         #expect(before.status == 0)
-        let choice = DatabaseChoice(container: "c", owner: PersonAddress("nobody"), isPublic: false, zone: nil)
+        let choice = DatabaseChoice(container: "c", owner: PersonArgument("nobody"), isPublic: false, zone: nil)
         do {
             let session = try StoreSession(at: "\(directory.path)/store", choice, .existing)
             defer { session.close() }

@@ -56,7 +56,7 @@ struct DamageTests {
         #expect(people.status == 5 && !people.wasKilled)
         #expect(!people.errors.contains("error"), "\(people.errors)")
         #expect(people.lines.first?.hasPrefix("damaged: corruption: ") == true)
-        #expect(people.lines.last == "verify: 1 damage; the indexes were not looked at")
+        #expect(people.lines.last == "verify: 1 damage; the indexes were not checked")
         let run = try await run("verify --json")
         #expect(run.status == 5 && !run.errors.contains("error"), "\(run.errors)")
         let object = try run.object()
@@ -136,7 +136,7 @@ struct DamageTests {
         let path = "\(directory.path)/sound"
         try await TestThreads.offPool {
             let choice = DatabaseChoice(
-                container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+                container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
             let session = try StoreSession(at: path, choice, .existing)
             defer { session.close() }
             let lost = try session.zone(ZoneName("lost"))
@@ -210,7 +210,7 @@ struct DroppedCommitTests {
             let dropped = try #require(try run.object()["droppedCommit"] as? [String: String])
             #expect(Set(dropped.keys).isSuperset(of: ["log", "offset", "byteCount", "firstSequence"]), "\(dropped)")
         } else {
-            #expect(run.errors.contains("note: a crash took part of the last commit"), "\(run.errors)")
+            #expect(run.errors.contains("note: a crash cut off the last commit"), "\(run.errors)")
             #expect(run.errors.contains("firstSequence="), "\(run.errors)")
         }
         let again = try await ToolRun.shell("\"$TOOL\" verify --store store", in: directory)

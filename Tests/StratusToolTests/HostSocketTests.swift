@@ -236,7 +236,7 @@ struct HostSocketTests {
             "$TOOL" recover --store served; echo $?
             """, in: directory)
         #expect(
-            run.lines == ["1", "0", "0", "the host has opened the store again, and takes writes", "0"],
+            run.lines == ["1", "0", "0", "the host has opened the store again and takes writes", "0"],
             "\(run.output) \(run.errors)")
         #expect(host.writeFailure == nil)
     }
@@ -272,8 +272,8 @@ struct HostSocketTests {
             """, in: directory)
         #expect(
             run.lines == [
-                "takes no writes since one has failed: fix the cause, then run 'stratus recover'", "1", "1", "1",
-                "the host has opened the store again, and takes writes", "0", "{\"recovered\":false}", "0", "1", "0",
+                "refuses writes because one has failed: fix the cause, then run 'stratus recover'", "1", "1", "1",
+                "the host has opened the store again and takes writes", "0", "{\"recovered\":false}", "0", "1", "0",
                 "error: No process has the store open: there is nothing to recover.", "1", "3",
             ], "\(run.output) \(run.errors)")
         #expect(host.writeFailure == nil)
@@ -314,7 +314,7 @@ struct HostSocketTests {
         try #require(run.lines.count == 5, "\(run.output) \(run.errors)")
         #expect(Array(run.lines[1...]) == ["130", "0", "0", "verify: 0 missing, 0 dangling, 0 wrong counts"])
         #expect(
-            run.errors.contains("which has the store") && run.errors.contains("run the same again to go on"),
+            run.errors.contains("which has the store") && run.errors.contains("Run the same command again to continue"),
             "\(run.errors)")
     }
 

@@ -84,7 +84,7 @@ struct ImportTests {
         let (path, tree) = (directory.path, directory.bytes(of: "tree"))
         let (counts, told) = try await TestThreads.offPool { () -> (counts: [Int], told: [[Int]]) in
             let choice = DatabaseChoice(
-                container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+                container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
             let session = try StoreSession(at: "\(path)/store", choice, .existingAsClient)
             defer { session.close() }
             let zone = try session.zone(ZoneName("files"))
@@ -203,7 +203,7 @@ struct ImportTests {
                 rm tree/5x
                 exit $code
                 """, in: directory)
-        #expect(killed.lines == ["130"] && killed.errors.contains("the same again to go on"), "\(killed)")
+        #expect(killed.lines == ["130"] && killed.errors.contains("the same command again to continue"), "\(killed)")
         #expect(killed.status == 137, "\(killed.errors)")
         let report = try await importTree()
         #expect(count(report, "records") == 6_061)

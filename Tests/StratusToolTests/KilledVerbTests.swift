@@ -165,7 +165,7 @@ struct KilledVerbTests {
               env FILECALLS_KILL=$1 FILECALLS_UNDER="$2" LD_PRELOAD=\(FileCallBench.library) "$TOOL" "${@:3}" > /dev/null 2>&1
             }
             left() { ls -A | LC_ALL=C sort | grep -e stratus-draft -e incomplete | sed 's/[0-9]*-1$//'; }
-            removed() { grep -c "note: removed what a verb that was killed had left: .*/$1" errors; }
+            removed() { grep -c "note: removed the unfinished work of a killed verb: .*/$1" errors; }
             killed 20 "$PWD/copy.incomplete-" backup copy --store store
             mkdir notes.incomplete-1-1 && echo mine > notes.incomplete-1-1/notes
             left

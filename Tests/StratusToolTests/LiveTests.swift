@@ -92,7 +92,7 @@ struct LiveTests {
         let people = try await shell("\"$TOOL\" ls / --store store")
         #expect(people.status == 0 && people.lines.count == 1)
         let note = people.told
-        #expect(note.count == 1 && note.first?.hasPrefix("note: reads a copy of the store as of 20") == true)
+        #expect(note.count == 1 && note.first?.hasPrefix("note: reading a copy of the store as of 20") == true)
         #expect(note.first?.contains(" UTC, held by process \(ProcessInfo.processInfo.processIdentifier) (") == true)
         for verb in [
             "rm /top -r --force", "move counter --under /", "zones create --zone z", "zones delete --force",

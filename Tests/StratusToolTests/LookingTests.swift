@@ -29,7 +29,7 @@ struct LookingTests {
 
     private static func open(_ path: String) throws -> StoreSession {
         let choice = DatabaseChoice(
-            container: "iCloud.default", owner: PersonAddress("anna"), isPublic: false, zone: nil)
+            container: "iCloud.default", owner: PersonArgument("anna"), isPublic: false, zone: nil)
         return try StoreSession(at: path, choice, .readingAsClient)
     }
 
@@ -42,7 +42,7 @@ struct LookingTests {
         let zone = try session.zone(ZoneName("home"))
         var sight = Sight.all
         if let person {
-            let user = try session.person(PersonAddress(person)).userName
+            let user = try session.person(PersonArgument(person)).userName
             sight = Sight(service: try session.service, zone: zone, user: user)
         }
         try session.read(zone) { try body($0, sight) }
@@ -113,7 +113,7 @@ struct LookingTests {
         }
         var listed: [String] = []
         try look(as: nil) { zone, sight in
-            let folder = try zone.resolve(RecordAddress(path: "/Home/Holiday"), looking: { _, _, _ in })
+            let folder = try zone.resolve(RecordArgument(path: "/Home/Holiday"), looking: { _, _, _ in })
             try zone.visitAllSeen(below: folder, sight) { child, parent in
                 if parent?.text == "holiday" { listed.append(child.name.text) }
             }

@@ -22,7 +22,7 @@ struct PathTests {
     /// Runs `body` in the zone and counts what it cost.
     private func measure(_ body: (ZoneReader) throws -> Void) throws -> StepCost {
         let choice = DatabaseChoice(
-            container: "iCloud.default", owner: PersonAddress("anna"), isPublic: false, zone: nil)
+            container: "iCloud.default", owner: PersonArgument("anna"), isPublic: false, zone: nil)
         let session = try StoreSession(at: "\(directory.path)/store", choice, .reading)
         defer { session.close() }
         let zone = try session.zone(ZoneName("home"))
@@ -43,14 +43,16 @@ struct PathTests {
         for (path, lines) in expected {
             var told: [String] = []
             _ = try measure { zone in
-                _ = try zone.resolve(RecordAddress(path: path)) { told.append("\($0): \($1) of \($2)") }
+                _ = try zone.resolve(RecordArgument(path: path)) { told.append("\($0): \($1) of \($2)") }
             }
             #expect(told == lines, "\(path)")
         }
         var told: [String] = []
         #expect(throws: ToolError.self) {
             _ = try measure { zone in
-                _ = try zone.resolve(RecordAddress(path: "/wide/none/child 9")) { told.append("\($0): \($1) of \($2)") }
+                _ = try zone.resolve(RecordArgument(path: "/wide/none/child 9")) {
+                    told.append("\($0): \($1) of \($2)")
+                }
             }
         }
         #expect(told == ["/wide/none: 256 of 602"])
@@ -59,7 +61,7 @@ struct PathTests {
     @Test("a record name, and a record without parent that is called by it, cost one read and tell nothing")
     func foundAtOnce() throws {
         for text in ["wide-7-9", "name:wide-7-9", "/wide"] {
-            let address = try #require(RecordAddress(argument: text))
+            let address = try #require(RecordArgument(argument: text))
             var told: [String] = []
             let cost = try measure { zone in
                 let name = try zone.resolve(address) { told.append("\($0): \($1) of \($2)") }
@@ -72,7 +74,7 @@ struct PathTests {
 
     @Test("what lies below a path is listed without going over the folders on the way a second time")
     func goneOverOnce() throws {
-        let folder = RecordAddress(path: "/wide/child 7")
+        let folder = RecordArgument(path: "/wide/child 7")
         let console = Console(usesJSON: false)
         // Those of `wide`, to find the folder, and those of the folder itself.
         let lookedCount = 2 * Self.childCount

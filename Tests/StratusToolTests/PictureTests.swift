@@ -223,7 +223,7 @@ struct PictureTests {
               f1 [label="… 1,234 more", style=dashed, fontcolor="#566173"];
               n1 -> f1;
               f [label="… 7 more, 2 share roots", style=dashed, fontcolor="#566173"];
-              s0 [shape=note, label="S1  share-1\lof <b>List</b>\lwhoever has its URL: read only\l", \#
+              s0 [shape=note, label="S1  share-1\lof <b>List</b>\lanyone with its URL: read only\l", \#
             color="#0b5cad", fontcolor="#0b5cad", style=bold];
               n1 -> s0 [style=bold, color="#0b5cad"];
               p0_0 [shape=ellipse, style=solid, label="anna\lowner, accepted\l"];
@@ -288,7 +288,7 @@ struct PictureTests {
             Shares
             S1
             <b>List</b> and all below: share share-1
-            whoever has its URL may: read only
+            anyone with its URL may: read only
             read, write
             anna  owner, accepted
             read only

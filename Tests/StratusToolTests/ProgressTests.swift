@@ -91,7 +91,7 @@ struct ProgressTests {
         #expect(text.line(done: 5, elapsedSeconds: 1, width: 30) == "verifying records of a\\u{a}err")
         #expect(
             Rebuild.closedNote(of: ZoneName(name))
-                == "interrupted: zone \(visible) takes no requests until it is rebuilt, so run the same again")
+                == "interrupted: zone \(visible) takes no requests until it is rebuilt: run the same command again")
     }
 
     @Test("a line takes the place of the bar where one is drawn, and nothing is taken away where none is")

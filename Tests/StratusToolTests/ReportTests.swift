@@ -81,7 +81,7 @@ struct ReportTests {
         let told = try await run("report --output report.html --json").object()
         #expect(told["contents"] as? Int == 3 && told["contentBytes"] as? Int == 25)
         let page = try MarkupScanner(try text("report.html"))
-        #expect(page.text.contains("Contents of assets") && page.text.contains("<b>"))
+        #expect(page.text.contains("Asset contents") && page.text.contains("<b>"))
         #expect(!page.elements.contains("b"))
         // The most first: anna has 15 bytes, the other 10.
         let (anna, other) = (page.text.range(of: "anna2"), page.text.range(of: "<b>1"))
@@ -114,14 +114,14 @@ struct ReportTests {
         let page = try MarkupScanner(try text("dora.html")).text
         for expected in [
             "What dora sees", "Photos of the coast", "share-photos", "Photo", "Album", "read only",
-            "The deepest record lies at level 1",
+            "The deepest record is at level 1",
         ] {
             #expect(page.contains(expected), "\(expected)")
         }
         let hidden = [
             "Groceries", "groceries", "Holiday", "Packing", "Diary", "List", "Folder", "Item", "id:anna", "cleo",
             "ben@", "anna@", "account", "Deleted", "deletion", "Sequence", "writes", "Horizon", "LevelDB", "verified",
-            "Contents of assets", directory.path,
+            "Asset contents", directory.path,
         ]
         for word in hidden { #expect(!page.contains(word), "\(word)") }
         let users = try await userNames()
@@ -216,7 +216,7 @@ struct ReportTests {
         let words = try MarkupScanner(page).text
         for expected in [
             "Not verified", "read, write", "read only", "invited", "Photo", "db://iCloud.default/id:anna/home",
-            "The deepest record lies at level 3", "cloudkit.share",
+            "The deepest record is at level 3", "cloudkit.share",
         ] {
             #expect(words.contains(expected), "\(expected)")
         }
@@ -253,7 +253,7 @@ struct ReportTests {
         let line = "tree / --owner anna --zone home --format svg --output picture.svg"
         #expect(try await run(line).status == 0)
         let first = try text("picture.svg")
-        let facts = try FileSystem.facts(of: directory.bytes(of: "picture.svg"))
+        let facts = try Disk.facts(of: directory.bytes(of: "picture.svg"))
         #expect(facts.permissions == 0o600)
         let refused = try await run(line)
         #expect(refused.status == 1 && refused.errors.contains("--force"))

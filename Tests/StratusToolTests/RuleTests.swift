@@ -51,7 +51,7 @@ struct RuleTests {
         let run = try await rule("S-05", "s-99")
         #expect(run.status == 3)
         #expect(run.output.isEmpty)
-        #expect(run.errors.hasPrefix("error: No rule has this number. Write a number as messages show it"))
+        #expect(run.errors.hasPrefix("error: There is no rule with this number. Write it as messages do"))
         #expect(run.errors.contains("S-01 to S-"))
         let family = try await rule("nonsense", "--json").error()
         #expect(family["code"] as? String == "notFound")

@@ -55,7 +55,7 @@ struct TotalsTests {
 
     private func session(_ name: String, _ opening: StoreSession.Opening) throws -> StoreSession {
         let choice = DatabaseChoice(
-            container: "iCloud.default", owner: PersonAddress("local"), isPublic: false, zone: nil)
+            container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
         return try StoreSession(at: "\(directory.path)/\(name)", choice, opening)
     }
 
@@ -242,7 +242,7 @@ struct TotalsTests {
                 told.take(part, done, total)
             }
             if let person {
-                let account = try session.person(#require(PersonAddress(argument: person)))
+                let account = try session.person(#require(PersonArgument(argument: person)))
                 _ = try reader.read(seenBy: account, called: person)
             } else {
                 _ = try reader.read()
@@ -343,7 +343,7 @@ struct TotalsTests {
         #expect(try session.deleteZone(zone))
         let purged = try session.purge { told.take($0, $1, $2) }
         let ends = told.ends()
-        #expect(reviewCount > 1 && ends["(telling zones)"] == reviewCount * zoneCount)
+        #expect(reviewCount > 1 && ends["(listing zones)"] == reviewCount * zoneCount)
         #expect(ends["of records"] == 2 * Self.photoCount)
         // The album, the photos, and the share as a record and as a share.
         #expect(ends["holders of assets"] == 1 + Self.photoCount + 2)
@@ -367,7 +367,7 @@ struct TotalsTests {
         // A zone with its share, what it uses, and two contents in the ledger.
         #expect(ends["deletion"] == 5)
         // Their files.
-        #expect(ends["what deleted accounts left"] == 2)
+        #expect(ends["data of deleted accounts"] == 2)
         #expect(ends["entries"] == purged.entriesDeleted && purged.entriesDeleted > 5 * 5)
     }
 

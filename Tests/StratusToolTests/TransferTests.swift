@@ -59,11 +59,11 @@ struct TransferTests {
         _ = try await shell("head -20 all > part; sed 's/\"type\":\"Note\"/\"type\":3/' all > wrong")
         _ = try await shell("sed 's/{\"zone\":/{\"place\":/' all > unknown")
         let cut = try await run("import part", store: "two")
-        #expect(cut.status == 1 && cut.errors.contains("has no end"))
+        #expect(cut.status == 1 && cut.errors.contains("has no last line"))
         #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/two"))
         // With --resume what is there stays.
         let resuming = try await run("import part --resume", store: "two")
-        #expect(resuming.status == 1 && resuming.errors.contains("has no end"))
+        #expect(resuming.status == 1 && resuming.errors.contains("has no last line"))
         #expect(try await run("import all", store: "two").errors.contains("--resume"))
         let resumed = try await run("import all --resume --json", store: "two").object()
         #expect(try #require(resumed["known"] as? Int) > 0)
@@ -137,7 +137,8 @@ struct TransferTests {
             """)
         // Where it was faster than the signal there is nothing to be said.
         if !stopped.output.hasPrefix("exit 0") {
-            #expect(stopped.output.contains("exit 130") && stopped.output.contains("say --resume"), "\(stopped.output)")
+            #expect(
+                stopped.output.contains("exit 130") && stopped.output.contains("with --resume"), "\(stopped.output)")
         }
         #expect(try await run("import all --resume", store: "two").status == 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
@@ -185,7 +186,7 @@ struct TransferTests {
             echo "exit $?"
             cat errors
             """)
-        #expect(stopped.output.hasPrefix("exit 130\n") && stopped.output.contains("say --resume"), "\(stopped.output)")
+        #expect(stopped.output.hasPrefix("exit 130\n") && stopped.output.contains("with --resume"), "\(stopped.output)")
         #expect(try await run("import all --resume", store: "two").status == 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         #expect(try await run("verify", store: "two").status == 0)

@@ -213,7 +213,7 @@ struct VerbTests {
         let deleted = try await run("rm /tree/a/one --force")
         #expect(
             deleted.lines.dropFirst().first
-                == "2 records more went with that: shares, and what refers to it by deleteSelf",
+                == "also deleted 2 records: shares, and records with a deleteSelf reference",
             "\(deleted.output) \(deleted.errors)")
         #expect(try await run("get owned").status == 3)
     }
@@ -239,7 +239,7 @@ struct VerbTests {
     func remove() async throws {
         let refused = try await run("rm /tree/a --force")
         #expect(refused.status == 1)
-        #expect(refused.errors.contains("say --recursive") && refused.errors.contains("record: tree/a"))
+        #expect(refused.errors.contains("use --recursive") && refused.errors.contains("record: tree/a"))
         #expect(try await run("rm /tree/a --dry-run").status == 1)
         let deleted = try await run("rm /tree/a -r --force --json").object()
         #expect(deleted["deleted"] as? Int == 5 && deleted["alsoDeleted"] as? Int == 0)

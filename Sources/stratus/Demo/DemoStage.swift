@@ -1,53 +1,53 @@
-// Whom the demonstration is of, and which folders of an imported tree it works with, found in the store itself.
+// The people of the demonstration, and the folders of the imported tree that it uses.
 
 import Foundation
 import StratusKit
 import StratusModel
 import StratusRecords
 
-/// The people and the container of one demonstration. Each has a tag in its name that no other demonstration and nothing
-/// else in the store has, so that whatever bears it can be removed.
+/// The people and the container of one demonstration. A random tag in their names identifies everything that it must
+/// remove.
 struct DemoCast {
     let container: String
-    let owner: PersonAddress
+    let owner: PersonArgument
     let guestID: String
     let guestEmail: String
 
     init() {
         let tag = String(UUID.drawn().uuidString.lowercased().filter { $0 != "-" }.prefix(16))
         container = "iCloud.demonstration-\(tag)"
-        owner = PersonAddress("id:owner-of-the-demonstration-\(tag)")
+        owner = PersonArgument("id:owner-of-the-demonstration-\(tag)")
         guestID = "guest-of-the-demonstration-\(tag)"
         guestEmail = "guest-\(tag)@demonstration.example"
     }
 
-    var people: [PersonAddress] { [owner, PersonAddress("id:\(guestID)")] }
+    var people: [PersonArgument] { [owner, PersonArgument("id:\(guestID)")] }
 }
 
-/// A folder and what lies below it.
+/// A folder with everything below it.
 struct DemoFolder {
     let name: RecordName
-    /// Records below it, itself included.
+    /// The number of records below it, plus one for itself.
     let recordCount: Int
     /// A folder directly in it, if there is one.
     let innerFolder: RecordName?
-    /// The record furthest below it; itself if it is empty.
+    /// The deepest record below it; itself if it is empty.
     let deepest: RecordName
 }
 
 struct DemoStage {
     /// The top of the tree.
     let top: RecordName
-    /// The folder that is shared: the largest one that has a folder in it.
+    /// The folder to share: the largest one that contains a folder.
     let shared: DemoFolder
-    /// The folder that is moved and deleted: the largest other one beside it.
+    /// The folder to move and delete: its largest sibling.
     let moved: DemoFolder
-    /// The folder that both lie in.
+    /// The parent of both.
     let base: RecordName
 
-    /// Goes down from the top to the first folder that has several in it.
+    /// Walks down from the top to the first folder that contains several.
     ///
-    /// Throws `refused` when the tree is too small to show anything.
+    /// Throws `refused` if the tree is too small.
     init(below top: RecordName, _ zone: ZoneReader) throws {
         var base = top
         while true {
@@ -62,7 +62,7 @@ struct DemoStage {
             guard folders.count == 1, let only = folders.first else {
                 throw ToolError(
                     .refused,
-                    "The tree is too small for the demonstration: choose one with several folders in folders.",
+                    "The tree is too small for the demonstration: choose one with several levels of folders.",
                     ["record": base.text])
             }
             base = only.name

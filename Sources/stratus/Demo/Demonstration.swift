@@ -1,5 +1,5 @@
-// What a store does with a real tree, step by step, each step with its cost. Records are saved, shared, moved and deleted
-// as a CloudKit program does it; chains and verification are below the face.
+// Shows step by step what a store does with a real tree, with the cost of each step. It saves, shares, moves and
+// deletes records through CloudKit's API, and reads chains and verifies below it.
 //
 //   1. Import the tree.                               6. Share it with a second person (Demonstration+Guest).
 //   2. Import it again: nothing is written.           7. Move a folder into the shared tree, and out of it.
@@ -8,9 +8,11 @@
 //   5. Refuse a second root above, below and at      10. Remove the zone, the accounts and the container's types.
 //      the same place.
 //
-// A step that does not come out as it must ends the demonstration with an error. Step 10 follows in any case: the store
-// keeps nothing of the demonstration.
+// A step with an unexpected result ends the demonstration with an error. Step 10 runs in any case, so nothing stays in
+// the store.
 
+import Foundation
+import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
@@ -28,7 +30,7 @@ final class Demonstration {
         ("time", .right),
     ])
     private let share: RecordName = "share-of-the-demonstration"
-    /// Whether the last step has begun, which no signal stops.
+    /// Whether the last step has begun. No signal stops it.
     private var isRemoving = false
 
     init(_ session: StoreSession, _ cast: DemoCast, zone: ZoneID, options: ImportOptions, _ console: Console) {
@@ -39,23 +41,23 @@ final class Demonstration {
         self.console = console
     }
 
-    /// Runs all steps. Returns what verification found.
+    /// Runs all steps. Returns the result of the verification.
     ///
-    /// Throws `refused` when the tree is too small or a step came out otherwise than it must.
+    /// Throws `refused` if the tree is too small or a step has an unexpected result.
     func run() throws -> Verification {
         let didRemove = sayWhatIsLeftAtEnd()
         let verification: Verification
         do {
             verification = try steps()
         } catch {
-            // What failed first is what counts.
+            // Report the first error.
             do { try removeEverything() } catch { console.note("note: " + whatIsLeft) }
             didRemove()
             guard (error as? ToolError)?.code == .interrupted else { throw error }
             throw ToolError(
                 .interrupted,
                 "Interrupted; the zone and the accounts of the demonstration are deleted, and 'stratus zones purge' "
-                    + "removes what they left behind.")
+                    + "removes their remaining entries.")
         }
         try removeEverything()
         didRemove()
@@ -77,7 +79,7 @@ final class Demonstration {
         try moveInAndOut(stage)
         try deleteMoved(stage)
         return try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
-            let progress = Progress("verifying", total: nil, on: console)
+            let progress = ProgressLine("verifying", total: nil, on: console)
             defer { progress.finish() }
             return try Verification(of: session, progress: progress.update)
         }
@@ -101,7 +103,7 @@ final class Demonstration {
             throw unexpected("an import that changed nothing has written")
         }
         throw ToolError(
-            .refused, "The tree has changed between two imports: choose one that nobody writes to.",
+            .refused, "The tree has changed between two imports: choose one that does not change.",
             ["saved": "\(report.savedCount)", "deleted": "\(report.deletedCount)"])
     }
 
@@ -158,7 +160,7 @@ final class Demonstration {
     private func deleteMoved(_ stage: DemoStage) throws {
         try heading("delete \(shown(stage.moved.name.text)) and everything below it")
         let deleted = try step("delete that folder", { $0 }) {
-            try RecordChange.deleteSubtree(stage.moved.name, in: zone, session)
+            try RecordEdit.deleteSubtree(stage.moved.name, in: zone, session)
         }
         try console.line("deleted \(Quantities.count(deleted, "record"))")
         guard deleted == stage.moved.recordCount else { throw unexpected("the deletion missed records") }
@@ -166,7 +168,7 @@ final class Demonstration {
 
     // MARK: Removing
 
-    /// Leaves the store as it was before. A signal does not stop this.
+    /// Restores the store as it was before. No signal stops this.
     private func removeEverything() throws {
         isRemoving = true
         try heading("remove what the demonstration has created")
@@ -180,31 +182,31 @@ final class Demonstration {
                 try host.deleteAccountWithAllData(account) { _ in }
             }
         }
-        // A schema without types: the container is gone with its last one.
+        // An empty schema removes the container.
         try host.importSchema("DEFINE SCHEMA\n", intoContainer: cast.container)
         let purged = try step("remove their entries", { _ in 0 }) { try session.purge(console) }
-        if !Interruption.isRequested { try session.finishIndexes(console) }
+        if !StopSignal.isRequested { try session.finishIndexes(console) }
         try console.line(
             "the zone and both accounts are deleted; \(Quantities.count(purged.entriesDeleted, "entry", "entries")) removed"
         )
     }
 
     private var whatIsLeft: String {
-        "accounts of the demonstration may be left: \(cast.people.map(\.text).joined(separator: ", ")); "
+        "accounts of the demonstration may remain: \(cast.people.map(\.text).joined(separator: ", ")); "
             + "'stratus accounts delete' removes them"
     }
 
-    /// Has a signal that ends the process at once say what it leaves. What is returned is to be called when nothing is left.
+    /// If a signal ends the process at once, writes a note about what remains. Call the result when nothing remains.
     private func sayWhatIsLeftAtEnd() -> () -> Void {
         let isRemoved = Mutex(false)
         let text = whatIsLeft
-        Interruption.beforeEnd {
+        StopSignal.beforeEnd {
             if !isRemoved.withLock({ $0 }) { Console.noteOfSignal("interrupted: " + text) }
         }
         return { isRemoved.withLock { $0 = true } }
     }
 
-    // MARK: Telling
+    // MARK: Output
 
     func heading(_ text: String) throws {
         try console.line()
@@ -216,7 +218,7 @@ final class Demonstration {
         CKRecord.ID(recordName: name.text, zoneID: CKRecordZone.ID(zoneName: zone.name.text))
     }
 
-    /// The error that CloudKit refuses a request with, or nil where it does not.
+    /// The error with which CloudKit refuses a request, or nil if it does not.
     static func refusal(of body: () throws -> Void) throws -> CKError? {
         do {
             try body()
@@ -232,7 +234,7 @@ final class Demonstration {
     func step<Result>(
         _ title: String, _ recordCount: (Result) -> Int, _ body: () throws -> Result
     ) throws -> Result {
-        if !isRemoving { try Interruption.safePoint() }
+        if !isRemoving { try StopSignal.safePoint() }
         let (result, cost) = try StepCost.measuring(session, body)
         let count = recordCount(result)
         costs.addRow([
@@ -247,6 +249,139 @@ final class Demonstration {
 
     func unexpected(_ what: String) -> ToolError {
         ToolError(
-            .refused, "The demonstration went wrong, which is a fault of the software: report it.", ["step": what])
+            .refused, "The demonstration failed. This is a bug: please report it.", ["step": what])
+    }
+}
+
+// MARK: - The guest
+//
+// A second person is invited to the shared folder, works in it, and is removed. After every step the server explains
+// the person's access to a deep file.
+
+extension Demonstration {
+    /// Throws `refused` if a step has an unexpected result.
+    func shareWithGuest(_ stage: DemoStage) throws {
+        let owner = try session.owner()
+        let guest = try session.guest(externalID: cast.guestID, email: cast.guestEmail)
+        let root = recordID(stage.shared.name)
+        try heading("share \(shown(stage.shared.name.text)) with a second person")
+        try explain(stage.shared.deepest, guest, mayRead: false)
+
+        let share = try step("invite a person", { _ in 1 }) {
+            try owner.invite(email: cast.guestEmail, to: root, permission: .readWrite)
+        }
+        try console.line("\(cast.guestEmail) is invited, and may read and write; the share's URL is not shown")
+        try explain(stage.shared.deepest, guest, mayRead: false)
+        guard let url = share.url else { throw unexpected("the share has no URL") }
+
+        try step("accept by the URL", { _ in 1 }) { _ = try session.open(url, as: guest) }
+        try console.line("the guest has accepted")
+        try explain(stage.shared.deepest, guest, mayRead: true)
+
+        let seen = try look(at: stage, guest)
+        try edit(seen.file, stage, guest)
+        try refuseOutside(stage, guest, seen.zone)
+
+        _ = try step("remove the guest", { _ in 1 }) {
+            try owner.remove(userRecordName: guest.account.userRecordName, from: root)
+        }
+        try expectNothingSeen(seen.file, guest)
+        try console.line("the guest is removed: the zone and its records have vanished from the shared database")
+        try explain(stage.shared.deepest, guest, mayRead: false)
+    }
+
+    /// Lists and reads what the guest sees in the shared database.
+    private func look(
+        at stage: DemoStage, _ guest: StoreSession.Guest
+    ) throws -> (zone: CKRecordZone.ID, file: CKRecord.ID) {
+        let zones = try step("list the shared zones", { $0.count }) { try guest.client.sharedZones() }
+        guard zones.count == 1, let sharedZone = zones.first, sharedZone.zoneName == zone.name.text else {
+            throw unexpected("the shared database lists \(zones.count.counting("zone"))")
+        }
+        try list(CKRecord.ID(recordName: stage.shared.name.text, zoneID: sharedZone), stage, guest)
+        let file = CKRecord.ID(recordName: stage.shared.deepest.text, zoneID: sharedZone)
+        let record = try step("fetch a shared file", { _ in 1 }) { try guest.client.sharedRecord(file) }
+        try console.line("and far below, as one record by its name:")
+        try show(record)
+        return (sharedZone, file)
+    }
+
+    /// Lists the shared folder by queries of the shared database, and checks that the list is complete and contains
+    /// nothing else.
+    private func list(_ folder: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
+        let types = TreeType.all.map(\.text).sorted()
+        let found = try step("list the shared folder", { $0.count }) {
+            try guest.client.sharedRecords(under: folder, types: types, limit: Self.listedCount)
+        }
+        let stored = try session.read(zone) { try $0.children(of: stage.shared.name).map(\.name.text) }
+        let names = Set(found.map(\.recordID.recordName))
+        let isAll = names.count == stored.count || names.count >= Self.listedCount
+        guard !names.isEmpty, isAll, names.isSubset(of: stored) else {
+            throw unexpected("the guest's list differs from the folder's content")
+        }
+        let label = shown(folder.zoneID.zoneName)
+        try console.line("the guest sees another person's zone \(label), and in the shared folder:")
+        for record in found.prefix(Self.shownCount) { try show(record) }
+        if stored.count > Self.shownCount { try console.line("  … \(Quantities.count(stored.count)) in all") }
+    }
+
+    /// The limit of fetched records per type, and the number of shown ones.
+    private static let listedCount = 200
+    private static let shownCount = 5
+
+    private func show(_ record: CKRecord) throws {
+        let label = record[TreeField.name.text] as? String ?? ""
+        try console.line("  \(shown(record.recordID.recordName))  \(shown(label))")
+    }
+
+    private func edit(_ file: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
+        let note = "read by the guest"
+        try step("edit a shared file", { _ in 1 }) {
+            try guest.client.setShared(note, forKey: "note", of: file)
+        }
+        let stored = try session.read(zone) { try $0.record(stage.shared.deepest) }
+        guard stored?.record.fields["note"]?.value == .string(note),
+            stored?.system.modified.user.text == guest.account.userRecordName
+        else { throw unexpected("the guest's edit is not in the owner's zone") }
+        try console.line("the guest has edited it, and the owner sees who did")
+    }
+
+    private func refuseOutside(
+        _ stage: DemoStage, _ guest: StoreSession.Guest, _ sharedZone: CKRecordZone.ID
+    ) throws {
+        let outside = CKRecord.ID(recordName: stage.base.text, zoneID: sharedZone)
+        let unseen = try step("refuse to read outside", { _ in 0 }) {
+            try Self.refusal { _ = try guest.client.sharedRecord(outside) }
+        }
+        guard let unseen, unseen.code == .unknownItem else { throw unexpected("the guest reads outside the share") }
+        let uncreated = try step("refuse to write outside", { _ in 0 }) {
+            let name = CKRecord.ID(recordName: "made-by-the-guest", zoneID: sharedZone)
+            return try Self.refusal {
+                try guest.client.makeShared(name, type: TreeType.file.text, under: outside)
+            }
+        }
+        guard let uncreated, uncreated.code == .permissionFailure else {
+            throw unexpected("the guest writes outside the share")
+        }
+        try console.line("outside, reading: \(shown(unseen.localizedDescription))")
+        try console.line("outside, writing: \(shown(uncreated.localizedDescription))")
+        try explain(stage.base, guest, mayRead: false)
+    }
+
+    private func expectNothingSeen(_ file: CKRecord.ID, _ guest: StoreSession.Guest) throws {
+        guard try guest.client.sharedZones().isEmpty else { throw unexpected("a removed guest sees a zone") }
+        let refusal = try Self.refusal { _ = try guest.client.sharedRecord(file) }
+        guard refusal?.code == .zoneNotFound else { throw unexpected("a removed guest reads a record") }
+    }
+
+    /// Explains why the guest may or may not read a record.
+    private func explain(_ record: RecordName, _ guest: StoreSession.Guest, mayRead: Bool) throws {
+        let explanation = try session.service.explainAccess(
+            to: record, in: zone, for: UserName(guest.account.userRecordName))
+        for line in explanation.reasons { try console.line("  \(shown(line))") }
+        try console.object(["explanation": .object(explanation.object)])
+        guard explanation.verdict.mayRead == mayRead else {
+            throw unexpected("the explanation is wrong")
+        }
     }
 }

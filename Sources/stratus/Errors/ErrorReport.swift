@@ -1,4 +1,4 @@
-// Every error in one form: for people a few lines that name the thing and the remedy, for programs one JSON object.
+// Every error in one form: a few lines for people, one JSON object for programs.
 
 import ArgumentParser
 import Foundation
@@ -11,52 +11,21 @@ import StratusStore
 import Synchronization
 
 struct ErrorReport {
+    /// The machine-readable code.
     var code: String
     var message: String
     var fields: [String: String] = [:]
     var cause: String?
     var refusals: [RecordName: Refusal] = [:]
-    /// The records that a request through CloudKit failed for.
+    /// The records that a CloudKit request failed for.
     var items: [RecordName: CKError] = [:]
     var exit: ExitStatus
+}
 
+extension ErrorReport {
     init(_ error: any Error) {
-        switch error {
-        case let error as ToolError:
-            self.init(code: error.code.name, message: error.message, fields: error.fields, exit: error.code.exit)
-        case let error as RequestRefused:
-            self.init(
-                code: "refused", message: "The store refuses this; nothing was changed.", refusals: error.refusals,
-                exit: .failure)
-        case let error as ItemsRefused:
-            self.init(code: "refused", message: "The store refuses this; nothing was changed.", exit: .failure)
-            items = error.errors
-        case let error as CKError:
-            self.init(cloudError: error)
-        case let error as CloudError:
-            let code = CKError.Code(rawValue: error.code.rawValue).map { "\($0)" } ?? "failed"
-            self.init(
-                code: code, message: error.message, fields: error.fields, cause: error.cause, exit: Self.exit(code))
-        case let error as StratusError:
-            self.init(
-                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
-                exit: Self.exit(error.code.description))
-        case let error as RecordsError:
-            self.init(
-                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
-                exit: Self.exit(error.code.description))
-        case let error as StoreError:
-            self.init(
-                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
-                exit: Self.exit(error.code.description))
-        case let error as LayoutError:
-            self.init(
-                code: error.code.description, message: error.message, fields: error.fields,
-                exit: error.isCorruption ? .corruption : .failure)
-        default:
-            self.init(code: "failed", message: "\(error)", exit: .failure)
-        }
-        // Servers say the same twice.
+        self = Self.report(of: error)
+        // The server may repeat its message as the cause.
         if cause == message { cause = nil }
         for (path, shown) in Self.shownPaths.withLock({ $0 }) {
             fields = fields.mapValues { $0.replacingOccurrences(of: path, with: shown) }
@@ -64,47 +33,60 @@ struct ErrorReport {
         }
     }
 
+    private static func report(of error: any Error) -> ErrorReport {
+        let storeExit = StoreFailure(error)?.exit ?? .failure
+        let refused = "The store refuses this; nothing was changed."
+        switch error {
+        case let error as ToolError:
+            return ErrorReport(
+                code: error.code.rawValue, message: error.message, fields: error.fields, exit: error.code.exit)
+        case let error as RequestRefused:
+            return ErrorReport(code: "refused", message: refused, refusals: error.refusals, exit: .failure)
+        case let error as ItemsRefused:
+            return ErrorReport(code: "refused", message: refused, items: error.errors, exit: .failure)
+        case let error as CKError:
+            let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError
+            let cause = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String ?? beneath?.localizedDescription
+            return ErrorReport(
+                code: "\(error.code)", message: error.localizedDescription, fields: fields(of: error), cause: cause,
+                exit: error.userInfo[damageKey] as? Bool == true ? .corruption : error.code.exit)
+        case let error as CloudError:
+            let code = CKError.Code(rawValue: error.code.rawValue)
+            return ErrorReport(
+                code: code.map { "\($0)" } ?? "failed", message: error.message, fields: error.fields,
+                cause: error.cause, exit: code?.exit ?? .failure)
+        case let error as StratusError:
+            return ErrorReport(
+                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
+                exit: storeExit)
+        case let error as RecordsError:
+            return ErrorReport(
+                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
+                exit: storeExit)
+        case let error as StoreError:
+            return ErrorReport(
+                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
+                exit: storeExit)
+        case let error as LayoutError:
+            return ErrorReport(
+                code: error.code.description, message: error.message, fields: error.fields,
+                exit: error.isCorruption ? .corruption : .failure)
+        default:
+            return ErrorReport(code: "failed", message: "\(error)", exit: .failure)
+        }
+    }
+
+    /// The key in a `CKError`'s user info that says, with `true`, that the store is damaged.
+    private static let damageKey = "StratusStoreIsDamaged"
+
     private static let shownPaths = Mutex<[String: String]>([:])
 
-    /// Has errors from here on name another path: that of the store where a copy of it is read.
+    /// Makes later errors name the store's path instead of the path of the copy that is read.
     static func show(_ path: String, insteadOf copy: String) { shownPaths.withLock { $0[copy] = path } }
 
-    private init(
-        code: String, message: String, fields: [String: String] = [:], cause: String? = nil,
-        refusals: [RecordName: Refusal] = [:], exit: ExitStatus
-    ) {
-        self.code = code
-        self.message = message
-        self.fields = fields
-        self.cause = cause
-        self.refusals = refusals
-        self.exit = exit
-    }
-
-    /// An error of a request as a whole.
-    private init(cloudError error: CKError) {
-        let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError
-        let cause = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String ?? beneath?.localizedDescription
-        self.init(
-            code: "\(error.code)", message: error.localizedDescription,
-            fields: Self.fields(of: error), cause: cause,
-            exit: cause?.hasPrefix("corruption") == true ? .corruption : Self.exit("\(error.code)"))
-    }
-
-    /// What an error of CloudKit's names beside its text.
+    /// The variables of a CloudKit error.
     private static func fields(of error: CKError) -> [String: String] {
         error.userInfo.filter { !$0.key.hasPrefix("NS") && !$0.key.hasPrefix("CK") }.compactMapValues { $0 as? String }
-    }
-
-    private static func exit(_ code: String) -> ExitStatus {
-        switch code {
-        case "unknownZone", "unknownRecord", "zoneNotFound", "unknownItem", "unknownShare", "unknownAccount": .notFound
-        case "held", "notAStore", "newerFormat", "olderFormat", "notPermitted": .notOpened
-        case "corruption": .corruption
-        // A predicate, say, that is none.
-        case "invalidArguments": .usage
-        default: .failure
-        }
     }
 
     var lines: [String] {
@@ -143,7 +125,7 @@ struct ErrorReport {
         return ["error": .object(error)]
     }
 
-    /// Names of reasons and their variables; they never change.
+    /// The reason and its variables. Programs read these names: never change them.
     private static func object(of refusal: Refusal, for name: RecordName) -> JSONObject {
         var object: JSONObject = ["record": .string(name.text)]
         switch refusal {

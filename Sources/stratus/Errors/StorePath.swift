@@ -1,19 +1,18 @@
-// What lies at a path that was to be a store's, told to whoever has mistaken it.
+// Checks the path of a store, and says what is there instead.
 
 import Foundation
 
 enum StorePath {
     private static let markerName = "STRATUS"
-    /// So many names are told of a directory that is none.
+    /// How many names of a directory an error shows.
     private static let shownNameCount = 3
-    /// So many names of a directory are looked into for stores.
+    /// How many names of a directory are examined for stores.
     private static let examinedNameCount = 1_000
 
-    /// Throws what there is instead where there is no store at `path`: `notFound` where nothing is, or a file, and
-    /// `notAStore` for any other directory.
+    /// Throws if there is no store at `path`: `notFound` for nothing or a file, `notAStore` for another directory.
     static func require(_ path: String) throws(ToolError) {
         let file = FileManager.default
-        guard let kind = try? FileSystem.factsOfTarget(of: Array(path.utf8)).kind else {
+        guard let kind = try? Disk.factsOfTarget(of: Array(path.utf8)).kind else {
             throw error(.notFound, path, found: "nothing", nearest: storeAround(path) ?? neighbour(of: path))
         }
         guard kind == .folder else { throw error(.notFound, path, found: "a file", nearest: storeAround(path)) }
@@ -21,25 +20,25 @@ enum StorePath {
         if let around = storeAround(path) {
             throw error(.notAStore, path, found: "a part of a store", nearest: around)
         }
-        // Where the directory may not be read, opening it says so.
+        // If the directory cannot be read, opening the store reports that.
         guard let names = try? file.contentsOfDirectory(atPath: path).sorted() else { return }
         if names.isEmpty { throw error(.notAStore, path, found: "an empty directory", nearest: neighbour(of: path)) }
         let stores = names.prefix(examinedNameCount).filter { isStore("\(path)/\($0)") }
         if let first = stores.first {
-            let found = "a directory with \(Quantities.count(stores.count, "store")) in it: \(list(stores))"
+            let found = "a directory that contains \(Quantities.count(stores.count, "store")): \(list(stores))"
             throw error(.notAStore, path, found: found, nearest: "\(path)/\(first)")
         }
         let what = names.contains("CURRENT") ? "another program's LevelDB database" : "a directory of other files"
         throw error(.notAStore, path, found: "\(what): \(list(names))", nearest: nil)
     }
 
-    /// Throws `refused` where what is to be made would lie in the directory of a store, which is the store's alone.
+    /// Throws `refused` if `path` is inside the directory of a store, which must contain nothing else.
     static func requireOutside(_ path: String) throws(ToolError) {
         let folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent()
         let place = folder.resolvingSymlinksInPath().appendingPathComponent("place").path
         guard let store = storeAround(place) else { return }
         throw ToolError(
-            .refused, "The directory of a store is the store's alone: name a place outside it.",
+            .refused, "The directory of a store must contain nothing else: name a path outside it.",
             ["path": path, "store": store])
     }
 
@@ -49,7 +48,7 @@ enum StorePath {
         var fields = ["path": path, "found": found]
         if let nearest { fields["nearest"] = nearest }
         return ToolError(
-            code, "There is no store here: check the path, or make one with 'stratus init'.", fields)
+            code, "There is no store here: check the path, or create one with 'stratus init'.", fields)
     }
 
     private static func isStore(_ path: String) -> Bool {
@@ -60,7 +59,7 @@ enum StorePath {
         names.prefix(shownNameCount).joined(separator: ", ") + (names.count > shownNameCount ? ", …" : "")
     }
 
-    /// The store that a path lies in.
+    /// The store whose directory contains the path.
     private static func storeAround(_ path: String) -> String? {
         var folder = URL(fileURLWithPath: path).standardizedFileURL.deletingLastPathComponent()
         while folder.path != "/" {
@@ -70,7 +69,7 @@ enum StorePath {
         return nil
     }
 
-    /// A store beside the path with a name that may have been meant, or the only one there is.
+    /// A store in the same directory with a similar name, or the only store there.
     private static func neighbour(of path: String) -> String? {
         let url = URL(fileURLWithPath: path).standardizedFileURL
         let folder = url.deletingLastPathComponent().path

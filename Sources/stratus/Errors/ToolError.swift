@@ -1,29 +1,44 @@
-// What the tool itself refuses. Errors of the store and the record layer come as they are; see `ErrorReport`.
+// The tool's own errors, the exit codes, and what each failure ends the process with.
+//
+// Errors of the store, the record layer and the server keep their codes and messages: see `ErrorReport`. The exit
+// status is decided by codes alone, never by a text.
 
-/// An error of the tool: an open code, a message that says how to mend it, the variables as fields.
+import StratusKit
+import StratusModel
+import StratusRecords
+import StratusStore
+
+/// An error of the tool: a code, a message that says what to do, the variables as fields.
 struct ToolError: Error, Sendable {
-    struct Code: Hashable, Sendable {
-        let name: String
-        let exit: ExitStatus
-
+    enum Code: String, Sendable {
         /// There is no record, zone or file of this name.
-        static let notFound = Code(name: "notFound", exit: .notFound)
-        /// What lies at a path is something else than a store.
-        static let notAStore = Code(name: "notAStore", exit: .notOpened)
+        case notFound
+        /// The path holds something other than a store.
+        case notAStore
         /// A path of names leads to several records.
-        static let ambiguous = Code(name: "ambiguous", exit: .failure)
-        /// The request would do what was not asked for.
-        static let refused = Code(name: "refused", exit: .failure)
-        /// An argument makes no sense.
-        static let usage = Code(name: "usage", exit: .usage)
+        case ambiguous
+        /// The request would do something that was not asked for, or that a rule forbids.
+        case refused
+        /// The command line is wrong.
+        case usage
         /// The results cannot be written.
-        static let outputFailed = Code(name: "outputFailed", exit: .failure)
-        /// Nobody reads the results any more.
-        static let pipeBroken = Code(name: "pipeBroken", exit: .failure)
-        /// The verb was asked to stop before its end.
-        static let interrupted = Code(name: "interrupted", exit: .interrupted)
+        case outputFailed
+        /// The reader of the results has closed the pipe.
+        case pipeBroken
+        /// A signal asked the verb to stop, and it stopped at a safe point.
+        case interrupted
         /// A check found something.
-        static let damaged = Code(name: "damaged", exit: .failure)
+        case damaged
+
+        var exit: ExitStatus {
+            switch self {
+            case .notFound: .notFound
+            case .notAStore: .notOpened
+            case .usage: .usage
+            case .interrupted: .interrupted
+            case .ambiguous, .refused, .outputFailed, .pipeBroken, .damaged: .failure
+            }
+        }
     }
 
     let code: Code
@@ -34,5 +49,92 @@ struct ToolError: Error, Sendable {
         self.code = code
         self.message = message
         self.fields = fields
+    }
+}
+
+/// A CloudKit request that failed for these records. Nothing was changed. Records that failed only because others did
+/// are not among them.
+struct ItemsRefused: Error {
+    let errors: [RecordName: CKError]
+}
+
+/// The exit codes. Scripts rely on them: never change them.
+enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
+    case success = 0
+    case failure = 1
+    case usage = 2
+    case notFound = 3
+    case notOpened = 4
+    case corruption = 5
+    /// 128 + SIGINT, as shells report it.
+    case interrupted = 130
+
+    /// The code's meaning, for the help.
+    var meaning: String {
+        switch self {
+        case .success: "done"
+        case .failure: "refused or failed: a rule forbids it, verify found something, a write failed"
+        case .usage: "the command line is wrong"
+        case .notFound: "no such record, zone, directory or rule"
+        case .notOpened: "the store cannot be opened: not a store, held by a process, of a newer format, not permitted"
+        case .corruption: "bytes of the store are not what was written"
+        case .interrupted: "interrupted: finished work is kept; run the same command again to continue"
+        }
+    }
+}
+
+/// The failures of a store that decide an exit status or a next step.
+///
+/// The codes of `StoreError`, `RecordsError` and `StratusError` are open sets that share their names. This type reads a
+/// name once; everything else switches over its cases.
+enum StoreFailure: String, CaseIterable, Sendable {
+    case unknownZone
+    case unknownRecord
+    case unknownShare
+    case unknownAccount
+    case held
+    case notAStore
+    case newerFormat
+    case olderFormat
+    case notPermitted
+    case diskFull
+    case corruption
+
+    /// Nil for any other error, and for a code that decides nothing here.
+    init?(_ error: any Error) {
+        switch error {
+        case let error as StratusError: self.init(rawValue: error.code.description)
+        case let error as RecordsError: self.init(rawValue: error.code.description)
+        case let error as StoreError: self.init(rawValue: error.code.description)
+        default: return nil
+        }
+    }
+
+    var exit: ExitStatus {
+        switch self {
+        case .unknownZone, .unknownRecord, .unknownShare, .unknownAccount: .notFound
+        case .held, .notAStore, .newerFormat, .olderFormat, .notPermitted: .notOpened
+        case .diskFull: .failure
+        case .corruption: .corruption
+        }
+    }
+}
+
+extension CKError.Code {
+    /// The exit status of a request that failed with this code.
+    var exit: ExitStatus {
+        switch self {
+        case .unknownItem, .zoneNotFound: .notFound
+        // For example a malformed predicate.
+        case .invalidArguments: .usage
+        case .internalError, .partialFailure, .networkUnavailable, .networkFailure, .badContainer, .serviceUnavailable,
+            .requestRateLimited, .missingEntitlement, .notAuthenticated, .permissionFailure, .resultsTruncated,
+            .serverRecordChanged, .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .incompatibleVersion,
+            .constraintViolation, .operationCancelled, .changeTokenExpired, .batchRequestFailed, .zoneBusy,
+            .badDatabase, .quotaExceeded, .limitExceeded, .userDeletedZone, .tooManyParticipants, .alreadyShared,
+            .referenceViolation, .managedAccountRestricted, .participantMayNeedVerification, .serverResponseLost,
+            .assetNotAvailable, .accountTemporarilyUnavailable, .participantAlreadyInvited:
+            .failure
+        }
     }
 }

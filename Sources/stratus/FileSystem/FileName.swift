@@ -1,7 +1,9 @@
-// The name of a file as text, and back: any bytes, escaped so that nothing is lost and no two names meet.
+// The name of a file as text, and back. Any bytes can be escaped without loss, and no two names have the same text.
 //
-// Invariants: a name that is valid UTF-8 and has no "%" is its own text. Else "%" is written "%25" and every byte that
-// is not part of valid UTF-8 "%XX", so the text of one name is never the text of another.
+// Invariants: a name that is valid UTF-8 and has no "%" is its own text. In others, "%" is written "%25", and every
+// byte that is not part of valid UTF-8 is written "%XX", so the text of one name is never the text of another.
+
+import FoundationEssentials
 
 /// The name of a file: bytes without "/" and NUL.
 struct FileName: Hashable, Sendable {
@@ -15,7 +17,7 @@ struct FileName: Hashable, Sendable {
     /// The name escaped: unique, and valid UTF-8.
     var escapedText: String { PercentText.escaping(bytes) }
 
-    /// What to show and to search for: the name itself where it is text, else escaped.
+    /// The text to show and to search for: the name if it is valid UTF-8, otherwise escaped.
     var displayText: String { validText ?? escapedText }
 }
 
@@ -38,7 +40,7 @@ enum PercentText {
         return text
     }
 
-    /// The bytes that `escaping` was given, or nil when `text` is not what it writes.
+    /// The bytes that `escaping` has escaped, or nil if `text` is not an escaped text.
     static func bytes(of text: String) -> [UInt8]? {
         var bytes: [UInt8] = []
         let escaped = Array(text.utf8)
@@ -71,7 +73,7 @@ enum PercentText {
         }
     }
 
-    /// How long the valid UTF-8 sequence at a position is; 0 when there is none.
+    /// The length of the valid UTF-8 sequence at a position; 0 if there is none.
     private static func validSequenceByteCount(_ bytes: [UInt8], at position: Int) -> Int {
         let expected =
             switch bytes[position] {
@@ -84,5 +86,21 @@ enum PercentText {
         guard expected > 0, position + expected <= bytes.count else { return 0 }
         let sequence = bytes[position..<position + expected]
         return String(validating: sequence, as: UTF8.self) == nil ? 0 : expected
+    }
+}
+
+enum AbsolutePath {
+    /// The absolute path of a path from the command line. Links are not resolved.
+    static func of(_ path: String) -> String {
+        let whole = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
+        var parts: [Substring] = []
+        for part in whole.split(separator: "/") where part != "." {
+            if part == ".." {
+                _ = parts.popLast()
+            } else {
+                parts.append(part)
+            }
+        }
+        return "/" + parts.joined(separator: "/")
     }
 }

@@ -1,24 +1,24 @@
-// Walks a directory tree: folders before what is in them, siblings in byte order, links not followed.
+// Walks a directory tree: folders before their contents, siblings in byte order, links not followed.
 //
-// Invariants: memory holds the listings of one path from the top down, nothing else. Whatever the tree does meanwhile,
-// the walk goes on: what has vanished or cannot be read is told, never thrown.
+// Invariants: memory holds only the listings on one path from the top down. Changes to the tree do not stop the walk:
+// it returns files that have vanished or cannot be read as problems, and never throws.
 
-/// Something the walk came upon.
+/// A file that the walk has found.
 struct WalkedFile {
-    /// Where it is below the top; empty for the top itself.
+    /// The path below the top; empty for the top itself.
     let relativePath: [UInt8]
     let name: FileName
     let facts: FileFacts
 }
 
-/// What the walk could not do.
+/// A file that the walk could not read.
 struct WalkProblem: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
-        /// It was listed and is gone.
+        /// The file was listed and no longer exists.
         case vanished
         /// A folder's names cannot be read.
         case unreadableFolder
-        /// The operating system does not tell what it is.
+        /// The operating system does not report the file's facts.
         case unreadableFacts
     }
 
@@ -36,28 +36,28 @@ struct TreeWalker {
     private struct Level {
         let listing: DirectoryListing
         var position = 0
-        /// How long the walker's path is at this folder.
+        /// The length of the walker's path at this folder.
         let pathByteCount: Int
     }
 
     private var stack: [Level] = []
-    /// The path of what the walk is at: the top as it was given, then names.
+    /// The current path: the top as it was given, then names.
     private var path: [UInt8]
     private let topByteCount: Int
     private let topName: FileName
-    /// The top, until it has been told.
+    /// The top, until it has been returned.
     private var pendingTop: FileFacts?
-    /// Why the folder that was told last could not be opened, until that has been told.
+    /// Why the last returned folder could not be opened, until that has been returned.
     private var pendingProblem: WalkProblem?
     private var buffer = [UInt8](repeating: 0, count: 128 << 10)
 
     /// Starts at a folder.
     ///
-    /// Throws `FileError` when there is none.
+    /// Throws `FileError` if the folder does not exist.
     init(top: [UInt8], name: FileName) throws(FileError) {
         var trimmed = top
         while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
-        let facts = try FileSystem.factsOfTarget(of: trimmed)
+        let facts = try Disk.factsOfTarget(of: trimmed)
         guard facts.kind == .folder else { throw FileError(number: FileError.notADirectory) }
         path = trimmed == [UInt8(ascii: "/")] ? [] : trimmed
         topByteCount = path.count
@@ -65,7 +65,7 @@ struct TreeWalker {
         pendingTop = facts
     }
 
-    /// What comes next, or nil at the end.
+    /// The next file or problem, or nil at the end.
     mutating func next() -> WalkedItem? {
         if let problem = pendingProblem {
             pendingProblem = nil
@@ -92,7 +92,7 @@ struct TreeWalker {
 
     private mutating func item(_ name: FileName) -> WalkedItem {
         do {
-            let facts = try FileSystem.facts(of: path)
+            let facts = try Disk.facts(of: path)
             return .file(WalkedFile(relativePath: relativePath, name: name, facts: facts)).opening(&self)
         } catch {
             return .problem(
@@ -105,7 +105,7 @@ struct TreeWalker {
 
     fileprivate mutating func open() {
         do {
-            // "/." lets the top be a link to a folder; below it, a folder that became a link is refused.
+            // "/." allows the top to be a link to a folder; below it, a folder that became a link is refused.
             let opened = path.count == topByteCount ? path + "/.".utf8 : path
             let listing = try DirectoryListing(of: opened, buffer: &buffer)
             stack.append(Level(listing: listing, pathByteCount: path.count))
@@ -118,7 +118,7 @@ struct TreeWalker {
 }
 
 extension WalkedItem {
-    /// Opens the folder that this is, so that the walk goes on inside.
+    /// If this is a folder, opens it, so that the walk continues inside.
     fileprivate func opening(_ walker: inout TreeWalker) -> WalkedItem {
         if case .file(let file) = self, file.facts.kind == .folder { walker.open() }
         return self

@@ -1,8 +1,9 @@
-// Finds the records of an imported tree whose files are no longer on the disk.
+// Finds the records of an imported tree whose files are gone from the disk, and deletes them.
 //
-// It goes through the records backwards: a folder's name is the beginning of the names below it, so what lies in a gone
-// folder comes before the folder, and a commit never leaves a record without its parent. Records that others still lie
-// under (cut names, or records that somebody put there) are put off to the end, and kept if that does not help.
+// It scans the records backwards: a folder's name is a prefix of the names below it, so the contents of a folder come
+// before the folder, and no commit leaves a record without its parent. Records that still have others below them
+// (because names are cut, or because a person put records there) are tried again at the end, and kept if they still
+// have some.
 
 import StratusKit
 import StratusLayout
@@ -12,14 +13,14 @@ import StratusStore
 
 struct GoneFinder {
     private static let pageCount = 1_000
-    /// Gone records put off are remembered up to this number; the next run finds the others again.
+    /// How many postponed records are remembered; the next run finds the others again.
     private static let maximumPutOffCount = 100_000
 
     private let session: StoreSession
     private let zone: ZoneID
     private let naming: TreeNaming
     private let directory: [UInt8]
-    /// The name that the next page ends before.
+    /// The next page ends before this name.
     private var upper: RecordName?
     private var gone: [RecordName] = []
     private var lookCount = 0
@@ -30,16 +31,16 @@ struct GoneFinder {
         self.zone = zone
         self.naming = naming
         self.directory = directory
-        // "0" follows "/", so everything below the top is before this name.
+        // "0" follows "/", so everything below the top sorts before this name.
         upper = RecordName(naming.top.text + "0")
     }
 
-    /// The next gone records, or nil when there are no more. `progress` is told how many records were looked at so far.
+    /// The next gone records, or nil at the end. `progress` gets the number of records examined so far.
     ///
-    /// Throws `interrupted` where the verb was asked to stop.
+    /// Throws `interrupted` if a signal asks the verb to stop.
     mutating func next(limit: Int, progress: (Int) -> Void = { _ in }) throws -> [RecordName]? {
         while gone.count < limit, let page = try nextPage() {
-            try Interruption.safePoint()
+            try StopSignal.safePoint()
             for (name, path) in page where isGone(path) { gone.append(name) }
             lookCount += page.count
             progress(lookCount)
@@ -69,18 +70,18 @@ struct GoneFinder {
         return last == nil ? nil : page
     }
 
-    /// Gone is only what the operating system says is not there; what cannot be looked at stays.
+    /// A file is gone only if the operating system says that it does not exist, not if it cannot be examined.
     private func isGone(_ path: [UInt8]) -> Bool {
         if path.isEmpty { return false }
         do throws(FileError) {
-            _ = try FileSystem.facts(of: directory + [UInt8(ascii: "/")] + path)
+            _ = try Disk.facts(of: directory + [UInt8(ascii: "/")] + path)
             return false
         } catch {
             return error.isAbsence
         }
     }
 
-    /// Deletes records in one commit, without those that others still lie under. Returns how many it deleted.
+    /// Deletes records in one commit, except those that still have others below them. Returns how many it deleted.
     mutating func delete(_ names: [RecordName]) throws -> Int {
         var rest = names
         while !rest.isEmpty {
@@ -97,10 +98,10 @@ struct GoneFinder {
         return 0
     }
 
-    /// Tries those that were put off again, until nothing more goes. Returns how many it deleted. `progress` is told
-    /// how many were tried, and of how many: each time round there are fewer.
+    /// Tries the postponed records again until no more can be deleted. Returns how many it deleted. `progress` gets the
+    /// number of tries and the total, which is smaller in each round.
     ///
-    /// Throws `interrupted` where the verb was asked to stop.
+    /// Throws `interrupted` if a signal asks the verb to stop.
     mutating func deleteRest(progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> Int {
         var deleted = 0
         while true {
@@ -108,7 +109,7 @@ struct GoneFinder {
             putOff = []
             var deletedNow = 0
             for start in stride(from: 0, to: names.count, by: ZoneClient.requestItemCount) {
-                try Interruption.safePoint()
+                try StopSignal.safePoint()
                 let end = min(start + ZoneClient.requestItemCount, names.count)
                 deletedNow += try delete(Array(names[start..<end]))
                 progress(end, names.count)

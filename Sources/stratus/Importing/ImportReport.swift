@@ -1,6 +1,8 @@
-// What an import has found and done.
+// The options and the results of a tree import.
 
-/// Something an import could not take as it is; counted, and the first ones named.
+import StratusModel
+
+/// A kind of problem with files. The report counts all and names the first.
 enum ImportProblem: String, CaseIterable, Hashable, Sendable {
     case vanished
     case unreadableFolder
@@ -9,29 +11,29 @@ enum ImportProblem: String, CaseIterable, Hashable, Sendable {
     case specialFile
     case keptType
 
-    /// The line that tells how often it came up.
+    /// The line with the count.
     func text(count: Int) -> String {
         let number = Quantities.count(count)
         let isOne = count == 1
         switch self {
-        case .vanished: return "\(number) vanished while the import ran"
+        case .vanished: return "\(number) vanished during the import"
         case .unreadableFolder:
             return Quantities.count(count, "folder") + " that cannot be read "
-                + (isOne ? "(its contents were left as they are)" : "(their contents were left as they are)")
+                + (isOne ? "(its contents stay unchanged)" : "(their contents stay unchanged)")
         case .unreadableFile: return Quantities.count(count, "file") + " that cannot be read (saved without SHA-256)"
         case .unreadableFacts: return Quantities.count(count, "file") + " whose facts cannot be read (skipped)"
         case .specialFile:
             return number + (isOne ? " device, pipe or socket (skipped)" : " devices, pipes and sockets (skipped)")
         case .keptType:
             return Quantities.count(count, "record")
-                + " that others lie below, or that roots a share, of another type than "
-                + (isOne ? "its file (kept)" : "their files (kept)")
+                + (isOne ? " has another type than its file" : " have another type than their files")
+                + ", and others below or a share (kept)"
         }
     }
 }
 
 struct ImportReport: Sendable {
-    /// Of each problem so many are named; the others are counted.
+    /// How many problems of each kind are named; the others are counted.
     static let namedProblemCount = 10
 
     struct Tally: Sendable {
@@ -52,13 +54,13 @@ struct ImportReport: Sendable {
     var createdCount = 0
     var changedCount = 0
     var unchangedCount = 0
-    /// Records that lie elsewhere in the store than their files on disk, because somebody moved them there.
+    /// Records that were moved in the store, so that their place differs from their files'.
     var movedInStoreCount = 0
     var hashedFileCount = 0
     var hashedByteCount: Int64 = 0
     var gone = Tally()
     var deletedCount = 0
-    /// Records of gone files that were not deleted because records still lie below them.
+    /// Records of gone files that were kept because they have others below them.
     var keptCount = 0
     var problems: [ImportProblem: Tally] = [:]
 
@@ -71,7 +73,7 @@ struct ImportReport: Sendable {
 }
 
 extension ImportReport {
-    /// Lines for people. Names are made visible here.
+    /// Lines for people, with visible names.
     var lines: [String] {
         var lines = [
             "\(Quantities.count(recordCount, "record")): \(Quantities.count(folderCount, "folder")), "
@@ -84,14 +86,14 @@ extension ImportReport {
             lines.append("\(Quantities.count(escapedNameCount, "name")) not valid UTF-8: escaped, kept as bytes too")
         }
         if movedInStoreCount > 0 {
-            lines.append("\(Quantities.count(movedInStoreCount, "record")) moved within the store: left there")
+            lines.append("\(Quantities.count(movedInStoreCount, "record")) moved within the store: place unchanged")
         }
         if gone.count > 0 {
             let what = Quantities.count(gone.count, "record")
             lines.append(
                 deletedCount + keptCount > 0
                     ? "\(what) gone from the disk: \(Quantities.count(deletedCount)) deleted, "
-                        + "\(Quantities.count(keptCount)) kept because records lie below"
+                        + "\(Quantities.count(keptCount)) kept because they have records below them"
                     : "\(what) gone from the disk: kept (--delete deletes them)")
             lines += named(gone)
         }
@@ -129,4 +131,22 @@ extension ImportReport {
     private static func object(of tally: Tally) -> JSONObject {
         ["count": JSONValue(tally.count), "examples": .array(tally.examples.map { .string($0) })]
     }
+}
+
+/// The options of an import.
+struct ImportOptions: Sendable {
+    /// The directory from the command line.
+    var directory: [UInt8]
+    /// The name of the imported tree: the label and the record name of its top.
+    var topName: FileName
+    /// Files up to this size are hashed, in bytes.
+    var digestLimitByteCount: Int64 = 64 << 10
+    /// Whether files with unchanged size and date are hashed again.
+    var readsUnchangedFiles = false
+    /// Whether the records of gone files are deleted.
+    var deletesGone = false
+    /// Whether the directory may have another path than at the last import.
+    var acceptsNewOrigin = false
+    /// How many records one commit saves or deletes.
+    var commitRecordCount = 400
 }

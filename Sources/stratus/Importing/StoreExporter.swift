@@ -1,7 +1,6 @@
 // Writes a whole store as lines, from one snapshot. Memory holds one record, one part of an asset, and the digests of
-// contents that several records hold.
+// assets that several records share.
 
-import Crypto
 import Foundation
 import StratusCloud
 import StratusLayout
@@ -15,7 +14,7 @@ struct TransferCounts: Hashable {
     var records = 0
     var contents = 0
 
-    /// Of what the head of an export foretells.
+    /// The count that the first line of an export announces.
     var foretoldCount: Int { accounts + zones + records }
 
     var object: JSONObject {
@@ -34,10 +33,10 @@ struct TransferCounts: Hashable {
 }
 
 struct StoreExporter {
-    /// Is told how many lines were written, but for the first and the last, and of how many.
+    /// Gets the number of written lines, without the first and the last, and the total.
     typealias Listener = (_ done: Int, _ total: Int) -> Void
 
-    /// Bytes of a content in one line.
+    /// The bytes of an asset in one line.
     private static let partByteCount = 48 << 10
 
     private let service: CloudService
@@ -47,7 +46,7 @@ struct StoreExporter {
     private(set) var counts = TransferCounts()
     private var lineCount = 0
     private var total = 0
-    /// Contents that were written and that further records hold.
+    /// Assets that were written and that other records share.
     private var written: Set<[UInt8]> = []
 
     init(
@@ -74,14 +73,14 @@ struct StoreExporter {
             try export(id, listing.entry, reader)
             return .next
         }
-        // Contents that only deleted zones hold still were foretold, and are not written.
+        // The total included assets that only deleted zones use, which are not written.
         total = lineCount + subscriptionCount
         try exportSubscriptions(reader)
         progress(lineCount, total)
         try write(["end": .object(counts.object)])
     }
 
-    /// Writes a line of those that are foretold.
+    /// Writes a line that counts for the progress.
     private mutating func add(_ line: JSONObject) throws {
         try write(line)
         lineCount += 1
@@ -97,19 +96,19 @@ struct StoreExporter {
         return counts
     }
 
-    /// Parts of the contents that somebody holds. Deleted zones may hold some still, which are not written.
+    /// The number of asset parts. It includes those that only deleted zones use, which are not written.
     private static func partCount(_ reader: RecordReader) throws -> Int {
         var count = 0
         try reader.store.scan(GlobalKeys.assets.keyRange) { _, value in
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
-            // An empty content has one, too.
+            // An empty asset has one part too.
             count += max(0, byteCount - 1) / partByteCount + 1
             return .next
         }
         return count
     }
 
-    /// Those that have a schema.
+    /// The containers that have a schema.
     private static func containers(_ reader: RecordReader) throws -> [ContainerName] {
         var containers: [ContainerName] = []
         try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
@@ -194,7 +193,7 @@ struct StoreExporter {
     private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {
         guard let stored = try zone.record(name) else {
             throw RecordsError(
-                .corruption, "The record has a place in the hierarchy but is not there: verify the store.",
+                .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
                 ["record": name.text])
         }
         for asset in stored.record.assets.keys.sorted(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {
@@ -204,35 +203,35 @@ struct StoreExporter {
         counts.records += 1
     }
 
-    /// A content, unless it was written before for the same owner.
+    /// Writes an asset, unless it was written before for the same owner.
     ///
-    /// Throws `corruption` for one that is not what it was when it was taken in: an import would refuse it.
+    /// Throws `corruption` if its content is missing or damaged: an import would refuse it.
     private mutating func export(_ asset: AssetDescriptor, of record: RecordName, _ zone: ZoneReader) throws {
         let owner = CloudService.assetOwner(of: zone.id.database)
         let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
         let holders = try zone.store.withValue(forKey: key) { try AssetEntry(decoding: $0).count } ?? 0
         if holders > 1, !written.insert(key).inserted { return }
-        let digest = Hex.text(asset.digest)
+        let name = Hex.text(asset.digest)
         let path = service.contentPath(of: asset, owner: owner) ?? ""
-        let damage = Self.damaged(["digest": digest, "file": path, "record": record.text, "zone": zone.id.name.text])
-        // A pipe in its place would be waited for.
-        guard (try? FileSystem.facts(of: Array(path.utf8)))?.kind == .file,
+        let damage = Self.damaged(["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
+        // Do not open a pipe, which would block.
+        guard (try? Disk.facts(of: Array(path.utf8)))?.kind == .file,
             let file = FileHandle(forReadingAtPath: path)
         else { throw damage }
         defer { try? file.close() }
         var rest = asset.byteCount
         var part = 0
-        var hash = SHA256()
+        var digest = ByteDigest()
         repeat {
             let data = try file.read(upToCount: Int(min(rest, Int64(Self.partByteCount)))) ?? Data()
             guard !data.isEmpty || rest == 0 else { throw damage }
-            hash.update(data: data)
+            digest.update(data)
             rest -= Int64(data.count)
-            // Before the last part is written, so that no whole content of an export is damaged.
-            guard rest > 0 || Array(hash.finalize()) == asset.digest else { throw damage }
+            // Check before writing the last part, so that no complete asset in an export is damaged.
+            guard rest > 0 || digest.finish() == asset.digest else { throw damage }
             try add([
                 "asset": .object([
-                    "owner": .string(owner.text), "digest": .string(digest), "byteCount": .integer(asset.byteCount),
+                    "owner": .string(owner.text), "digest": .string(name), "byteCount": .integer(asset.byteCount),
                     "part": JSONValue(part), "data": .string(data.base64EncodedString()),
                 ])
             ])

@@ -1,7 +1,7 @@
-// Makes a store what the lines of an export say. Records are written in commits of a few hundred; what is there already is
-// left as it is, so that an interrupted import is taken up by beginning anew.
+// Imports the lines of an export into a store. It writes records in commits of a few hundred, and keeps existing
+// records, so that an interrupted import continues when it is started again.
 //
-// Invariant: a record is written after the contents that it holds have been taken in, which is after their last part.
+// Invariant: a record is written after its assets are complete.
 
 import Foundation
 import StratusCloud
@@ -11,33 +11,32 @@ import StratusModel
 import StratusRecords
 
 struct StoreImporter {
-    /// Is told how many of the things were taken in that the head of an export foretells, and how many bytes of lines were
-    /// read.
+    /// Gets the number of imported accounts, zones and records, and the number of bytes read.
     typealias Listener = (_ count: Int, _ bytes: Int) -> Void
 
     private static let commitRecordCount = 200
-    /// Bytes of lines that one commit takes at most, but for a single record.
+    /// The most bytes of lines in one commit, except for a single larger record.
     private static let commitByteCount = 2 << 20
 
     private let session: StoreSession
     private let service: CloudService
     private let progress: Listener
     private(set) var counts = TransferCounts()
-    /// What was there already.
+    /// Records that already existed.
     private(set) var knownRecordCount = 0
     private var zone: ZoneID?
     private var pending: [StoredRecord] = []
     private var pendingByteCount = 0
-    /// Contents of the pending records, and of the record that comes next: leased until their commit is made.
+    /// Assets of the pending records, and of the next record: leased until they are committed.
     private var taken: [UserName: [AssetDescriptor]] = [:]
     private var arrived: [UserName: [AssetDescriptor]] = [:]
     private var content: ArrivingContent?
-    /// Where contents are put together, while lines are read.
+    /// The directory in which assets are assembled.
     private var directory = FileManager.default.temporaryDirectory
 
-    /// `progress` is told behind every line.
+    /// `progress` is called after every line.
     ///
-    /// Throws `refused` where the store holds anything, unless an import is taken up again.
+    /// Throws `refused` if the store is not empty, unless `resumes` is set.
     init(
         _ session: StoreSession, resumes: Bool, progress: @escaping Listener
     ) throws {
@@ -51,15 +50,14 @@ struct StoreImporter {
         guard isEmpty || resumes else {
             throw ToolError(
                 .refused,
-                "The store holds something already: import into an empty one, or say --resume to take up an "
-                    + "import that was interrupted.", ["store": session.path])
+                "The store is not empty: import into an empty one, or use --resume to continue an interrupted import.",
+                ["store": session.path])
         }
     }
 
-    /// Reads the first line, before anything is made. Returns how many things it says there are to come; nil where it does
-    /// not say.
+    /// Reads the first line, before the store is created. Returns the announced count; nil if the line has none.
     ///
-    /// Throws `damaged` where it is no export's.
+    /// Throws `damaged` if it is not the first line of an export.
     static func readHead(_ reader: inout LineReader) throws -> Int? {
         guard let line = try reader.next() else { throw cut(reader) }
         let (kind, object) = try parsed(line, reader.lineNumber)
@@ -69,13 +67,13 @@ struct StoreImporter {
 
     private static func cut(_ reader: LineReader) -> ToolError {
         ToolError(
-            .damaged, "The export has no end: it was cut, or its writing was interrupted. Export it anew.",
+            .damaged, "The export has no last line: it was cut off or interrupted. Export the store again.",
             ["lines": "\(reader.lineNumber)"])
     }
 
-    /// Reads everything behind the first line.
+    /// Reads everything after the first line.
     ///
-    /// Throws `damaged` for lines that no export has written, and where the end is missing.
+    /// Throws `damaged` for lines that are not from an export, and if the last line is missing.
     mutating func run(_ reader: inout LineReader) throws {
         let scratch = try StoreFiles.Scratch.make(in: FileManager.default.temporaryDirectory.path, for: .importing)
         defer { scratch.remove() }
@@ -84,15 +82,15 @@ struct StoreImporter {
         while let line = try reader.next() {
             if line.isEmpty { continue }
             let (kind, object) = try Self.parsed(line, reader.lineNumber)
-            guard !isEnded else { throw object.wrong("behind the end") }
+            guard !isEnded else { throw object.wrong("after the end") }
             if kind == "end" {
                 try flush()
                 guard try object.integer("records") == Int64(counts.records) else { throw object.wrong("records") }
                 isEnded = true
             } else {
                 try take(kind, object, byteCount: line.count)
-                // What came so far is committed, and no content is half there.
-                if pending.isEmpty, content == nil { try Interruption.safePoint() }
+                // Everything so far is committed, and no asset is incomplete.
+                if pending.isEmpty, content == nil { try StopSignal.safePoint() }
             }
             progress(counts.foretoldCount, reader.readByteCount)
         }
@@ -137,7 +135,7 @@ struct StoreImporter {
             try service.registerDevice(
                 DeviceAddress(account: AccountID(object.string("account")), name: object.string("name")))
         case "schema":
-            // Without the list all types count as learnt.
+            // Without the list, all types count as learnt.
             try service.importSchema(
                 object.string("text"), into: ContainerName(object.string("container")),
                 marking: Set(object.optionalStrings("imported").map { RecordType($0) }))
@@ -165,11 +163,11 @@ struct StoreImporter {
         counts.zones += 1
     }
 
-    /// Writes the records that have gathered.
+    /// Writes the pending records.
     private mutating func flush() throws {
         guard !pending.isEmpty else { return }
         guard let zone else {
-            throw ToolError(.damaged, "A record comes before its zone: export it anew.")
+            throw ToolError(.damaged, "A record comes before its zone: export the store again.")
         }
         let new = try service.adoptRecords(pending, in: zone)
         knownRecordCount += pending.count - new
@@ -178,7 +176,7 @@ struct StoreImporter {
         pendingByteCount = 0
         for (owner, assets) in taken { service.assets?.release(assets, owner: owner) }
         taken.removeAll()
-        try Interruption.safePoint()
+        try StopSignal.safePoint()
     }
 
     // MARK: Contents
@@ -219,7 +217,7 @@ struct StoreImporter {
         guard FileManager.default.createFile(atPath: file.path, contents: nil, attributes: [.posixPermissions: 0o600])
         else {
             throw ToolError(
-                .refused, "A content cannot be put together in the temporary directory: make room there.",
+                .refused, "There is no room for an asset in the temporary directory: make room there.",
                 ["directory": directory.path])
         }
         return ArrivingContent(
@@ -227,7 +225,7 @@ struct StoreImporter {
     }
 
     private static func require(_ token: ShareToken?) throws -> ShareToken {
-        guard let token else { throw ToolError(.refused, "The system gives no random numbers.") }
+        guard let token else { throw ToolError(.refused, "The operating system returned no random numbers.") }
         return token
     }
 }

@@ -1,17 +1,17 @@
 // The lines of an exported store, one JSON object each:
 //
-//   {"stratusExport":1,"secrets":BOOL,                                    first; "holds" says how many there are to come,
-//    "holds":{"accounts","zones","records"}}                              for whoever waits; exports of before have none
+//   {"stratusExport":1,"secrets":BOOL,                                    first; "holds" announces the counts, for the
+//    "holds":{"accounts","zones","records"}}                              progress; older exports have none
 //   {"account":{…}}  {"device":{…}}  {"schema":{"container","text","imported"}}
 //                                                                        people, then containers; "imported" lists types
-//   {"zone":{…}}                                                          then what lies in it, parents before children:
-//     {"asset":{"owner","digest","byteCount","part","data"}}                a content, in parts, before the first record
-//     {"record":{…}}                                                        that holds it
+//   {"zone":{…}}                                                          then its records, parents before children:
+//     {"asset":{"owner","digest","byteCount","part","data"}}                an asset, in parts, before the first record
+//     {"record":{…}}                                                        that uses it
 //   {"subscription":{…}}
 //   {"end":{"accounts","zones","records","contents"}}                     last
 //
-// Dates are seconds since 2001-01-01 UTC; numbers of many digits are texts. Names never change meaning; a reader ignores
-// what it does not know.
+// Dates are seconds since 2001-01-01 UTC; numbers with many digits are strings. Names never change their meaning; a
+// reader ignores members that it does not know.
 
 import Foundation
 import StratusCloud
@@ -21,9 +21,9 @@ import StratusModel
 enum TransferLine {
     static let version = 1
 
-    /// What is counted beforehand, from the heads of zones: it is the same for every store that holds the same.
+    /// The announced counts, from the headers of zones: they are the same for every store with the same content.
     private static let foretoldKeys = ["accounts", "zones", "records"]
-    /// More are none that anybody has.
+    /// Larger counts are cut to this one.
     private static let foretoldLimit: Int64 = 1 << 48
 
     static func head(secrets: Bool, foretelling counts: TransferCounts) -> JSONObject {
@@ -33,7 +33,7 @@ enum TransferLine {
         return ["stratusExport": JSONValue(version), "secrets": .boolean(secrets), "holds": .object(holds)]
     }
 
-    /// How many things the head of an export says there are to come; nil where it does not say.
+    /// The sum of the announced counts; nil if the first line has none.
     static func foretoldCount(_ head: TransferObject) -> Int? {
         guard let holds = head.optionalObject("holds") else { return nil }
         return foretoldKeys.reduce(0) { sum, key in
@@ -130,7 +130,7 @@ enum TransferLine {
     }
 }
 
-/// One JSON object of a line that is read.
+/// A JSON object in a line of an export.
 struct TransferObject {
     let members: [String: Any]
     let line: Int
@@ -138,7 +138,7 @@ struct TransferObject {
 
     func wrong(_ key: String) -> ToolError {
         ToolError(
-            .damaged, "A line of the export is not what an export writes: export it anew.",
+            .damaged, "A line is not a line of an export: export the store again.",
             ["line": "\(line)", "kind": kind, "key": key])
     }
 
@@ -191,5 +191,101 @@ struct TransferObject {
     func objects(_ key: String) throws -> [TransferObject] {
         guard let all = members[key] as? [[String: Any]] else { throw wrong(key) }
         return all.map { TransferObject(members: $0, line: line, kind: kind) }
+    }
+}
+
+/// The content of a share in the lines of an export. Without --secrets it has no secrets of URLs: an import creates new
+/// ones, and people need the new URLs.
+enum TransferShare {
+    static func object(of content: ShareContent, secrets: Bool) -> JSONObject {
+        var object: JSONObject = [:]
+        object.add("root", unlessNil: content.root.map { .string($0.text) })
+        if secrets { object.add("token", .string(content.token.text)) }
+        object.add("publicPermission", .string("\(content.publicPermission)"))
+        object.add("allowsAccessRequests", .boolean(content.allowsAccessRequests))
+        object.add("participants", .array(content.participants.map { .object(self.object(of: $0, secrets: secrets)) }))
+        object.add("requesters", .array(content.requesters.map { .object(self.object(of: $0)) }))
+        object.add("blocked", .array(content.blocked.map { .object(self.object(of: $0)) }))
+        return object
+    }
+
+    private static func object(of one: ShareParticipant, secrets: Bool) -> JSONObject {
+        var object: JSONObject = [
+            "id": .string(one.id.text), "role": .string("\(one.role)"), "permission": .string("\(one.permission)"),
+            "status": .string("\(one.status)"), "added": FieldJSON.seconds(one.added),
+            "approvedRequester": .boolean(one.isApprovedRequester),
+        ]
+        object.add("user", unlessNil: one.user.map { .string($0.text) })
+        switch one.invitation {
+        case .handle(let handle)?: add(handle, to: &object)
+        case .userRecord?: object.add("invitedBy", "userRecord")
+        case .oneTime(let token)?:
+            object.add("invitedBy", "oneTimeURL")
+            if secrets { object.add("token", .string(token.text)) }
+        case nil: break
+        }
+        return object
+    }
+
+    private static func object(of one: SharePetitioner) -> JSONObject {
+        var object: JSONObject = [
+            "id": .string(one.id.text), "user": .string(one.user.text), "date": FieldJSON.seconds(one.date),
+        ]
+        if let handle = one.handle { add(handle, to: &object) }
+        return object
+    }
+
+    private static func add(_ handle: Handle, to object: inout JSONObject) {
+        switch handle {
+        case .email(let text): object.add("email", .string(text))
+        case .phone(let text): object.add("phone", .string(text))
+        }
+    }
+
+    // MARK: Reading
+
+    static func content(_ object: TransferObject, _ newToken: () throws -> ShareToken) throws -> ShareContent {
+        ShareContent(
+            root: object.optionalString("root").map { RecordName($0) }, token: try token(object, newToken),
+            publicPermission: try object.word("publicPermission", among: ParticipantPermission.allCases),
+            allowsAccessRequests: try object.boolean("allowsAccessRequests"),
+            participants: try object.objects("participants").map { try participant($0, newToken) },
+            requesters: try object.objects("requesters").map { try petitioner($0) },
+            blocked: try object.objects("blocked").map { try petitioner($0) })
+    }
+
+    private static func token(_ object: TransferObject, _ newToken: () throws -> ShareToken) throws -> ShareToken {
+        guard let text = object.optionalString("token") else { return try newToken() }
+        guard let token = ShareToken(text: text) else { throw object.wrong("token") }
+        return token
+    }
+
+    private static func participant(
+        _ object: TransferObject, _ newToken: () throws -> ShareToken
+    ) throws -> ShareParticipant {
+        var invitation = try handle(object).map { Invitation.handle($0) }
+        switch object.optionalString("invitedBy") {
+        case "userRecord": invitation = .userRecord
+        case "oneTimeURL": invitation = .oneTime(try token(object, newToken))
+        default: break
+        }
+        return ShareParticipant(
+            id: ParticipantID(try object.string("id")),
+            role: try object.word("role", among: ParticipantRole.allCases),
+            permission: try object.word("permission", among: ParticipantPermission.allCases),
+            status: try object.word("status", among: AcceptanceStatus.allCases), invitation: invitation,
+            user: object.optionalString("user").map { UserName($0) }, added: try object.date("added"),
+            isApprovedRequester: try object.boolean("approvedRequester"))
+    }
+
+    private static func petitioner(_ object: TransferObject) throws -> SharePetitioner {
+        SharePetitioner(
+            id: ParticipantID(try object.string("id")), user: UserName(try object.string("user")),
+            handle: try handle(object), date: try object.date("date"))
+    }
+
+    private static func handle(_ object: TransferObject) throws -> Handle? {
+        guard object.members["email"] != nil || object.members["phone"] != nil else { return nil }
+        return try TransferLine.handle(object)
     }
 }

@@ -1,15 +1,16 @@
-// Makes a zone hold a directory tree: every folder, file and symbolic link is a record below its folder's record.
+// Imports a directory tree into a zone: every folder, file and symbolic link becomes a record below its folder's
+// record.
 //
-//   1. Walk the tree; folders come before what is in them.
-//   2. Look up, a batch at a time, what the store has already; hash small files whose size or date is new.
-//   3. Save what differs as any program does that knows CloudKit alone: 400 records to an operation, which is one durable
-//      commit. While one is under way the next is prepared.
-//   4. Look which stored records have no file any more; delete them if that was asked for.
-//   5. Fill the indexes for queries that the schema has come to want.
+//   1. Walk the tree; folders come before their contents.
+//   2. Look up each batch in the store; hash small files whose size or date has changed.
+//   3. Save the differences through CloudKit's API: 400 records per operation, which is one durable commit. Prepare the
+//      next operation while one is running.
+//   4. Find stored records without a file; delete them with --delete.
+//   5. Fill the query indexes that the new types need.
 //
-// Invariants: a record that is already as it should be is not written. A run that was killed is taken up by the next one:
-// it finds what was saved unchanged. What somebody did in the store stays: records moved there keep their place, marked
-// share roots their mark. Memory is bounded by one batch and the walker's listings, not by the tree.
+// Invariants: an unchanged record is not written. A killed run is continued by the next one, which finds the saved
+// records unchanged. Changes made in the store stay: moved records keep their place, and share roots their share.
+// Memory is bounded by one batch and the walker's listings, not by the tree.
 
 import FoundationEssentials
 import StratusKit
@@ -31,7 +32,7 @@ struct TreeImporter {
     private var settledCount = 0
     private var digestBuffer = [UInt8](repeating: 0, count: 64 << 10)
 
-    /// Throws `notFound` where the database's owner has no account.
+    /// Throws `notFound` if the database's owner has no account.
     init(_ session: StoreSession, zone: ZoneID, options: ImportOptions) throws {
         self.session = session
         client = try session.existingClient(of: zone)
@@ -40,27 +41,27 @@ struct TreeImporter {
         naming = TreeNaming(top: options.topName)
     }
 
-    /// The same where people see how far it has come; `total` is how many files there are.
+    /// Imports the tree and shows the progress. `total` is the number of files.
     mutating func run(total: Int, _ console: Console) throws {
-        let progress = Progress("importing", total: total, on: console)
+        let progress = ProgressLine("importing", total: total, on: console)
         defer { progress.finish() }
-        // Their clocks begin with them.
-        lazy var lookingForGone = Progress("looking for what is gone", total: nil, on: console)
-        lazy var deleting = Progress("deleting", total: nil, on: console)
-        lazy var indexing = Progress("filling indexes", total: nil, on: console)
+        // Lazy: their clocks start when they are used.
+        lazy var lookingForGone = ProgressLine("looking for what is gone", total: nil, on: console)
+        lazy var deleting = ProgressLine("deleting", total: nil, on: console)
+        lazy var indexing = ProgressLine("filling indexes", total: nil, on: console)
         // A zone may hold more than this tree.
         try run(
             progress: progress.update, lookingForGone: { lookingForGone.update($0, ofAtMost: $1) },
-            deletingRest: { deleting.update("what was put off", $0, of: $1) },
+            deletingRest: { deleting.update("postponed records", $0, of: $1) },
             indexing: { indexing.update($0, $1, of: $2) })
     }
 
-    /// Imports the tree. `progress` is called with the number of files that are done; `lookingForGone` with how many
-    /// records were held against the disk, and how many the zone has; `deletingRest` with how many of those were tried
-    /// that could not be deleted before others were, and of how many; `indexing` of the parts of the work on indexes.
+    /// Imports the tree. `progress` gets the number of finished files; `lookingForGone` the number of records compared
+    /// with the disk, and the zone's total; `deletingRest` the number of postponed records that were tried, and their
+    /// total; `indexing` the parts of the work on indexes.
     ///
-    /// Throws `notFound` when there is no such directory, `refused` when the zone holds another directory's tree under
-    /// this name, and the store's errors. What the tree does meanwhile is counted, never thrown.
+    /// Throws `notFound` if the directory does not exist, `refused` if the zone has another directory's tree with this
+    /// name, and the store's errors. Counts changes of the tree during the import, and never throws for them.
     mutating func run(
         progress: (Int) -> Void = { _ in }, lookingForGone: (_ done: Int, _ bound: Int) -> Void = { _, _ in },
         deletingRest: (_ done: Int, _ total: Int) -> Void = { _, _ in },
@@ -92,11 +93,11 @@ struct TreeImporter {
         try session.finishIndexes(progress: indexing)
     }
 
-    /// How much there is in the directory. Looking costs a small part of importing.
+    /// The number of files in the directory. Counting is much cheaper than importing.
     ///
-    /// Throws `notFound` when it is not there.
+    /// Throws `notFound` if it does not exist.
     static func count(_ options: ImportOptions, _ console: Console) throws -> Int {
-        let progress = Progress("counting files", total: nil, on: console)
+        let progress = ProgressLine("counting files", total: nil, on: console)
         defer { progress.finish() }
         var walker = try Self.walker(options)
         var count = 0
@@ -109,7 +110,7 @@ struct TreeImporter {
 
     /// A walker over the directory.
     ///
-    /// Throws `notFound` when it is not there.
+    /// Throws `notFound` if it does not exist.
     static func walker(_ options: ImportOptions) throws -> TreeWalker {
         do throws(FileError) {
             return try TreeWalker(top: options.directory, name: options.topName)
@@ -123,7 +124,7 @@ struct TreeImporter {
 
     private var originText: String { PercentText.escaping(options.directory) }
 
-    /// Two directories must not be taken for one tree only because they have the same last name.
+    /// Throws `refused` if the record of this name comes from another directory.
     private func checkOrigin() throws {
         let stored = try session.read(zone) { try $0.record(naming.top) }
         guard let record = stored?.record else { return }
@@ -133,8 +134,8 @@ struct TreeImporter {
         if case .string(let text)? = origin { fields["importedFrom"] = text }
         throw ToolError(
             .refused,
-            "The zone already has another tree of this name: import under another name with --top, into another --zone, "
-                + "or say with --moved that it is the same tree in a new place.", fields)
+            "The zone has a tree of this name from another directory: use --top for another name, or another --zone; if "
+                + "it is the same tree with a new path, use --moved.", fields)
     }
 
     private mutating func note(_ problem: WalkProblem) {
@@ -153,17 +154,17 @@ struct TreeImporter {
         let names = batch.map { naming.name(of: $0.relativePath) }
         let stored = try session.read(zone) { zone in try names.map { try zone.record($0)?.record } }
         for (index, file) in batch.enumerated() {
-            if Interruption.isRequested { try stop() }
+            if StopSignal.isRequested { try stop() }
             try take(file, names[index], stored[index])
             try savePending(atLeast: options.commitRecordCount)
         }
     }
 
-    /// Saves what was read, so that nothing of it has to be read again, and ends.
+    /// Saves what was read, so that the next run need not read it again, and throws `interrupted`.
     private mutating func stop() throws {
         try savePending(atLeast: 1)
         try client.finish()
-        try Interruption.safePoint()
+        try StopSignal.safePoint()
     }
 
     private mutating func take(_ file: WalkedFile, _ name: RecordName, _ stored: Record?) throws {
@@ -190,9 +191,9 @@ struct TreeImporter {
         pending.append(CKRecord(record, changing: stored, in: client))
     }
 
-    /// A record keeps its type, and its name is its file's: below the face one of another type takes its place, with what
-    /// lies below it and its mark. Another process's server knows no such request: there a record that nothing depends on
-    /// is deleted and made anew, and any other stays.
+    /// Replaces a record whose file has changed its type. CloudKit's API cannot change a type, so this writes below it
+    /// and keeps the children and the share. Through another process it deletes and creates the record, unless the
+    /// record has children or a share: then it keeps it.
     private mutating func replace(_ stored: Record, by record: Record) throws {
         guard session.served != nil else {
             try session.apply([.save(record)], in: zone)
@@ -222,7 +223,7 @@ struct TreeImporter {
         if file.name.validText == nil { report.escapedNameCount += 1 }
     }
 
-    /// The fields of a file's record, or nil when it is none: it is special, or has vanished.
+    /// The fields of a file's record, or nil if it has none: a special file, or one that has vanished.
     private mutating func fields(of file: WalkedFile, _ name: RecordName, _ stored: Record?) -> RecordFields? {
         var fields = FileRecord.fields(of: file)
         if naming.isCut(name) { fields[TreeField.path] = Field(.bytes(file.relativePath)) }
@@ -234,7 +235,7 @@ struct TreeImporter {
             case .folder:
                 if file.relativePath.isEmpty { fields[TreeField.origin] = Field(.string(originText)) }
             case .symbolicLink:
-                FileRecord.setTarget(try FileSystem.target(ofLink: path(of: file)), in: &fields)
+                FileRecord.setTarget(try Disk.target(ofLink: path(of: file)), in: &fields)
             case .file:
                 if let digest = try digest(of: file, fields, stored) {
                     fields[TreeField.sha256] = Field(.bytes(digest))
@@ -253,7 +254,7 @@ struct TreeImporter {
 
     private func path(of file: WalkedFile) -> [UInt8] { options.directory + [UInt8(ascii: "/")] + file.relativePath }
 
-    /// The digest of a small file: the stored one where size and date are as stored.
+    /// The digest of a small file: the stored one if size and date are unchanged.
     private mutating func digest(
         of file: WalkedFile, _ fields: RecordFields, _ stored: Record?
     ) throws(FileError) -> [UInt8]? {
@@ -265,7 +266,7 @@ struct TreeImporter {
         {
             return digest
         }
-        let digest = try FileSystem.digest(
+        let digest = try Disk.digest(
             of: path(of: file), atMost: options.digestLimitByteCount, buffer: &digestBuffer)
         if digest != nil {
             report.hashedFileCount += 1
@@ -291,7 +292,7 @@ struct TreeImporter {
         progress(0, bound)
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
         while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, bound) }) {
-            try Interruption.safePoint()
+            try StopSignal.safePoint()
             for name in names { report.gone.add(name.text) }
             if options.deletesGone { report.deletedCount += try finder.delete(names) }
         }

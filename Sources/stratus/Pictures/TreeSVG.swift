@@ -1,6 +1,11 @@
-// A hierarchy as an SVG file: the records from left to right, below them the shares with those who take part.
+// A hierarchy as an SVG file: the records from left to right, and below them the shares with their participants. Also
+// the layout, and the reading of the picture from a store.
 
+import StratusCloud
+import StratusLayout
 import StratusModel
+import StratusRecords
+import StratusStore
 
 struct TreeSVG {
     private static let margin = 20
@@ -8,9 +13,9 @@ struct TreeSVG {
     private static let lineHeight = 22
     private static let leastWidth = 640
     private static let reasonableWidth = 900
-    /// Where in a line about a person the name begins, behind the rights.
+    /// The position of the name in a line about a person, after the rights.
     private static let nameIndent = 112
-    /// Shares that are drawn below the records.
+    /// The limit of shares below the records.
     private static let shareCount = 24
 
     private let picture: TreePicture
@@ -45,7 +50,7 @@ struct TreeSVG {
     }
 
     private func head(width: Int) -> SVG {
-        // Letters of headings are a sixth larger.
+        // Headings are a sixth larger.
         let title = DisplayText.fitting(self.title, columns: TreeLayout.columnCount(in: width) * 6 / 7)
         let summary = DisplayText.fitting(self.summary, columns: TreeLayout.columnCount(in: width))
         return Self.clipped(title, style: "head", x: Self.margin, y: 14, width: width)
@@ -55,7 +60,7 @@ struct TreeSVG {
     private var title: String { picture.title }
     private var summary: String { picture.summary }
 
-    /// Text that ends where its room ends, whatever the font makes of its letters.
+    /// Text that is clipped to its room in any font.
     private static func clipped(_ text: String, style: String, x: Int, y: Int, width: Int) -> SVG {
         let style: SVG = style.isEmpty ? "" : " class=\"\(style)\""
         return """
@@ -132,7 +137,7 @@ struct TreeSVG {
                 """
             let x = Self.margin + TreeLayout.badgeWidth + 10
             line(share.line, style: "", x: x, &y, &drawn)
-            line("whoever has its URL may: \(share.publicPermission)", style: "soft", x: x, &y, &drawn)
+            line("anyone with its URL may: \(share.publicPermission)", style: "soft", x: x, &y, &drawn)
             for person in share.people { draw(person, x: x, &y, &drawn) }
             if share.morePeopleCount > 0 {
                 line(
@@ -155,7 +160,7 @@ struct TreeSVG {
         y += Self.lineHeight
     }
 
-    /// As wide as the records need, and the lines about shares as far as that is reasonable.
+    /// The width of the records, and of the lines about shares up to a limit.
     private var width: Int {
         let lines = picture.shares.prefix(Self.shareCount).flatMap { share in
             [share.line] + share.people.map { String(repeating: " ", count: 15) + $0.line }
@@ -165,7 +170,7 @@ struct TreeSVG {
         return max(Self.leastWidth, layout.width + 2 * Self.margin, shares)
     }
 
-    /// What the person may do stands in a pill that is full, dashed or dotted, and in words.
+    /// Draws the person's rights as a full, dashed or dotted pill with words in it.
     private func draw(_ person: PicturePerson, x: Int, _ y: inout Int, _ drawn: inout SVG) {
         let (pill, letters) =
             switch person.rights {
@@ -193,7 +198,7 @@ extension TreePicture {
         return summary + (copyDate.map { ", as of \($0)" } ?? "")
     }
 
-    /// What a box says when it is pointed at.
+    /// The tooltip of a box.
     func title(of node: PictureNode) -> String {
         var title = "\(node.label) (\(node.type)), record \(DisplayText.of(node.name.text))"
         if let share = node.share {
@@ -210,5 +215,205 @@ extension PicturePerson {
 extension PictureShare {
     fileprivate var line: String {
         rootLabel.map { "\($0) and all below: share \(name)" } ?? "the whole zone: share \(name)"
+    }
+}
+
+/// The positions of a picture's records: levels from left to right, reading order from top to bottom, each record in
+/// the middle of its children. Boxes never overlap: every leaf has its own row, and every level is as wide as its
+/// widest label.
+struct TreeLayout {
+    /// The content of a box: a node, or the records folded below one (nil: those of the highest level).
+    enum Content: Hashable {
+        case node(Int)
+        case fold(below: Int?)
+    }
+
+    struct Box: Hashable {
+        var content: Content
+        var text: String
+        /// The position and width include the badge of a share.
+        var x: Int
+        var y: Int
+        var width: Int
+        /// The box above, by its position.
+        var parent: Int?
+    }
+
+    static let rowHeight = 30
+    static let boxHeight = 22
+    static let columnGap = 34
+    static let padding = 8
+    static let badgeWidth = 28
+    /// The limit of a label, in cells. The tooltip has the whole label.
+    static let labelColumns = 34
+    /// The width of a cell in the boxes, in hundredths of a pixel.
+    private static let cellWidth = 790
+
+    private(set) var boxes: [Box] = []
+    private(set) var width = 0
+    private(set) var height = 0
+
+    init(_ picture: TreePicture, x: Int, y: Int) {
+        place(picture)
+        setColumns(from: x)
+        setRows(from: y)
+    }
+
+    /// Creates the boxes, parents before children. `x` is the level until the columns are known.
+    private mutating func place(_ picture: TreePicture) {
+        var positions: [Int] = []
+        /// Nodes whose fold follows their last child: the innermost last.
+        var open: [Int] = []
+        func close(_ boxes: inout [Box], downTo level: Int) {
+            while let node = open.last, picture.nodes[node].level >= level {
+                open.removeLast()
+                let fold = picture.nodes[node].fold
+                guard !fold.isEmpty else { continue }
+                let hasChildren = node + 1 < picture.nodes.count && picture.nodes[node + 1].parent == node
+                boxes.append(
+                    Self.box(
+                        .fold(below: node), fold.text(besideOthers: hasChildren), level: picture.nodes[node].level + 1,
+                        parent: positions[node]))
+            }
+        }
+        for (index, node) in picture.nodes.enumerated() {
+            close(&boxes, downTo: node.level)
+            positions.append(boxes.count)
+            let text = DisplayText.fitting(node.label, columns: Self.labelColumns)
+            var box = Self.box(.node(index), text, level: node.level, parent: node.parent.map { positions[$0] })
+            if node.share != nil { box.width += Self.badgeWidth }
+            boxes.append(box)
+            open.append(index)
+        }
+        close(&boxes, downTo: 0)
+        guard !picture.fold.isEmpty else { return }
+        boxes.append(
+            Self.box(.fold(below: nil), picture.fold.text(besideOthers: !picture.nodes.isEmpty), level: 0, parent: nil))
+    }
+
+    private static func box(_ content: Content, _ text: String, level: Int, parent: Int?) -> Box {
+        Box(content: content, text: text, x: level, y: 0, width: textWidth(text) + 2 * padding, parent: parent)
+    }
+
+    static func textWidth(_ text: String) -> Int { (DisplayText.columnCount(of: text) * cellWidth + 99) / 100 }
+
+    /// The number of cells in a width in pixels.
+    static func columnCount(in width: Int) -> Int { max(1, width * 100 / cellWidth) }
+
+    private mutating func setColumns(from start: Int) {
+        var widths: [Int] = []
+        for box in boxes {
+            while widths.count <= box.x { widths.append(0) }
+            widths[box.x] = max(widths[box.x], box.width)
+        }
+        var starts: [Int] = []
+        var x = start
+        for width in widths {
+            starts.append(x)
+            x += width + Self.columnGap
+        }
+        for index in boxes.indices { boxes[index].x = starts[boxes[index].x] }
+        width = max(0, x - Self.columnGap - start)
+    }
+
+    /// Leaves get the rows in order; a parent is between its first and its last child.
+    private mutating func setRows(from start: Int) {
+        var spans = [(first: Int, last: Int)?](repeating: nil, count: boxes.count)
+        var hasChildren = [Bool](repeating: false, count: boxes.count)
+        for box in boxes { if let parent = box.parent { hasChildren[parent] = true } }
+        var row = 0
+        for index in boxes.indices where !hasChildren[index] {
+            boxes[index].y = start + row * Self.rowHeight
+            row += 1
+        }
+        // Children follow their parents, so in reverse order every child is placed before its parent.
+        for index in boxes.indices.reversed() {
+            if let span = spans[index] { boxes[index].y = (span.first + span.last) / 2 }
+            guard let parent = boxes[index].parent else { continue }
+            let y = boxes[index].y
+            spans[parent] = spans[parent].map { (min($0.first, y), max($0.last, y)) } ?? (y, y)
+        }
+        height = max(0, row * Self.rowHeight)
+    }
+}
+
+/// Reads a picture of a zone, or of a record and everything below it, as a person sees it.
+struct TreePainter {
+    /// The limit of shares whose roots are not drawn.
+    private static let otherShareCount = 20
+
+    let session: StoreSession
+    let zone: ZoneID
+    let limits: PictureLimits
+
+    /// The progress shows the examined records and the zone's total: the number of records below a record is unknown.
+    ///
+    /// Throws `unknownZone`, and `notFound` if the record does not exist or is not visible.
+    func picture(of address: RecordArgument, _ sight: Sight, _ console: Console) throws -> TreePicture {
+        return try session.engine.read { reader in
+            guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
+            let source = ZonePictures(found, sight)
+            let shares = SharePictures(found, sight, in: reader)
+            let root = address.isTop ? nil : try child(address, found, sight, console)
+            let bound = try found.recordBound()
+            let progress = ProgressLine("counting", total: nil, on: console)
+            defer { progress.finish() }
+            var folder = TreeFolder(source, limits) { progress.update("records", $0, ofAtMost: bound) }
+            let folded = try folder.fold(from: root)
+            let owner = try session.owner(of: zone.database, in: reader)
+            var picture = TreePicture(
+                title: PlaceAddress(zone.database, ownedBy: sight.isWhole ? owner : nil, zone: zone.name).text,
+                copyDate: session.copyDate.map { Quantities.date($0) + " UTC" }, nodes: folded.nodes,
+                fold: folded.fold, shares: [])
+            // First find the drawn shares, then count all.
+            func lookingAtShares() -> LookCounter { LookCounter { progress.update("shares", $0, ofAtMost: bound) } }
+            try addShares(
+                named: folded.shares, above: root?.name, to: &picture, shares, sight, looking: lookingAtShares().add)
+            if address.isTop {
+                let shareCount = try source.shareCount(looking: lookingAtShares().add)
+                picture.moreShareCount = max(0, shareCount - picture.shares.count)
+            }
+            return picture
+        }
+    }
+
+    private func child(
+        _ address: RecordArgument, _ zone: ZoneReader, _ sight: Sight, _ console: Console
+    ) throws -> Child {
+        let name = try zone.resolve(address, sight, console)
+        return Child(name: name, hasChildren: try zone.node(name)?.hasChildren ?? false)
+    }
+
+    /// Adds the shares of the nodes first, so that their numbers stay; then the share that covers everything drawn, or
+    /// the zone.
+    private func addShares(
+        named names: [RecordName], above root: RecordName?, to picture: inout TreePicture, _ shares: SharePictures,
+        _ sight: Sight, looking: () -> Void
+    ) throws {
+        for name in names {
+            // A root may name a share that has no record: draw it without participants.
+            let unknown = PictureShare(
+                name: DisplayText.of(name.text), rootLabel: nil, publicPermission: "unknown", people: [])
+            picture.shares.append(try shares.share(name) ?? unknown)
+        }
+        var covering = try root.flatMap { try shares.zone.shareMembership(of: $0)?.share }
+        if let known = covering, names.contains(known) { covering = nil }
+        for name in [covering, ShareContent.zoneWideName].compactMap({ $0 }) {
+            guard try sight.sees(name), let share = try shares.share(name) else { continue }
+            for index in picture.nodes.indices where picture.nodes[index].share == nil {
+                picture.nodes[index].share = picture.shares.count
+            }
+            picture.shares.append(share)
+        }
+        guard root == nil, picture.shares.count < Self.otherShareCount else { return }
+        var known = Set(names)
+        known.insert(ShareContent.zoneWideName)
+        try shares.zone.visitShareNames(looking: looking) { name in
+            guard picture.shares.count < Self.otherShareCount else { return .stop }
+            if try !known.contains(name) && sight.sees(name), let share = try shares.share(name) {
+                picture.shares.append(share)
+            }
+            return .next
+        }
     }
 }

@@ -1,4 +1,4 @@
-// The records of a zone for a picture, as somebody sees them. What the person does not see is neither drawn nor counted.
+// The records and shares of a zone for a picture. Records that the person does not see are neither drawn nor counted.
 
 import StratusCloud
 import StratusLayout
@@ -15,7 +15,7 @@ struct ZonePictures: PictureSource {
         self.sight = sight
     }
 
-    /// How many shares the person sees.
+    /// The number of shares that the person sees.
     func shareCount(looking: () -> Void) throws -> Int {
         var count = 0
         try zone.visitShareNames(looking: looking) { name in
@@ -25,7 +25,7 @@ struct ZonePictures: PictureSource {
         return count
     }
 
-    /// Shares are drawn beside the hierarchy.
+    /// Skips shares, which are drawn apart from the hierarchy.
     func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
         guard parent == nil else { return try zone.visitSeen(below: parent, sight, looking: didLook, visit) }
         try zone.visitSeen(below: nil, sight, looking: didLook) { child in
@@ -55,7 +55,7 @@ struct ZonePictures: PictureSource {
         return ways
     }
 
-    /// Somebody else than the owner is not told of roots that are folded away: some may not be theirs to see.
+    /// 0 for anyone but the owner, who may not see all folded roots.
     func rootCount(below parent: RecordName?) throws -> Int {
         guard sight.isWhole else { return 0 }
         var sum = 0
@@ -85,18 +85,18 @@ struct ZonePictures: PictureSource {
 
 // MARK: - Shares
 
-/// Shares as pictures show them, without their secrets.
+/// Shares for pictures, without their secrets.
 struct SharePictures {
-    /// People of one share that are drawn.
+    /// How many people of one share are drawn.
     static let personCount = 40
-    /// What stands for the name of a root that is not to be seen.
-    static let unseenRoot = "(not to be seen)"
+    /// The name of a root that the person does not see.
+    static let unseenRoot = "(hidden)"
 
     let zone: ZoneReader
     let people: People
     let sight: Sight
 
-    /// Who looks; nil for the host, who sees everything.
+    /// The person who looks; nil for the host, who sees everything.
     private var viewer: UserName? { sight.viewer }
 
     init(_ zone: ZoneReader, _ sight: Sight, in reader: RecordReader) {
@@ -105,7 +105,7 @@ struct SharePictures {
         people = People(reader: reader, viewer: sight.viewer)
     }
 
-    /// The share of this name; nil where it has no record.
+    /// The share of this name; nil if it has no record.
     func share(_ name: RecordName) throws -> PictureShare? {
         guard let content = try zone.shareContent(name) else { return nil }
         return try share(name, content)
@@ -113,7 +113,7 @@ struct SharePictures {
 
     func share(_ name: RecordName, _ content: ShareContent) throws -> PictureShare {
         let rootLabel = try content.root.map { root -> String in
-            // Somebody may take part in a share and see nothing of what it is of.
+            // A participant may see the share and not its root.
             guard try sight.sees(root) else { return Self.unseenRoot }
             return try zone.record(root, fields: .only([TreeField.name]))?.record.label ?? root.text
         }
@@ -132,11 +132,11 @@ struct SharePictures {
             hasAccepted: one.status == .accepted)
     }
 
-    /// The host's identifiers are nobody else's to know, and how somebody was invited is for those who manage the share.
+    /// Shows host identifiers only to the host, and addresses of invitations only to people who manage the share.
     private func title(of one: ShareParticipant, _ content: ShareContent) throws -> String {
         if viewer == nil || one.user == viewer { return try people.title(of: one.user, one) }
         if let user = one.user { return "user:\(user.text)" }
-        return ShareSight(viewer: viewer).manages(content) ? try people.title(of: nil, one) : "somebody who is invited"
+        return ShareSight(viewer: viewer).manages(content) ? try people.title(of: nil, one) : "an invited person"
     }
 
     static func rights(_ permission: ParticipantPermission) -> PicturePerson.Rights {

@@ -1,12 +1,13 @@
-// What people are called: by the host's identifier where they have one, else by their user name or an address.
+// How people and accounts are shown. A person is called by the host's identifier, or else by user name or address.
 
+import FoundationEssentials
 import StratusCloud
 import StratusModel
 import StratusRecords
 
 struct People {
     let reader: RecordReader
-    /// Who looks; nil for the host. The host's identifiers are nobody else's to know, but each their own.
+    /// The person who looks; nil for the host. A person sees no host identifier but their own.
     var viewer: UserName?
 
     func account(_ user: UserName?) throws -> StratusModel.Account? {
@@ -18,18 +19,18 @@ struct People {
         return try account(user)?.externalID
     }
 
-    /// For people.
+    /// The name of a user or a participant, for people.
     func title(of user: UserName?, _ participant: ShareParticipant? = nil) throws -> String {
         try title(of: user, handle: participant?.invitedHandle)
     }
 
-    /// The same for whoever is known by an address too.
+    /// The name of a person who may also have an address.
     func title(of user: UserName?, handle: Handle?) throws -> String {
         let address = handle.map { " <\($0.text)>" } ?? ""
         if let externalID = try externalID(of: user) { return VisibleText.of(externalID + address) }
         if let user { return VisibleText.of("user:\(user.text)\(address)") }
         if let handle { return VisibleText.of(handle.text) }
-        return viewer == nil ? "whoever uses a one-time URL" : "somebody who is invited"
+        return viewer == nil ? "the user of a one-time URL" : "an invited person"
     }
 
     /// `{"user","externalID","handle","as","permission"}`
@@ -48,5 +49,66 @@ extension ShareParticipant {
     /// The address by which the participant was invited.
     var invitedHandle: Handle? {
         if case .handle(let handle)? = invitation { handle } else { nil }
+    }
+}
+
+/// An account as text and as JSON.
+struct AccountSummary {
+    static let keys = """
+        {"account","externalID","user","emails","phoneNumbers","name","standing","discoverable","quotaBytes","usedBytes",\
+        "created"}
+        """
+
+    let account: StratusModel.Account
+    /// The size of the person's private databases, in bytes.
+    let usedByteCount: Int64
+
+    init(_ account: StratusModel.Account, _ service: CloudService) throws {
+        self.account = account
+        usedByteCount = try service.usage(of: account.userName)
+    }
+
+    /// The person's name on the command line.
+    var title: String { account.externalID ?? "user:\(account.userName.text)" }
+
+    private var name: String? {
+        let parts = [account.name.prefix, account.name.given, account.name.family].compactMap { $0 }
+        return parts.isEmpty ? nil : parts.joined(separator: " ")
+    }
+
+    private var emails: [String] {
+        account.handles.compactMap { if case .email(let text) = $0 { text } else { nil } }.sorted()
+    }
+
+    private var phoneNumbers: [String] {
+        account.handles.compactMap { if case .phone(let text) = $0 { text } else { nil } }.sorted()
+    }
+
+    /// One line of a listing.
+    func line(_ console: Console) -> String {
+        var parts = [console.styled(VisibleText.of(title), .bold), VisibleText.of(account.userName.text)]
+        if let name { parts.append("\"\(VisibleText.of(name))\"") }
+        let handles = emails + phoneNumbers
+        if !handles.isEmpty { parts.append(handles.map { VisibleText.of($0) }.joined(separator: ", ")) }
+        if account.standing != .good { parts.append(console.styled("\(account.standing)", .yellow)) }
+        parts.append(
+            Quantities.bytes(usedByteCount) + (account.quotaByteCount.map { " of \(Quantities.bytes($0))" } ?? ""))
+        return parts.joined(separator: "  ")
+    }
+
+    var object: JSONObject {
+        [
+            "account": .string(account.id.text), "externalID": JSONValue(account.externalID),
+            "user": .string(account.userName.text), "emails": .array(emails.map { .string($0) }),
+            "phoneNumbers": .array(phoneNumbers.map { .string($0) }), "name": JSONValue(name),
+            "standing": .string("\(account.standing)"), "discoverable": .boolean(account.isDiscoverable),
+            "quotaBytes": account.quotaByteCount.map { .integer($0) } ?? .null, "usedBytes": .integer(usedByteCount),
+            "created": Quantities.timestamp(account.created),
+        ]
+    }
+
+    func show(_ console: Console) throws {
+        try console.line(line(console))
+        try console.object(object)
     }
 }

@@ -1,19 +1,15 @@
-// A share and its events in words, without its secrets.
+// Shares and their events as text and JSON without secrets, and the arguments of verbs about shares.
 
+import ArgumentParser
 import StratusCloud
+import StratusKit
 import StratusModel
 
 struct ShareSummary {
     let name: RecordName
     let content: ShareContent
-    /// Nil unless somebody has asked for it.
+    /// Nil without --url.
     let url: String?
-
-    init(_ name: RecordName, _ content: ShareContent, url: String? = nil) {
-        self.name = name
-        self.content = content
-        self.url = url
-    }
 
     func lines(_ people: People) throws -> [String] {
         let subject =
@@ -50,10 +46,10 @@ struct ShareSummary {
         return object
     }
 
-    /// Who did what to whom, and when.
+    /// One line: the date, the actor, the event, the person, the share.
     static func line(of event: ShareEvent, _ people: People) throws -> String {
         var line = "\(Quantities.date(event.date))  \(try people.title(of: event.actor))  \(event.kind)"
-        // Of what somebody does for themselves they are told once.
+        // If the actor and the person are the same, name them once.
         if event.user != event.actor, event.user != nil || event.handle != nil {
             line += " \(try people.title(of: event.user, handle: event.handle))"
         }
@@ -82,5 +78,66 @@ struct ShareSummary {
                     "id": .string($0.id.text), "user": .string($0.user.text), "handle": JSONValue($0.handle?.text),
                 ])
             })
+    }
+}
+
+/// The permission of a participant, or of the public.
+enum PermissionChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case none
+    case readOnly
+    case readWrite
+
+    var permission: CKShare.ParticipantPermission {
+        switch self {
+        case .none: .none
+        case .readOnly: .readOnly
+        case .readWrite: .readWrite
+        }
+    }
+}
+
+/// Whether to show the URL of a share.
+struct URLArguments: ParsableArguments {
+    @Flag(help: "Also show the share's URL. It is a secret: invited people can accept the share with it.")
+    var url = false
+
+    /// The URL with --url. Its beginning is the standard one, because the store does not contain the host's own.
+    func url(of content: ShareContent) -> String? {
+        url ? ShareLink.url(CloudOptions().shareURLBase, content.token) : nil
+    }
+
+    /// The arguments of verbs that never show the URL.
+    static var silent: URLArguments {
+        var arguments = URLArguments()
+        arguments.url = false
+        return arguments
+    }
+}
+
+/// The role of a participant.
+enum RoleChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case privateUser
+    case administrator
+
+    var role: CKShare.ParticipantRole {
+        switch self {
+        case .privateUser: .privateUser
+        case .administrator: .administrator
+        }
+    }
+}
+
+/// The words of shares in JSON.
+enum ShareWords {
+    static func text(_ role: CKShare.ParticipantRole) -> String {
+        ParticipantRole(rawValue: UInt8(clamping: role.rawValue)).map { "\($0)" } ?? "unknown"
+    }
+
+    static func text(_ permission: CKShare.ParticipantPermission) -> String {
+        ParticipantPermission(rawValue: UInt8(clamping: permission.rawValue)).map { "\($0)" } ?? "unknown"
+    }
+
+    static func text(_ status: CKShare.ParticipantAcceptanceStatus) -> String {
+        AcceptanceStatus(rawValue: UInt8(clamping: status.rawValue)).map { "\($0)" } ?? "unknown"
     }
 }

@@ -1,6 +1,5 @@
-// Checks a whole store: the bytes against their checksums, the indexes against the records, then what is counted against
-// what is there: accounts and their identities, what each owner holds, the contents of assets, shares and all that exists
-// because of them.
+// Verifies a whole store: bytes against checksums, indexes against records, then accounts, quotas, assets, shares and
+// subscriptions.
 
 import StratusCloud
 import StratusModel
@@ -8,28 +7,28 @@ import StratusRecords
 
 struct Verification {
     let entryCount: Int
-    /// What opening the store has dropped.
+    /// The commit that opening the store has dropped.
     private let droppedCommit: [String: String]?
     let damages: [RecordsError]
-    /// Nil when the bytes are so damaged that nothing else could be looked at.
+    /// Nil if damaged bytes prevented all other checks.
     let indexes: IndexReport?
     let accounts: VerifierFindings<AccountFinding>
     let assets: AssetReport
     let shares: VerifierFindings<ShareFinding>
     let subscriptions: VerifierFindings<SubscriptionFinding>
 
-    /// Whether nothing is wrong. Files that nobody counts are none of that: the next host removes them.
+    /// Whether nothing is wrong. Stray files do not count: the next host removes them.
     var isClean: Bool {
         damages.isEmpty && indexes?.isClean == true && accounts.count == 0 && assets.faultCount == 0
             && shares.count == 0 && subscriptions.count == 0
     }
 
-    /// What is being looked at, how much of it, of how much, and what is counted.
+    /// Gets the part, how much of it is done, the total, and the unit.
     typealias Listener = (_ what: String, _ done: Int, _ total: Int, _ unit: ProgressUnit) -> Void
 
     /// Reads everything.
     ///
-    /// Throws the store's errors but for corruption, which is part of the result.
+    /// Throws the store's errors except corruption, which is part of the result.
     init(of session: StoreSession, progress: @escaping Listener = { _, _, _, _ in }) throws {
         droppedCommit = session.droppedCommit
         let checksums = try session.verifyChecksums { progress("entries", $0, $1, .bytes) }
@@ -57,11 +56,11 @@ struct Verification {
         }
     }
 
-    /// Lines for people; the last one sums up.
+    /// Lines for people; the last one is the summary.
     func lines() -> [String] {
         var lines = damages.map { "damaged: " + VisibleText.of($0.description) }
         guard let indexes else {
-            return lines + ["verify: \(Quantities.count(damages.count, "damage")); the indexes were not looked at"]
+            return lines + ["verify: \(Quantities.count(damages.count, "damage")); the indexes were not checked"]
         }
         lines += indexes.findings.map { VisibleText.of($0.description) }
         let found = indexes.missingCount + indexes.danglingCount + indexes.wrongCount + indexes.identityCount
@@ -88,7 +87,7 @@ struct Verification {
         findings.map { "\(what): " + VisibleText.of($0.description) } + more(unkept, of: "\(what)s")
     }
 
-    /// How many findings are not told one by one.
+    /// The line for findings that are not listed.
     private static func more(_ count: Int, of what: String?) -> [String] {
         count > 0 ? ["… and \(Quantities.count(count)) more" + (what.map { " of \($0)" } ?? "")] : []
     }
@@ -130,12 +129,12 @@ struct Verification {
 }
 
 extension RebuildProgress {
-    /// What is gone over, in words that follow a verb.
+    /// The part in words that follow a verb.
     var part: String { step.words(of: zone) }
 }
 
 extension RebuildProgress.Step {
-    /// The same of one zone.
+    /// The step for one zone.
     func words(of zone: ZoneName) -> String {
         switch self {
         case .counting: "(counting)"
@@ -148,10 +147,10 @@ extension RebuildProgress.Step {
 }
 
 extension IndexingProgress.Part {
-    /// What is gone over, in words that follow "filling indexes".
+    /// The part in words that follow "filling indexes".
     var words: String {
         switch self {
-        case .zones: "(telling zones)"
+        case .zones: "(listing zones)"
         case .counting: "(counting)"
         case .records: "of records"
         }
@@ -159,12 +158,12 @@ extension IndexingProgress.Part {
 }
 
 extension FreeingProgress.Part {
-    /// What is gone over, in words that follow "removing" or "deleting".
+    /// The part in words that follow "removing" or "deleting".
     var words: String {
         switch self {
         case .counting: "(counting)"
         case .holders: "holders of assets"
-        case .departures: "what deleted accounts left"
+        case .departures: "data of deleted accounts"
         case .entries: "entries"
         }
     }

@@ -1,16 +1,14 @@
-// A report as one page that needs nothing but itself: tables first, whose bars are drawn beside the numbers, so that
-// everything that is seen can be read and heard too.
+// A report as one self-contained page. It consists of tables with bars next to the numbers, so that screen readers can
+// read everything.
 
 import FoundationEssentials
 
 struct ReportPage {
     private let report: StoreReport
 
-    private init(_ report: StoreReport) { self.report = report }
-
     static func text(of report: StoreReport) -> String {
         let heading = report.person.map { "What \($0) sees" } ?? "Store \(DisplayText.of(report.path))"
-        return PageFrame.text(heading: heading, body: ReportPage(report).body)
+        return PageFrame.text(heading: heading, body: ReportPage(report: report).body)
     }
 
     private var body: HTML {
@@ -31,10 +29,10 @@ struct ReportPage {
             """
     }
 
-    /// Whether nothing is left out.
+    /// Whether the report shows everything.
     private var isForHost: Bool { report.person == nil }
 
-    /// What is nobody else's to know.
+    /// The sections that only the host may see.
     private var ofHost: HTML {
         """
 
@@ -56,7 +54,7 @@ struct ReportPage {
                 ("accounts", Quantities.count(report.accountCount)),
                 ("assets", Quantities.bytes(report.contentByteCount)),
                 ("files", Quantities.bytes(report.files.reduce(0) { $0 + $1.byteCount })),
-                ("writes ever", Quantities.count(report.sequenceSum)),
+                ("writes in total", Quantities.count(report.sequenceSum)),
             ]
         }
         let parts = figures.map { title, value -> HTML in "<div><dt>\(title)</dt><dd>\(value)</dd></div>\n" }
@@ -78,14 +76,15 @@ struct ReportPage {
         guard isForHost else {
             return PageFrame.table(
                 caption: "Zones, the largest first",
-                head: ["Zone", "Records", "Beside the largest", "Values", "Shares"], numbers: [1, 3, 4], rows: rows)
+                head: ["Zone", "Records", "Of the largest", "Values", "Shares"], numbers: [1, 3, 4], rows: rows)
         }
         let head = [
-            "Zone", "Records", "Beside the largest", "Values", "Files, about", "Deleted", "Shares", "Sequence",
+            "Zone", "Records", "Of the largest", "Values", "Files, about", "Deleted", "Shares", "Sequence",
             "Horizon",
         ]
         return PageFrame.table(
-            caption: "Zones, the largest first. Files are LevelDB's estimate, packed; what is in memory is not in it.",
+            caption:
+                "Zones, the largest first. Files are LevelDB's estimate of compressed sizes, without data in memory.",
             head: head, numbers: [1, 3, 4, 5, 6, 7, 8], rows: rows)
     }
 
@@ -121,17 +120,17 @@ struct ReportPage {
         }
         return PageFrame.table(
             caption: "Records by type, the most frequent first",
-            head: ["Type", "Records", "Beside the largest", "Values"], numbers: [1, 3], rows: rows)
+            head: ["Type", "Records", "Of the largest", "Values"], numbers: [1, 3], rows: rows)
     }
 
     private var hierarchy: HTML {
         let shape = report.shape
         let depth = Self.histogram(
-            caption: "Records by level: those without parent are at level 0", title: "Level", rows: shape.levelRows)
+            caption: "Records by level: those without a parent are at level 0", title: "Level", rows: shape.levelRows)
         let width = Self.histogram(
             caption: "Records with children, by how many they have", title: "Children", rows: shape.fanOutRows)
         return """
-            <p>The deepest record lies at level \(Quantities.count(shape.deepestLevel)). \
+            <p>The deepest record is at level \(Quantities.count(shape.deepestLevel)). \
             \(Quantities.count(shape.folderCount, "record has", "records have")) children, the widest \
             \(Quantities.count(shape.widest)) of them.</p>
             \(depth)\(width)
@@ -146,7 +145,7 @@ struct ReportPage {
             rows += "<tr><th scope=\"row\">\(row.title)</th>\(number(row.count))\(bar(row.count, of: most))</tr>\n"
         }
         return PageFrame.table(
-            caption: caption, head: [title, "Records", "Beside the largest"], numbers: [1], rows: rows)
+            caption: caption, head: [title, "Records", "Of the largest"], numbers: [1], rows: rows)
     }
 
     // MARK: Cells
@@ -154,9 +153,9 @@ struct ReportPage {
     static func number(_ value: Int) -> HTML { "<td class=\"number\">\(Quantities.count(value))</td>" }
     static func size(_ value: Int) -> HTML { "<td class=\"number\">\(Quantities.bytes(value))</td>" }
 
-    /// A bar beside its number, which says the same: screen readers pass it over.
+    /// A bar next to its number. Screen readers skip it.
     static func bar(_ count: Int, of most: Int) -> HTML {
-        // What is there is seen, however little of the whole it is.
+        // Show small values too.
         let width = count == 0 ? 0 : max(3, Int((Double(count) / Double(max(1, most)) * 1_000).rounded()))
         let svg: SVG = """
             <svg width="100%" height="12" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">\
@@ -183,8 +182,8 @@ extension ReportPage {
         }
         let secrets: HTML =
             urls.markup.isEmpty
-            ? "<p class=\"soft\">URLs of shares are secrets, and left out.</p>"
-            : "<p class=\"bad\">The URLs of shares are secrets: keep this page as you keep the store.</p><ul>\n\(urls)</ul>"
+            ? "<p class=\"soft\">URLs of shares are secrets and are left out.</p>"
+            : "<p class=\"bad\">The URLs of shares are secrets: protect this page like the store.</p><ul>\n\(urls)</ul>"
         let table = PageFrame.shareTable(pictures, moreCount: report.shareCount - report.shares.count)
         return "\(ShareMap(report.shares).figure)\(table)\(secrets)"
     }
@@ -198,22 +197,22 @@ extension ReportPage {
                 """
         }
         let ages = PageFrame.table(
-            caption: "Records by their last change\(isForHost ? ", deletions among them" : "")",
-            head: ["Within", "Records", "An hour"],
+            caption: "Records by their last change\(isForHost ? ", including deletions" : "")",
+            head: ["Within", "Records", "Per hour"],
             numbers: [1, 2], rows: rows)
         let deletions =
             "; \(Quantities.count(report.deletedCount)) of them \(report.deletedCount == 1 ? "is a deletion" : "are deletions")"
-        let writes = " Zones have counted \(Quantities.count(report.sequenceSum, "write")) since they were made."
+        let writes = " The zones have counted \(Quantities.count(report.sequenceSum, "write")) since they were created."
         return """
             <p>Each record counts once, at its last change\(isForHost ? deletions : "").\(isForHost ? writes : "")</p>
             \(chart)\(ages)
             """
     }
 
-    /// Bars over time, and the same as a table.
+    /// Bars over time, and the same numbers as a table.
     private var chart: HTML {
         let rows = report.changes.rows
-        guard let first = rows.first, let last = rows.last else { return "<p>Nothing has ever changed.</p>" }
+        guard let first = rows.first, let last = rows.last else { return "<p>There are no changes.</p>" }
         let most = max(1, rows.map(\.bar.count).max() ?? 1)
         var bars: SVG = ""
         var lines: HTML = ""
@@ -237,13 +236,13 @@ extension ReportPage {
         let table = PageFrame.table(
             caption: "Last changes, a line for \(report.changes.widthText)",
             head: ["From", "Saved"] + (isForHost ? ["Deleted"] : []), numbers: [1, 2], rows: lines)
-        let deletions = isForHost ? " Deletions stand on top, in the other colour." : ""
+        let deletions = isForHost ? " Deletions are on top, in the other colour." : ""
         return """
             <figure>
             <svg role="img" aria-label="\(label)" width="100%" height="120" viewBox="0 0 \(width) 120" \
             preserveAspectRatio="none">\(bars)<path class="base" d="M0 119.5H\(width)"/></svg>
             <div class="axis"><span>\(Quantities.date(first.start))</span><span>\(Quantities.date(last.start))</span></div>
-            <figcaption class="soft">A bar stands for \(report.changes.widthText), the highest for \
+            <figcaption class="soft">A bar is \(report.changes.widthText); the highest bar is \
             \(Quantities.count(most, "record")).\(deletions)</figcaption>
             </figure>
             <details><summary>The bars as a table</summary>
@@ -259,14 +258,14 @@ extension ReportPage {
     private var health: HTML {
         guard let verification = report.verification else {
             return """
-                <p>Not verified. <code>stratus report --verify</code> reads every byte against its checksum and every index \
-                against the records.</p>
+                <p>Not verified. <code>stratus report --verify</code> checks every byte against its checksum and every \
+                index against the records.</p>
                 """
         }
         let verdict: HTML =
             verification.isClean
-            ? "<p class=\"good\">✓ Verified, and nothing is wrong.</p>"
-            : "<p class=\"bad\">✗ Verified, and something is wrong.</p>"
+            ? "<p class=\"good\">✓ Verified: nothing is wrong.</p>"
+            : "<p class=\"bad\">✗ Verified: something is wrong.</p>"
         let lines = verification.lines().map { line -> HTML in "<li>\(DisplayText.of(line, limit: 500))</li>\n" }
         return "\(verdict)<ul>\n\(HTML(lines))</ul>"
     }
@@ -276,11 +275,11 @@ extension ReportPage {
         let levels = Self.rows(of: report.levels, most)
         let kinds = Self.rows(of: report.files, max(1, report.files.map(\.byteCount).max() ?? 1))
         return PageFrame.table(
-            caption: "Tables by level", head: ["Level", "Tables", "Bytes", "Beside the largest"], numbers: [1, 2],
+            caption: "Tables by level", head: ["Level", "Tables", "Bytes", "Of the largest"], numbers: [1, 2],
             rows: levels)
             + PageFrame.table(
-                caption: "Files in the store's directory, assets not among them",
-                head: ["Kind", "Files", "Bytes", "Beside the largest"], numbers: [1, 2], rows: kinds)
+                caption: "Files in the store's directory, without assets",
+                head: ["Kind", "Files", "Bytes", "Of the largest"], numbers: [1, 2], rows: kinds)
             + contents
     }
 
@@ -288,8 +287,8 @@ extension ReportPage {
         guard !report.contents.isEmpty else { return "" }
         let all = report.contents + (report.otherContents.count > 0 ? [others] : [])
         return PageFrame.table(
-            caption: "Contents of assets, each once for its owner",
-            head: ["Owner", "Contents", "Bytes", "Beside the largest"], numbers: [1, 2],
+            caption: "Asset contents, each counted once for its owner",
+            head: ["Owner", "Contents", "Bytes", "Of the largest"], numbers: [1, 2],
             rows: Self.rows(of: all, max(1, all.map(\.byteCount).max() ?? 1)))
     }
 

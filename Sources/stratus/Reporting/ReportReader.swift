@@ -1,5 +1,5 @@
-// Reads a whole store for a report, from one snapshot: every record's head once as it streams by, every parent entry once,
-// every share. Memory holds what the page will tell.
+// Reads a whole store for a report, from one snapshot: every record's header once, every parent entry once, every
+// share. Memory holds only the content of the page.
 
 import Foundation
 import StratusCloud
@@ -9,19 +9,18 @@ import StratusRecords
 import StratusStore
 
 struct ReportReader {
-    /// Types that are counted one by one while records stream by; clients may make up any number of them.
+    /// The limit of types that are counted separately: clients can create any number of them.
     private static let countedTypeLimit = 5_000
 
     let session: StoreSession
     private let secret: URLArguments
     private let progress: StoreSession.PartListener
-    /// Counts each record of the zones twice: as one that is read, and in its place among the others. Shares, and
-    /// contents of the ledger, once.
+    /// Counts each record twice, for its header and its parent entry; each share and each asset once.
     private(set) var meter: WorkMeter
     var report: StoreReport
     private var types: [RecordType: StoreReport.TypeCount] = [:]
 
-    /// `progress` is told of counting, and then how many records and contents were looked at, and of how many.
+    /// `progress` gets the counting, and then the number of records and assets read, and their total.
     init(
         _ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping StoreSession.PartListener
     ) {
@@ -39,7 +38,7 @@ struct ReportReader {
         return report
     }
 
-    /// Puts what was counted in order.
+    /// Sorts the counts.
     mutating func finish() {
         let all = types.values.sorted {
             ($1.recordCount, $0.type) < ($0.recordCount, $1.type)
@@ -50,12 +49,12 @@ struct ReportReader {
         report.shape.finish()
     }
 
-    /// To be called before anything is read.
+    /// Call it before reading.
     mutating func expect(_ count: Int, of part: String) {
         meter = WorkMeter(total: count) { [progress] in progress(part, $0, $1) }
     }
 
-    /// Tells of what is counted before it is known how much there is to read.
+    /// A counter for the time before the total is known.
     func makeCounter() -> WorkCounter {
         WorkCounter { [progress] count in
             progress("(counting)", count, 0)
@@ -63,7 +62,7 @@ struct ReportReader {
         }
     }
 
-    /// How much `expect` is to be told of a zone.
+    /// The share of a zone in the total for `expect`.
     static func lookCount(of zone: ZoneID, in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         _ = counter.add()
         let zone = try reader.existingZone(zone)
@@ -109,7 +108,7 @@ struct ReportReader {
         } while last != nil
     }
 
-    /// The ledger lists one owner's contents behind another's.
+    /// The assets of one owner are contiguous in the ledger.
     private mutating func readContents(_ reader: RecordReader) throws {
         let people = People(reader: reader)
         var owned: (user: UserName, files: StoreReport.Files)?
@@ -141,7 +140,7 @@ struct ReportReader {
         report.add(counts)
     }
 
-    /// The shares that are seen, each with those who take part as far as they may be known.
+    /// Adds the visible shares with their visible participants.
     mutating func readShares(
         of zone: ZoneReader, _ sight: Sight, _ reader: RecordReader, _ counts: inout StoreReport.Zone
     ) throws {
@@ -162,7 +161,7 @@ struct ReportReader {
         }
     }
 
-    /// Every record and tombstone: its type, its size, and when it changed.
+    /// Adds every record and tombstone: the type, the size, the date of the change.
     private mutating func readRecords(of zone: ZoneReader, _ counts: inout StoreReport.Zone) throws {
         try zone.store.scan(zone.keys.records.keyRange) { _, value in
             try note(value, &counts)
@@ -178,7 +177,7 @@ struct ReportReader {
             let deleted = try Tombstone(decoding: value).deleted.date
             counts.deletedCount += 1
             note(deleted, isDeletion: true)
-            // Zones count what is there, and not what is gone.
+            // Zones do not count deleted records.
             meter.add(0)
         case .live, .firstChunk:
             let header = try RecordHeader(decoding: value)
@@ -199,16 +198,16 @@ struct ReportReader {
         types[type, default: StoreReport.TypeCount(type: DisplayText.of(type.text))].add(one)
     }
 
-    /// The records that are seen, by how deep they lie below what is seen.
+    /// Adds the visible records by their depth below visible records.
     mutating func readHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
         let end = meter.done + Int(summable: try zone.header().recordCount)
         try noteHierarchy(of: zone, sight)
-        // What lies below something that is not seen is passed over.
+        // Records below hidden ones were skipped.
         meter.add(max(0, end - meter.done))
     }
 
     private mutating func noteHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
-        // In a public database it is types and creators that decide: what is seen may lie below what is not.
+        // In a public database types and creators decide, so visible records may be below hidden ones.
         guard zone.id.database.scope == .public else {
             let meter = meter
             return try zone.visitSeen(below: nil, sight, looking: { meter.add() }) { top in
@@ -225,7 +224,7 @@ struct ReportReader {
         }
     }
 
-    /// Takes in what lies below a record: what counts, what does not, and nothing of what is nil.
+    /// Adds the records below one. `counts` returns whether a record counts, or nil to skip it and everything below it.
     private mutating func noteChildren(
         of top: Child, _ zone: ZoneReader, _ counts: (RecordName) throws -> Bool?
     ) throws {
@@ -249,13 +248,13 @@ struct ReportReader {
         }
     }
 
-    /// What lies in the store's directory, by kind.
+    /// The files in the store's directory, by kind.
     private var files: [StoreReport.Files] {
         var kinds = ["tables", "logs", "manifest", "others"].map { StoreReport.Files(title: $0) }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: session.readPath)) ?? []
         for name in names {
             let path = Array("\(session.readPath)/\(name)".utf8)
-            guard let facts = try? FileSystem.facts(of: path), facts.kind == .file else { continue }
+            guard let facts = try? Disk.facts(of: path), facts.kind == .file else { continue }
             let isTable = name.hasSuffix(".ldb") || name.hasSuffix(".sst")
             let kind = isTable ? 0 : name.hasSuffix(".log") ? 1 : name.hasPrefix("MANIFEST-") ? 2 : 3
             kinds[kind].count += 1
@@ -269,5 +268,87 @@ extension StoreReport.TypeCount {
     mutating func add(_ other: Self) {
         recordCount += other.recordCount
         valueByteCount += other.valueByteCount
+    }
+}
+
+// MARK: - What one person sees
+//
+// The server's rules decide about every record; hidden records are neither shown nor counted. The report leaves out
+// what only the host may see: LevelDB's files, the zones' numbers, accounts, assets, deletions, and the sizes of other
+// people's records.
+
+extension ReportReader {
+    /// How many records one call of the server's rules checks.
+    private static let pageCount = 512
+
+    /// Throws the store's errors, `corruption` among them.
+    mutating func read(seenBy person: StratusModel.Account, called title: String) throws -> StoreReport {
+        report.person = DisplayText.of(title)
+        try session.engine.read { reader in
+            let zones = try session.visibleZones(of: person, in: reader)
+            let counter = makeCounter()
+            expect(try zones.reduce(0) { try $0 + Self.lookCount(of: $1.zone, in: reader, counter) }, of: "records")
+            for (id, isOwn) in zones {
+                let sight = Sight(service: try session.service, zone: id, user: person.userName)
+                try read(reader.existingZone(id), sight, isOwn ? person : nil, reader)
+            }
+        }
+        finish()
+        return report
+    }
+
+    private mutating func read(
+        _ zone: ZoneReader, _ sight: Sight, _ owner: StratusModel.Account?, _ reader: RecordReader
+    ) throws {
+        let address = PlaceAddress(zone.id.database, ownedBy: owner, zone: zone.id.name).text
+        var counts = StoreReport.Zone(
+            address: DisplayText.of(address), recordCount: 0, fileByteCount: 0, sequence: 0, horizon: 0)
+        try readRecords(of: zone, sight, &counts)
+        // Leave out a public database without visible records.
+        guard counts.recordCount > 0 || zone.id.database.scope != .public else {
+            return meter.add(try Int(summable: zone.header().recordCount) + Self.shareCount(of: zone, reader))
+        }
+        try readHierarchy(of: zone, sight)
+        try readShares(of: zone, sight, reader, &counts)
+        report.add(counts)
+    }
+
+    /// A record while its chunks are scanned.
+    private struct Head {
+        var name: RecordName
+        var header: RecordHeader
+        var byteCount: Int
+    }
+
+    private mutating func readRecords(of zone: ZoneReader, _ sight: Sight, _ counts: inout StoreReport.Zone) throws {
+        var page: [Head] = []
+        try zone.store.scan(zone.keys.records.keyRange) { key, value in
+            switch try RecordValueKind(of: value) {
+            case .tombstone: break
+            case .laterChunk:
+                // Later chunks follow the first one.
+                if !page.isEmpty { page[page.count - 1].byteCount += value.count }
+            case .live, .firstChunk:
+                if page.count >= Self.pageCount {
+                    try take(page, sight, &counts)
+                    page.removeAll(keepingCapacity: true)
+                }
+                let name = try zone.keys.readRecordKey(key).name
+                page.append(Head(name: name, header: try RecordHeader(decoding: value), byteCount: value.count))
+            }
+            return .next
+        }
+        try take(page, sight, &counts)
+    }
+
+    /// Counts the visible records of a page.
+    private mutating func take(_ page: [Head], _ sight: Sight, _ counts: inout StoreReport.Zone) throws {
+        for (head, isSeen) in zip(page, try sight.seen(of: page.map(\.name))) where isSeen {
+            counts.recordCount += 1
+            counts.valueByteCount += head.byteCount
+            note(head.header.system.modified.date, isDeletion: false)
+            note(head.header.type, head.byteCount)
+        }
+        meter.add(page.count)
     }
 }

@@ -1,8 +1,8 @@
-// Who shares what with whom, as a picture: shares on the left, people on the right, and a line for everybody who takes
-// part. What somebody may do is a line that is full, dashed or dotted; the table below the picture says it in words.
+// A picture of shares: shares on the left, people on the right, and a line for every participant. The line is full,
+// dashed or dotted for the rights; the table below the picture says them in words.
 
 struct ShareMap {
-    /// What fits into a picture that can still be followed with the eye.
+    /// The limits of a picture that people can still read.
     private static let shareCount = 16
     private static let personCount = 24
     private static let rowHeight = 30
@@ -10,7 +10,7 @@ struct ShareMap {
     private static let columns = 34
     private static let top = 26
 
-    /// Somebody, with a line for each share that they take part in.
+    /// A person, with a line for each share.
     private struct Person {
         var title: String
         var lines: [(share: Int, person: PicturePerson)]
@@ -42,9 +42,9 @@ struct ShareMap {
     }
 
     var figure: HTML {
-        guard !people.isEmpty else { return "<p>Nobody but the owners takes part.</p>\n" }
-        var note = "A full line stands for read and write, a dashed one for read only, a dotted one for nothing; "
-        note += "pale ones are invited and have not accepted. The table says the same."
+        guard !people.isEmpty else { return "<p>No one but the owners takes part.</p>\n" }
+        var note = "A full line means read and write, a dashed line read only, a dotted line no access; "
+        note += "pale lines are invitations that are not yet accepted. The table shows the same."
         if leftOutCount > 0 { note += " … \(Quantities.count(leftOutCount, "more share")) in the table." }
         if leftOutPersonCount > 0 {
             note += " … \(Quantities.count(leftOutPersonCount, "more person", "more people")) in the table."
@@ -99,7 +99,7 @@ struct ShareMap {
             """
     }
 
-    /// The shorter column stands in the middle of the longer one.
+    /// The shorter column is centred.
     private func y(_ row: Int, of count: Int) -> Int {
         let rest = max(shares.count, people.count) - count
         return Self.top + rest * Self.rowHeight / 2 + row * Self.rowHeight
@@ -130,7 +130,7 @@ struct ShareMap {
 }
 
 extension PicturePerson.Rights {
-    /// The class of a line to whom has these rights.
+    /// The class of a line to a person with these rights.
     fileprivate var style: String {
         switch self {
         case .readWrite: "full"

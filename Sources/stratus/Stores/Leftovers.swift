@@ -1,54 +1,108 @@
-// What processes have left that were killed: a verb begins by finishing or undoing it, and says so.
+// The unfinished work of killed processes, and copies of whole stores. Every verb begins by finishing or removing such
+// work:
 //
-//   * A store whose emptying was begun is emptied to its end.
-//   * Accounts that are deleted by half are deleted with all that is theirs.
-//   * Unfinished copies of stores, and drafts of files, are removed from the folder that the verb works in.
+//   * It finishes emptying a store.
+//   * It finishes deleting accounts with all their data.
+//   * It removes unfinished copies of stores, and drafts of files, from the folder that the verb works in.
 //
-// Locks tell the dead from the living, so that verbs which run at the same time leave each other alone.
+// Locks show which processes are alive, so concurrent verbs do not disturb each other.
 
+import Foundation
 import FoundationEssentials
 import StratusCloud
 import StratusKit
 import StratusRecords
 
 enum Leftovers {
-    /// For a verb that works on the store at `path`.
+    /// Finishes and removes unfinished work, for a verb on the store at `path`.
     ///
-    /// Throws the errors of opening a store, where one is to be emptied.
+    /// Throws the errors of opening a store, if it finishes emptying one.
     static func finish(at path: String) throws {
         sweep(besides: path)
         guard try StoreFiles.finishEmptying(path) else { return }
-        Console.note("note: finished the emptying of \(VisibleText.of(path)), in which a process was killed")
+        Console.note("note: finished emptying \(VisibleText.of(path)), which a killed process had begun")
     }
 
-    /// Whether anything is left of deleted accounts. The verb reports what cannot be read.
+    /// Whether deleted accounts still have data. False if that cannot be read: the verb reports the error later.
     static func hasDepartures(_ engine: RecordEngine) -> Bool {
         let departures = try? engine.read { try AccountDirectory().departures(limit: 1, in: $0) }
         return departures.map { !$0.isEmpty } ?? false
     }
 
-    /// Removes what is left of deleted accounts. Where that fails a note says so, and the verb goes on.
+    /// Removes the remaining data of deleted accounts. If that fails, writes a note and continues.
     static func finishDepartures(of stratus: Stratus) {
-        let progress = Progress("removing", total: nil, on: Console(usesJSON: false))
+        let progress = ProgressLine("removing", total: nil, on: Console(usesJSON: false))
         do {
             defer { progress.finish() }
             try stratus.service.finishDepartures(progress: {
                 progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
             })
-            Console.note("note: removed what deleted accounts had left")
+            Console.note("note: removed the remaining data of deleted accounts")
         } catch {
             let reason = ErrorReport(error).lines.first ?? ""
-            Console.note("note: what deleted accounts have left could not be removed: \(VisibleText.of(reason))")
+            Console.note("note: could not remove the remaining data of deleted accounts: \(VisibleText.of(reason))")
         }
     }
 
-    /// For a verb that makes something at `path`.
+    /// Removes unfinished copies and drafts, for a verb that creates something at `path`.
     static func sweep(besides path: String) {
         let path = AbsolutePath.of(path)
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
         let place = folder.isEmpty ? "/" : folder
         for left in StoreFiles.sweepUnfinishedCopies(in: place) + DraftFile.sweep(place) {
             Console.noteOfLeftover(left)
+        }
+    }
+}
+
+/// A verified copy of a whole store: a backup, or a store that is restored from one.
+enum StoreCopy {
+    /// Copies the store at `source` and reports success. `verb` is the work ("restoring"). A signal removes an
+    /// unfinished copy. The copy is removed too if `report` fails: it exists only if the verb reports success.
+    ///
+    /// Throws the errors of a backup and those of `report`.
+    static func make(
+        of source: String, at destination: String, _ verb: String, _ console: Console,
+        report: (Stratus.BackupReport) throws -> Void
+    ) throws {
+        Leftovers.sweep(besides: destination)
+        try Leftovers.finish(at: source)
+        UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
+        let figures = try copy(source, to: destination, verb, console)
+        do {
+            try report(figures)
+            try console.flush()
+        } catch {
+            StoreFiles.removeMade(URL(fileURLWithPath: destination).path)
+            throw error
+        }
+    }
+
+    private static func copy(
+        _ source: String, to destination: String, _ verb: String, _ console: Console
+    ) throws -> Stratus.BackupReport {
+        let progress = ProgressLine(verb, total: nil, on: console)
+        defer { progress.finish() }
+        return try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
+            progress: {
+                progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
+            }, making: { try StopSignal.making($0) })
+    }
+}
+
+extension BackupProgress.Part {
+    /// The part in words that follow the verb.
+    fileprivate var words: String {
+        switch self {
+        case .operations: "long-lived operations"
+        case .contents: "assets"
+        case .tables: "tables"
+        case .entries: "and verifying entries"
+        case .namedContents: "and comparing assets"
+        case .contentBytes: "and verifying assets"
+        case .holders: "and counting who holds assets"
+        case .incarnations: "and expiring tokens of zones"
         }
     }
 }

@@ -1,8 +1,8 @@
-// A copy of a store that another process holds, for as long as a verb reads it.
+// A temporary copy of a store that another process holds, for a verb that reads it.
 //
-// The copy is made as a backup is: without the other process's help, without its lock, and without a file in its directory.
-// Tables and contents are linked, so that it costs little however large the store is. It lies in a private directory that
-// is removed when the verb ends, also by a signal; where the verb was killed, by the next one.
+// The copy is created like a backup: without the help of the other process, without its lock, and without a file in its
+// directory. It links tables and asset contents, so it is cheap for large stores too. It is in a private directory,
+// which is removed when the verb ends, also by a signal; after a kill, the next verb removes it.
 
 import Foundation
 import StratusCloud
@@ -10,18 +10,17 @@ import StratusKit
 import StratusStore
 
 final class LiveCopy: Sendable {
-    /// A content must come and go within milliseconds for one attempt to fail.
+    /// An attempt fails only if an asset appears and disappears within milliseconds.
     private static let attemptLimit = 20
-    /// By how much longer each attempt waits than the one before, up to half a second before the last: what hinders one may
-    /// pass.
+    /// How much longer each attempt waits than the one before: up to half a second before the last.
     private static let pauseSeconds = 0.025
-    /// The variable of the environment that names the folder for copies.
+    /// The environment variable that names the folder for copies.
     static let folderVariable = "STRATUS_SCRATCH"
 
-    /// When the copy was begun: what was saved before is in it.
+    /// When the copy was begun. It contains everything that was saved before.
     let date: Date
     private let scratch: StoreFiles.Scratch
-    /// How many tables could not be shared with the store.
+    /// The number of tables that had to be copied instead of linked.
     let copiedTableCount: Int
 
     var path: String { scratch.path }
@@ -32,20 +31,20 @@ final class LiveCopy: Sendable {
         self.copiedTableCount = copiedTableCount
     }
 
-    /// Copies the store at `source`, and opens the copy by `open`, which is given its path.
+    /// Copies the store at `source`, and opens the copy with `open`.
     ///
     /// Throws the errors of a backup.
     static func make(
         of source: String, withAssets: Bool, _ open: (_ path: String) throws -> OpenedStore
     ) throws -> (copy: LiveCopy, opened: OpenedStore) {
-        // Links take no time; many contents do, and tables for which only copies will do.
-        let progress = Progress("copying", total: nil, on: Console(usesJSON: false))
+        // Links take no time, but many assets do, and tables that must be copied.
+        let progress = ProgressLine("copying", total: nil, on: Console(usesJSON: false))
         defer { progress.finish() }
         var lost: Set<AssetKey> = []
         // Folders without room for the copy.
         var full: Set<String> = []
         for number in 0..<attemptLimit {
-            Waiting.seconds(Double(number) * pauseSeconds)
+            Blocking.sleep(seconds: Double(number) * pauseSeconds)
             let scratch = try makeScratch(for: source, besides: full)
             do {
                 let date = Date()
@@ -62,7 +61,7 @@ final class LiveCopy: Sendable {
             } catch {
                 scratch.remove()
                 let named = Self.namingFolder(of: scratch, error)
-                // The folders on the store's own file system go first, and are as full as the store's.
+                // Folders on the store's file system come first, and are full together.
                 guard let folder = (named as? ToolError)?.fields["folder"], full.insert(folder).inserted,
                     folders.contains(where: { !full.contains($0) && !lies($0, in: source) })
                 else { throw named }
@@ -71,33 +70,33 @@ final class LiveCopy: Sendable {
             scratch.remove()
         }
         throw ToolError(
-            .refused, "The store changed faster than it could be copied: try again when it is calmer.",
+            .refused, "The store changed faster than it could be copied: try again when there are fewer writes.",
             ["path": source, "attempts": "\(attemptLimit)"])
     }
 
-    /// The same error; where it was the copy that had no room, one that says so.
+    /// The same error; if there was no room for the copy, an error that names its folder.
     private static func namingFolder(of scratch: StoreFiles.Scratch, _ error: any Error) -> any Error {
-        guard ErrorReport(error).code == "\(StoreError.Code.diskFull)" else { return error }
+        guard StoreFailure(error) == .diskFull else { return error }
         let folder = URL(fileURLWithPath: scratch.path).deletingLastPathComponent().path
         return ToolError(
             .refused,
-            "There is no room for the copy of the store that would be read: make room in the folder, or name another by "
-                + "the variable.", ["folder": folder, "variable": folderVariable])
+            "There is no room for a copy of the store: make room in the folder, or name another with the variable.",
+            ["folder": folder, "variable": folderVariable])
     }
 
-    /// Takes the contents that the copied records name and that came after the others. Returns false where one has gone
-    /// again: then all is to be done again. One that an attempt before has not found either is missing from the store, which
-    /// is for the verb to report.
+    /// Copies assets that the copied records name and that were saved after the first pass. Returns false if one has
+    /// already gone: then the copy must be repeated. An asset that the previous attempt did not find either is missing
+    /// from the store; the verb reports it.
     private static func takeNamed(
-        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: Progress, _ lost: inout Set<AssetKey>
+        _ contents: inout AssetBackup?, _ opened: OpenedStore, _ progress: ProgressLine, _ lost: inout Set<AssetKey>
     ) throws -> Bool {
-        func tell(_ done: Int, _ total: Int) { progress.update("and comparing assets", done, of: total) }
+        func update(_ done: Int, _ total: Int) { progress.update("and comparing assets", done, of: total) }
         do {
-            let found = try contents?.takeNamed(in: opened.engine, progress: tell) ?? []
+            let found = try contents?.takeNamed(in: opened.engine, progress: update) ?? []
             defer { lost = found }
             guard found.isSubset(of: lost) else { return false }
-            // What nobody names is being saved or has just gone; it is the host's business.
-            try contents?.finish(with: opened.engine, progress: tell)
+            // An asset without a record is being saved or was just deleted: the host takes care of it.
+            try contents?.finish(with: opened.engine, progress: update)
             return true
         } catch {
             opened.close()
@@ -105,20 +104,19 @@ final class LiveCopy: Sendable {
         }
     }
 
-    /// Removes the copy, which must have been closed.
+    /// Removes the copy. Close it first.
     func remove() { scratch.remove() }
 
-    /// The contents of assets in a store's directory.
+    /// The assets in a store's directory, where hosts keep them.
     static func assets(in directory: String) -> AssetStore {
-        // Where a host keeps them, beside the engine's files.
         AssetStore(
             directory: URL(fileURLWithPath: directory).appendingPathComponent("assets").path, session: UUID.drawn(),
             clock: SystemClock())
     }
 
-    // MARK: Where copies lie
+    // MARK: Folders for copies
 
-    /// Removes what verbs that were killed have left: copies, and what they worked in.
+    /// Removes the copies and working directories of killed verbs.
     static func sweep() {
         for folder in Set(folders + [FileManager.default.temporaryDirectory.path]) { StoreFiles.Scratch.sweep(folder) }
         MemoryDirectories.sweep()
@@ -127,7 +125,7 @@ final class LiveCopy: Sendable {
     private static func makeScratch(for source: String, besides full: Set<String>) throws -> StoreFiles.Scratch {
         let device = device(of: source)
         let outside = folders.filter { !full.contains($0) && !lies($0, in: source) }
-        // Only one file system can share tables with the store: its folders go first.
+        // Only folders on the store's file system can link its tables: they come first.
         let near = outside.filter { self.device(of: $0) == device }
         let far = outside.filter { self.device(of: $0) != device }
         var failure: (any Error)?
@@ -140,11 +138,11 @@ final class LiveCopy: Sendable {
         }
         throw failure
             ?? ToolError(
-                .refused, "There is no folder outside the store for a copy of it: name one by the variable.",
+                .refused, "There is no folder outside the store for a copy of it: name one with the variable.",
                 ["variable": folderVariable])
     }
 
-    /// The folders in which copies are made, the preferred one first.
+    /// The folders for copies, in order of preference.
     private static var folders: [String] {
         let environment = ProcessInfo.processInfo.environment
         if let folder = environment[folderVariable], !folder.isEmpty { return [AbsolutePath.of(folder)] }
@@ -153,13 +151,13 @@ final class LiveCopy: Sendable {
         return candidates.compactMap { $0 }.filter { $0.hasPrefix("/") }.map { AbsolutePath.of($0) }
     }
 
-    /// Nothing is ever written into the directory of a store.
+    /// Whether the folder is inside the store's directory, where nothing is ever written.
     private static func lies(_ folder: String, in store: String) -> Bool {
         let paths = [folder, store].map { URL(fileURLWithPath: $0).standardizedFileURL.resolvingSymlinksInPath().path }
         return (paths[0] + "/").hasPrefix(paths[1] + "/")
     }
 
     private static func device(of path: String) -> UInt64? {
-        try? FileSystem.factsOfTarget(of: Array(path.utf8)).device
+        try? Disk.factsOfTarget(of: Array(path.utf8)).device
     }
 }

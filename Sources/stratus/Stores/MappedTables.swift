@@ -1,26 +1,26 @@
-// Keeps tables that LevelDB has mapped from adding up to the memory of a verb.
+// Limits the resident memory of mapped tables.
 //
-// LevelDB maps the tables it reads, a thousand at once at most, and its C interface has no limit for that. Their pages are the
-// system's cache; but while they are mapped they count as resident memory of the process, and a verb that reads all of a store
-// would be shown as large as the store. So they are given back from time to time. Giving back loses nothing, whatever lies
-// at the addresses by then: a page that is touched again is read again. Pages that another process has mapped too, as the
-// host of a live store has, stay where they are.
+// LevelDB maps the tables that it reads, up to a thousand at once, and its C interface has no option for that. The
+// pages belong to the system's cache, but while they are mapped they count as resident memory of the process. A verb
+// that reads a whole store would appear to be as large as the store. So a thread releases the pages from time to time.
+// Releasing loses nothing: a page that is used again is read again. Pages that another process has mapped too, such as
+// the host of a live store, stay.
 
 import CSystem
 import Foundation
 
 enum MappedTables {
-    /// With so much of files resident, the program's own among them, tables are given back.
+    /// Tables are released if more than this of all mapped files, including the program, is resident.
     static let residentByteCount = 80 << 20
 
-    /// How often is looked: at the speed of a disk some megabytes come between.
+    /// The time between two checks: a disk reads some megabytes in it.
     private static let seconds = 0.02
 
-    /// Looks after it on a thread of its own until the process ends.
+    /// Checks on a thread until the process ends.
     static func keepSmall() {
         let thread = Thread {
             while true {
-                Waiting.seconds(seconds)
+                Blocking.sleep(seconds: seconds)
                 if fileByteCount() > residentByteCount { giveBack() }
             }
         }
@@ -28,20 +28,20 @@ enum MappedTables {
         thread.start()
     }
 
-    /// How many bytes of mapped files are resident, as the kernel tells; 0 where it does not.
+    /// The resident size of mapped files as the kernel reports it; 0 if it does not.
     static func fileByteCount() -> Int {
         guard let line = lines(of: "/proc/self/status").first(where: { $0.hasPrefix("RssFile:") }) else { return 0 }
         return Int(line.filter(\.isNumber)).map { $0 << 10 } ?? 0
     }
 
-    /// Gives back every page of a mapped table.
+    /// Releases every page of a mapped table.
     static func giveBack() {
         for table in lines(of: "/proc/self/maps").compactMap(addresses(ofTable:)) {
             cfiletree_page_out(table.lowerBound, table.upperBound - table.lowerBound)
         }
     }
 
-    /// Where a table lies that a line of the process's map tells of; nil for a line about anything else.
+    /// The addresses of a table in a line of the process's memory map; nil for a line about anything else.
     static func addresses(ofTable line: Substring) -> Range<UInt64>? {
         let file = line.hasSuffix(" (deleted)") ? line.dropLast(" (deleted)".count) : line
         guard file.hasSuffix(".ldb") || file.hasSuffix(".sst") else { return nil }
@@ -51,7 +51,7 @@ enum MappedTables {
     }
 
     private static func lines(of path: String) -> [Substring] {
-        guard let bytes = try? FileSystem.contents(of: Array(path.utf8)) else { return [] }
+        guard let bytes = try? Disk.contents(of: Array(path.utf8)) else { return [] }
         return String(decoding: bytes, as: UTF8.self).split(separator: "\n")
     }
 }

@@ -1,17 +1,19 @@
-// A store is opened: itself, or, where another process holds it, a copy of it to be read, or the host's socket to write.
+// Opens a store: the store itself, or, if another process holds it, a copy for reading or the host's socket for
+// writing.
 
 import Foundation
 import StratusCloud
 import StratusKit
 import StratusRecords
 import StratusStore
+import Synchronization
 
 struct OpenedStore {
     let engine: RecordEngine
-    /// LevelDB's files; nil where another process has them.
+    /// LevelDB's files; nil if another process has them.
     let files: StoreFiles?
     let host: (any StoreHost)?
-    /// What is read, where it is a copy, and who holds the store.
+    /// The copy that is read, if it is one, and the process that holds the store.
     private(set) var copy: LiveCopy?
     private var holder: StoreFiles.Holder?
 
@@ -21,7 +23,7 @@ struct OpenedStore {
         self.host = host
     }
 
-    /// The store at the other end of its host's socket, where it is that.
+    /// The host's socket, if the store is used through one.
     var served: ServedStore? { host as? ServedStore }
 
     /// Opens the store at `path`.
@@ -35,17 +37,22 @@ struct OpenedStore {
         do {
             return try whole(path, opening)
         } catch {
-            // Another process came between; or the store may be read and not written: for its permissions, for lack of room, or
-            // to keep its older format.
-            guard ["held", "notPermitted", "diskFull", "olderFormat"].contains(ErrorReport(error).code) else {
-                throw error
-            }
-            return try copy(path, opening, try StoreFiles.holder(of: path))
+            guard let failure = StoreFailure(error), canReadCopy(after: failure) else { throw error }
+            return try copy(path, opening, StoreFiles.holder(of: path))
         }
     }
 
-    /// What another process holds is written through that, where it serves and the verb is one that can be served. Else
-    /// opening the store names it.
+    /// Whether a copy can be read where the store itself cannot be opened: another process was faster, or the store can
+    /// be read and not written.
+    private static func canReadCopy(after failure: StoreFailure) -> Bool {
+        switch failure {
+        case .held, .notPermitted, .diskFull, .olderFormat: true
+        case .unknownZone, .unknownRecord, .unknownShare, .unknownAccount, .notAStore, .newerFormat, .corruption: false
+        }
+    }
+
+    /// Opens the store for writing: through the process that holds it, if that serves it and may serve the verb.
+    /// Otherwise opening it throws `held` with the name of that process.
     private static func writable(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
         if opening.mayBeServed, holdsStore(path), let holder = try StoreFiles.holder(of: path),
             let served = try ServedStore(directory: path)
@@ -57,7 +64,7 @@ struct OpenedStore {
         return try whole(path, opening)
     }
 
-    /// Opens the store itself, in which no account is deleted by half.
+    /// Opens the store itself, and first finishes the deletion of accounts that was interrupted.
     private static func whole(_ path: String, _ opening: StoreSession.Opening) throws -> OpenedStore {
         let opened = try direct(path, opening)
         guard Leftovers.hasDepartures(opened.engine) else { return opened }
@@ -73,7 +80,7 @@ struct OpenedStore {
         return try direct(path, opening)
     }
 
-    /// With `isCopy` the store is a copy to be read, whose format is of no matter to anybody.
+    /// Opens the store itself. With `isCopy` it is a private copy, and its format may be older or migrated.
     private static func direct(
         _ path: String, _ opening: StoreSession.Opening, isCopy: Bool = false
     ) throws -> OpenedStore {
@@ -104,41 +111,42 @@ struct OpenedStore {
         return opened
     }
 
-    /// Closes what was opened. A copy is left to its owner.
+    /// Closes the store. Does not remove a copy.
     func close() {
         if let host { host.close() } else { files?.close() }
     }
 
-    /// What is to be said of the store before anything is done with it.
+    /// Notes to show before the verb begins.
     var notes: [String] { [copyNote, droppedCommitNote].compactMap { $0 } }
 
     private var droppedCommitNote: String? {
         guard let dropped = files?.droppedCommit else { return nil }
         let values = dropped.sorted { $0.key < $1.key }.map { "\($0.key)=\(VisibleText.of($0.value))" }
-        return "note: a crash took part of the last commit, which was never acknowledged: it was dropped "
+        return "note: a crash cut off the last commit before it was acknowledged; it was dropped "
             + "(\(values.joined(separator: ", ")))"
     }
 
-    /// What is to be said of a copy, and of a store that is another process's.
+    /// The note about a copy, or about a store that another process has.
     private var copyNote: String? {
         guard let copy else {
             guard served != nil, let holder else { return nil }
             let command = VisibleText.of(holder.command)
-            return "note: goes through process \(holder.processID) (\(command)), which has the store"
+            return "note: going through process \(holder.processID) (\(command)), which has the store"
         }
-        var note = "note: reads a copy of the store as of \(Quantities.date(copy.date)) UTC"
+        var note = "note: reading a copy of the store as of \(Quantities.date(copy.date)) UTC"
         if let holder { note += ", held by process \(holder.processID) (\(VisibleText.of(holder.command)))" }
         guard copy.copiedTableCount > 0 else { return note }
-        return note + "; \(Quantities.count(copy.copiedTableCount, "table")) could not be shared: name a folder on the "
-            + "store's file system by \(LiveCopy.folderVariable)"
+        return note + "; \(Quantities.count(copy.copiedTableCount, "table")) could not be shared: set "
+            + "\(LiveCopy.folderVariable) to a folder on the store's file system"
     }
 
-    /// Whether LevelDB has its file there. Opening says what is wrong where it has not; the face would make a store.
+    /// Whether LevelDB's CURRENT file exists. Without it, `StoreFiles.open` reports what is wrong; `Stratus.open` would
+    /// create a store.
     static func holdsStore(_ path: String) -> Bool {
-        (try? FileSystem.facts(of: Array("\(path)/CURRENT".utf8))) != nil
+        (try? Disk.facts(of: Array("\(path)/CURRENT".utf8))) != nil
     }
 
-    /// Opens the store as a host does. A verb does no upkeep that was not asked for, and its errors are its own.
+    /// Opens the store as a host does, but without upkeep and without a log.
     static func openStratus(_ path: String, migrating: Bool = false) throws -> Stratus {
         var options = Stratus.Options()
         options.migratesOlderFormat = migrating
@@ -147,5 +155,68 @@ struct OpenedStore {
         options.writeBufferByteCount = StoreFiles.writeBufferByteCount
         options.logger = nil
         return try Stratus.open(at: URL(fileURLWithPath: path), options: options)
+    }
+}
+
+/// A store that is only read. A write would be a mistake of the verb, and would be lost in a copy.
+final class ReadingStore: OrderedStore {
+    private let store: any OrderedStore
+    private let isSealed = Atomic(false)
+
+    init(_ store: any OrderedStore) { self.store = store }
+
+    /// Refuses transactions from now on. Before that, opening may write what a new store needs.
+    func seal() { isSealed.store(true, ordering: .releasing) }
+
+    func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result { try store.read(body) }
+
+    func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
+        guard !isSealed.load(ordering: .acquiring) else {
+            throw StoreError(.notPermitted, "The store was opened for reading, and the verb tried to write.")
+        }
+        return try store.transact(body)
+    }
+
+    var statistics: StoreStatistics { store.statistics }
+    var isUnderWritePressure: Bool { store.isUnderWritePressure }
+
+    func close() { store.close() }
+}
+
+extension StoreSession {
+    /// How a verb opens a store.
+    ///
+    /// If another process holds the store, a reading verb reads a private copy from when it began, and a writing verb
+    /// goes through that process if it serves a socket. Otherwise, and if the verb needs the store for itself, it
+    /// throws `held`.
+    enum Opening {
+        /// Reads with the engine only.
+        case reading
+        /// Reads with the engine only, including asset contents.
+        case readingAssets
+        /// Reads with CloudKit's API.
+        case readingAsClient
+        /// Reads with CloudKit's API, including asset contents.
+        case readingAssetsAsClient
+        /// Writes with the engine only; the store must exist.
+        case existing
+        /// Writes with CloudKit's API; the store must exist.
+        case existingAsClient
+        /// Writes with CloudKit's API, and never through another process.
+        case owningAsClient
+        /// As `owningAsClient`, and migrates a store of an older format.
+        case migrating
+        /// Writes with CloudKit's API, and creates the store and the account if they do not exist.
+        case creatingAsClient
+        /// As `creatingAsClient`, and never through another process.
+        case creatingForItself
+
+        var isReading: Bool { [.reading, .readingAssets, .readingAsClient, .readingAssetsAsClient].contains(self) }
+        var wantsAssets: Bool { [.readingAssets, .readingAssetsAsClient].contains(self) }
+        var wantsFace: Bool {
+            [.existingAsClient, .owningAsClient, .migrating, .readingAsClient, .readingAssetsAsClient].contains(self)
+        }
+        var mayCreate: Bool { [.creatingAsClient, .creatingForItself].contains(self) }
+        var mayBeServed: Bool { [.existing, .existingAsClient, .creatingAsClient].contains(self) }
     }
 }

@@ -1,6 +1,7 @@
-// What a step cost the store: counted, so that it is the same on every machine but for the time.
+// The cost of a step, in operations of the store: except for the time, it is the same on every machine.
 
 import StratusStore
+import Synchronization
 
 /// The costs between two moments.
 struct StepCost {
@@ -48,5 +49,38 @@ struct StepCost {
             Quantities.count(commits, "commit"), Quantities.count(syncs, "fsync"),
             Quantities.count(reads, "store read"), Quantities.duration(duration),
         ].joined(separator: ", ")
+    }
+}
+
+/// Counts saved records. CloudKit's blocks count on the threads of operations; the main thread shows the progress.
+final class SaveTally: Sendable {
+    struct Counts {
+        /// Records that were sent and answered, successfully or not.
+        var sent = 0
+        var created = 0
+        var changed = 0
+    }
+
+    private struct State {
+        var counts = Counts()
+        /// The names of new records.
+        var newNames: Set<String> = []
+    }
+
+    private let state = Mutex(State())
+
+    var counts: Counts { state.withLock { $0.counts } }
+
+    /// Marks a record that will be saved as new.
+    func expectNew(_ name: String) {
+        state.withLock { _ = $0.newNames.insert(name) }
+    }
+
+    func noteSent() { state.withLock { $0.counts.sent += 1 } }
+
+    func noteSaved(_ name: String) {
+        state.withLock { state in
+            if state.newNames.remove(name) == nil { state.counts.changed += 1 } else { state.counts.created += 1 }
+        }
     }
 }

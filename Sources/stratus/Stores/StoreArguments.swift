@@ -1,22 +1,33 @@
-// The arguments that every verb shares, so that they are spelled and mean the same everywhere.
+// The arguments that verbs share. They are spelled the same and mean the same in every verb.
 
 import ArgumentParser
+import StratusCloud
 import StratusModel
+import StratusRecords
 
-/// Which store, and how to answer.
-struct StoreArguments: ParsableArguments {
+/// The arguments of any verb that opens a store.
+protocol StoreOptions {
+    /// The store's directory.
+    var store: String { get }
+    var json: Bool { get }
+    /// The database that the verb works in.
+    var database: DatabaseChoice { get }
+}
+
+/// The store and the database, and how to print results.
+struct StoreArguments: ParsableArguments, StoreOptions {
     @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
     var store: String
 
-    @Option(name: .long, help: ArgumentHelp("The container that the database belongs to.", valueName: "name"))
-    var container = "iCloud.default"
+    @Option(name: .long, help: ArgumentHelp("The container of the database.", valueName: "name"))
+    var container = DatabaseChoice.standard.container
 
     @Option(
         name: .long,
-        help: ArgumentHelp("The person whose private database it is ('stratus help addresses').", valueName: "person"))
-    var owner = PersonAddress("local")
+        help: ArgumentHelp("The person who owns the private database ('stratus help addresses').", valueName: "person"))
+    var owner = DatabaseChoice.standard.owner
 
-    @Flag(name: .customLong("public"), help: "The public database of the container, which has one zone.")
+    @Flag(name: .customLong("public"), help: "Use the container's public database, which has one zone.")
     var isPublic = false
 
     @Option(
@@ -26,10 +37,9 @@ struct StoreArguments: ParsableArguments {
             valueName: "address"))
     var place: PlaceAddress?
 
-    @Flag(name: .long, help: "Answer with JSON: one object a line, errors as {\"error\":…} on standard error.")
+    @Flag(name: .long, help: "Print JSON: one object per line, errors as {\"error\":…} on standard error.")
     var json = false
 
-    /// The database that the verb works in.
     var database: DatabaseChoice {
         guard let place else {
             return DatabaseChoice(container: container, owner: owner, isPublic: isPublic, zone: nil)
@@ -38,7 +48,7 @@ struct StoreArguments: ParsableArguments {
             container: place.container, owner: place.owner ?? owner, isPublic: place.owner == nil, zone: place.zone)
     }
 
-    /// The same where an address names another place.
+    /// The same arguments with the database and zone of an address, if it names one.
     func at(_ place: PlaceAddress?) -> StoreArguments {
         guard let place else { return self }
         var copy = self
@@ -47,32 +57,22 @@ struct StoreArguments: ParsableArguments {
     }
 }
 
-/// Which store, for verbs about the whole of it.
-struct WholeStoreArguments: ParsableArguments {
+/// The store, for verbs that work on all of it.
+struct WholeStoreArguments: ParsableArguments, StoreOptions {
     @Option(name: .long, help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
     var store: String
 
-    @Flag(name: .long, help: "Answer with JSON: one object a line, errors as {\"error\":…} on standard error.")
+    @Flag(name: .long, help: "Print JSON: one object per line, errors as {\"error\":…} on standard error.")
     var json = false
 
-    /// The same for what also takes verbs about one database.
-    var arguments: StoreArguments {
-        var arguments = StoreArguments()
-        arguments.store = store
-        arguments.container = "iCloud.default"
-        arguments.owner = PersonAddress("local")
-        arguments.isPublic = false
-        arguments.place = nil
-        arguments.json = json
-        return arguments
-    }
+    var database: DatabaseChoice { .standard }
 }
 
-/// Which zone of the database.
+/// The zone of the database.
 struct ZoneArguments: ParsableArguments {
     /// The zone that every database has.
     static let defaultZone = "_defaultZone"
-    /// The zone that is meant where none is named.
+    /// The zone of a command line that names none.
     fileprivate static let usualZone = "files"
 
     @Option(name: .long, help: ArgumentHelp("The zone.", valueName: "name"))
@@ -80,21 +80,55 @@ struct ZoneArguments: ParsableArguments {
 
     func validate() throws { try Self.check(zone) }
 
-    /// Throws where no zone can have the name.
+    /// Throws if no zone can have the name.
     static func check(_ zone: String) throws {
         // L-08: only the system's zones begin with an underscore.
         if zone == defaultZone { return }
         let isWellFormed = (1...255).contains(zone.utf8.count) && zone.utf8.allSatisfy { (0x21..<0x7F).contains($0) }
         guard isWellFormed, !zone.hasPrefix("_") else {
             throw ValidationError(
-                "'\(VisibleText.of(zone))' is no zone name: use 1 to 255 visible ASCII characters, the first not '_'.")
+                "'\(VisibleText.of(zone))' is not a zone name: use 1 to 255 visible ASCII characters; "
+                    + "the first must not be '_'.")
         }
     }
 }
 
-/// The zone that a verb about zones works on: by its name alone, or by --zone or --in.
+/// The person whose rights a verb uses.
+struct ActingArguments: ParsableArguments {
+    @Option(
+        name: .customLong("as"),
+        help: ArgumentHelp(
+            "Act with the rights of this person; without it, as the database's owner.", valueName: "person"))
+    var person: PersonArgument?
+
+    /// How a reading verb opens the store. Without a person it reads below CloudKit's API.
+    var opening: StoreSession.Opening { person == nil ? .reading : .readingAsClient }
+
+    /// How a writing verb opens the store.
+    var writing: StoreSession.Opening { person == nil ? .existing : .existingAsClient }
+}
+
+/// The store, the zone and the acting person: what most verbs about records take.
+struct PlaceArguments: ParsableArguments {
+    @OptionGroup var store: StoreArguments
+    @OptionGroup var zone: ZoneArguments
+    @OptionGroup var acting: ActingArguments
+}
+
+/// A verb about records in a zone.
+protocol PlaceCommand: ParsableCommand {
+    var place: PlaceArguments { get }
+}
+
+extension PlaceCommand {
+    var store: StoreArguments { place.store }
+    var zone: ZoneArguments { place.zone }
+    var acting: ActingArguments { place.acting }
+}
+
+/// The zone of a verb about zones: a name, or --zone, or --in.
 struct NamedZoneArguments: ParsableArguments {
-    @Argument(help: ArgumentHelp("The zone, in place of --zone.", valueName: "name"))
+    @Argument(help: ArgumentHelp("The zone; the same as --zone.", valueName: "name"))
     var name: String?
 
     @OptionGroup var option: ZoneArguments
@@ -103,25 +137,59 @@ struct NamedZoneArguments: ParsableArguments {
         guard let name else { return }
         try ZoneArguments.check(name)
         guard option.zone == name || option.zone == ZoneArguments.usualZone else {
-            throw ValidationError("Name the zone once: '\(name)' and --zone '\(option.zone)' are two.")
+            throw ValidationError("Name one zone: '\(name)' and --zone '\(option.zone)' differ.")
         }
     }
 
     /// The zone that is named.
     ///
-    /// Throws `usage` where an address names another, and for a public database, which has one zone.
+    /// Throws `usage` if an address names another zone, and for a public database, which has one zone.
     func zone(_ store: StoreArguments) throws -> ZoneArguments {
         guard let name else { return option }
         guard !store.database.isPublic || name == ZoneArguments.defaultZone else {
-            throw ToolError(.usage, "A public database has one zone: leave the zone's name out.", ["argument": name])
+            throw ToolError(.usage, "A public database has one zone: leave out the zone's name.", ["argument": name])
         }
         if let other = store.place?.zone, other != name {
             throw ToolError(
-                .usage, "Name the zone once: the argument and the address of --in name two.",
+                .usage, "Name one zone: the argument and the address after --in differ.",
                 ["argument": name, "address": other])
         }
         var zone = option
         zone.zone = name
         return zone
+    }
+}
+
+/// The database that the command line names: a private one, or a container's public one.
+struct DatabaseChoice {
+    let container: String
+    /// The owner; for the public database, the person who acts in it unless --as names another. An owner named by user
+    /// name does not need an account.
+    let owner: PersonArgument
+    let isPublic: Bool
+    /// The zone, if an address names it.
+    let zone: String?
+
+    /// The database of a command line that names none.
+    static let standard = DatabaseChoice(
+        container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
+
+    /// The owner's account, or nil.
+    func findOwner(in reader: RecordReader) throws -> StratusModel.Account? { try owner.account(in: reader) }
+
+    /// The database of the owner's account.
+    ///
+    /// Throws `notFound` if there is no account and the owner is not named by user name.
+    func database(of account: StratusModel.Account?) throws(ToolError) -> DatabaseID {
+        if isPublic { return DatabaseID(container: ContainerName(container), owner: nil, scope: .public) }
+        guard let user = account?.userName ?? owner.userName else { throw noAccount }
+        return DatabaseID(container: ContainerName(container), owner: user, scope: .private)
+    }
+
+    var noAccount: ToolError {
+        ToolError(
+            .notFound,
+            "The store has no such account: choose one with --owner, or create it with 'stratus accounts create'.",
+            ["owner": owner.text])
     }
 }

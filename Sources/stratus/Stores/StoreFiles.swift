@@ -1,4 +1,5 @@
-// The engine of an opened store, and its files. This is the only file of the tool that names the engine below the seam.
+// LevelDB's side of an opened store: the store itself, its files, holders, scratch directories, repair. This is the
+// only file of the tool that imports StratusLevelDB.
 
 import FoundationEssentials
 import StratusKit
@@ -10,11 +11,11 @@ import StratusStore
 
 /// An open engine with the record layer above it.
 final class StoreFiles {
-    /// A verb runs for seconds and then forgets: what it may take in memory is less than a server's share.
+    /// Smaller than a server's cache, because a verb runs only for seconds.
     private static let ancestorCacheByteCount = 32 << 20
-    /// For uncompressed blocks, and records that are read again.
+    /// For uncompressed blocks, and for records that are read again.
     static let cacheByteCount = 24 << 20
-    /// For what is written, and as much again for the names of new zones.
+    /// For writes, and the same again for the names of new zones.
     static let writeBufferByteCount = 8 << 20
 
     private static var options: LevelDBOptions {
@@ -34,17 +35,17 @@ final class StoreFiles {
         self.engine = engine
     }
 
-    /// The engine that the face has opened.
+    /// The files of an engine that `Stratus` has opened.
     init(ofOpen engine: RecordEngine, path: String) throws {
         guard let store = engine.store as? LevelDBStore else {
-            throw ToolError(.refused, "The store is of another kind than the tool knows.", ["path": path])
+            throw ToolError(.refused, "The store is not a LevelDB store: the tool cannot use it.", ["path": path])
         }
         self.store = store
         self.engine = engine
     }
 
-    /// Opens the store at `path`, with the engine alone. One that is opened for reading takes no transactions. `olderFormat`
-    /// says what becomes of one of an older format.
+    /// Opens the store at `path` with the engine only. Opened for reading, it refuses transactions. `olderFormat` says
+    /// what to do with a store of an older format.
     ///
     /// Throws the store's errors: `held`, `notAStore`, `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     static func open(_ path: String, isReading: Bool, olderFormat: OlderFormat) throws -> StoreFiles {
@@ -72,7 +73,7 @@ final class StoreFiles {
 
     func close() { store.close() }
 
-    /// The last commit, where it was dropped when the store was opened: it was never acknowledged, and a crash took part of it.
+    /// The last commit, if opening dropped it: a crash cut it off before it was acknowledged.
     var droppedCommit: [String: String]? { store.droppedCommit?.fields }
 
     var statistics: StoreStatistics { store.statistics }
@@ -85,25 +86,25 @@ final class StoreFiles {
         let command: String
     }
 
-    /// Who else has the store open. Nothing is locked.
+    /// The other process that has the store open. Locks nothing.
     static func holder(of path: String) throws -> Holder? {
         try LevelDBStore.holder(ofStoreAt: path).map { Holder(processID: $0.processID, command: $0.command) }
     }
 
-    /// The format of the store at `path`; nil where there is none.
+    /// The format of the store at `path`; nil if there is no store.
     static func format(of path: String) throws -> Int? { try LevelDBStore.formatVersion(ofStoreAt: path) }
 
-    /// Why no host can be asked; `message` is for where no process has the store open.
+    /// The error for a store that no host serves. `message` is used if no process has the store open.
     static func notServed(_ path: String, _ message: String) throws -> ToolError {
         guard let holder = try holder(of: path) else { return ToolError(.refused, message, ["path": path]) }
         return ToolError(
-            .refused, "The process that has the store serves no socket: its host asks for one by Options.servesTool.",
+            .refused, "The process that has the store serves no socket: its host must set Stratus.Options.servesTool.",
             ["path": path, "holderProcessID": "\(holder.processID)", "holderCommand": holder.command])
     }
 
-    /// Finishes the emptying of a store that a process has begun which was killed. Returns whether there was anything to do.
+    /// Finishes emptying a store, if a killed process has begun it. Returns whether there was anything to do.
     static func finishEmptying(_ path: String) throws -> Bool {
-        // Opening says what is wrong with a marker that cannot be read.
+        // Opening the store reports a marker that cannot be read.
         guard (try? LevelDBStore.isBeingEmptied(path)) == true else { return false }
         var options = options
         options.opensOlderFormats = true
@@ -111,25 +112,24 @@ final class StoreFiles {
         return true
     }
 
-    /// Removes the copies of stores in a folder that processes have not finished which were killed. Returns their paths.
+    /// Removes the unfinished copies of killed processes from a folder. Returns their paths.
     static func sweepUnfinishedCopies(in folder: String) -> [String] {
         LevelDBStore.sweepUnfinishedCopies(in: folder)
     }
 
-    /// Removes a store that this process has made and that is not to stay. One that somebody has opened stays. The path is
-    /// the one that it was made by: resolving it otherwise could lead to another store.
-    /// Returns whether nothing of it is left.
+    /// Removes a store that this process has created, unless another process has opened it. Pass the path that created
+    /// it: resolving it in another way could lead to another store. Returns whether nothing of it is left.
     @discardableResult
     static func removeMade(_ path: String) -> Bool {
-        (try? FileSystem.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
+        (try? Disk.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
     }
 
-    /// How an unfinished copy is removed.
+    /// How to remove an unfinished copy.
     static let copyRemoval = UnfinishedWork.Removal(
         suffix: LevelDBStore.takenCopySuffix, remove: { LevelDBStore.removeUnfinishedCopy($0) })
 
-    /// Copies the engine's files of a store that may be open elsewhere, and written, into an empty directory. Returns how
-    /// many tables could not be shared with it. `progress` is told how many are there, and of how many.
+    /// Copies LevelDB's files of a store, which another process may have open and write, into an empty directory.
+    /// Returns how many tables could not be linked. `progress` gets the number of finished tables, and of all.
     static func copyToRead(
         _ source: String, into directory: String, progress: (_ done: Int, _ total: Int) -> Void
     ) throws -> Int {
@@ -137,9 +137,9 @@ final class StoreFiles {
             .copiedTableCount
     }
 
-    /// A directory of this process that the next one removes where this one dies.
+    /// A temporary directory. If the process is killed, the next verb removes it.
     struct Scratch: Sendable {
-        /// What is done in it: its name begins so.
+        /// The use of the directory, which is the prefix of its name.
         enum Purpose: String, CaseIterable {
             case reading = "stratus-reading-"
             case importing = "stratus-importing-"
@@ -150,13 +150,13 @@ final class StoreFiles {
 
         private init(_ directory: PrivateDirectory) { self.directory = directory }
 
-        /// Makes one, which is removed before a signal ends the process, too.
+        /// Creates a directory. A signal that ends the process removes it.
         ///
-        /// Throws where `folder` takes none.
+        /// Throws if it cannot be created in `folder`.
         static func make(in folder: String, for purpose: Purpose) throws -> Scratch {
-            try Interruption.making {
+            try StopSignal.making {
                 let scratch = Scratch(try PrivateDirectory.make(in: folder, prefix: purpose.rawValue))
-                Interruption.beforeEnd { scratch.remove() }
+                StopSignal.beforeEnd { scratch.remove() }
                 return scratch
             }
         }
@@ -165,7 +165,7 @@ final class StoreFiles {
 
         func remove() { directory.remove() }
 
-        /// Removes those of processes that have died.
+        /// Removes the directories of dead processes.
         static func sweep(_ folder: String) {
             for purpose in Purpose.allCases { PrivateDirectory.sweep(folder, prefix: purpose.rawValue) }
         }
@@ -176,7 +176,7 @@ final class StoreFiles {
     /// LevelDB's files and memory.
     struct Figures {
         var filesByLevel: [Int]
-        /// Of the tables, level 0 first.
+        /// The sizes of the tables, level 0 first.
         var bytesByLevel: [Int]
         var memoryByteCount: Int
     }
@@ -189,7 +189,7 @@ final class StoreFiles {
             memoryByteCount: figures.memoryByteCount)
     }
 
-    /// Sums up LevelDB's list of tables: "--- level 1 ---" and, for each table, " number:bytes[keys".
+    /// Adds up the sizes in LevelDB's list of tables: "--- level 1 ---" and, for each table, " number:bytes[keys".
     static func bytesByLevel(_ list: String, levelCount: Int) -> [Int] {
         var sums = [Int](repeating: 0, count: levelCount)
         var level = 0
@@ -204,27 +204,27 @@ final class StoreFiles {
         return sums
     }
 
-    /// About how many bytes of files a range takes; what is still in memory is not counted.
+    /// The approximate size of a range in files, without what is still in memory.
     func approximateByteCount(of range: KeyRange) throws -> Int { try store.approximateByteCount(of: range) }
 
-    /// Gives the room of deleted entries back, slice by slice of the keys. `progress` is told before each slice and behind
-    /// the last one how many bytes of files were looked at, and of how many; where it throws nothing more is done.
+    /// Removes deleted entries from the files, slice by slice. Before each slice and after the last, `progress` gets
+    /// the number of processed bytes, and of all; if it throws, compaction stops.
     ///
-    /// Throws what has failed the engine's background work: `corruption` names where damage lies.
+    /// Throws the error of LevelDB's background work: `corruption` names the damaged place.
     func compact(
         sliceByteCount: Int = LevelDBStore.compactionByteCount, progress: (_ done: Int, _ total: Int) throws -> Void
     ) throws -> (before: Int, after: Int) {
         try Self.namingKeys { try store.compact(.everything, sliceByteCount: sliceByteCount, progress: progress) }
     }
 
-    /// Reads every entry and log against its checksum. Returns how many entries there are, and each damage. `progress` is
-    /// told about how many bytes of files were read, and of how many.
+    /// Checks every entry and log against its checksum. Returns the number of entries, and each damage. `progress` gets
+    /// the approximate number of bytes read, and of all.
     func verifyChecksums(progress: (Int, Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
         let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
         return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
     }
 
-    /// Runs what goes past the record layer; errors name keyspaces and keys as that layer's do.
+    /// Runs calls that bypass the record layer. Their errors name keyspaces and keys as that layer does.
     private static func namingKeys<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
@@ -233,15 +233,15 @@ final class StoreFiles {
         }
     }
 
-    /// What is not mended in a store that was salvaged: zones whose indexes could not be made anew, with the reason.
+    /// Zones of a salvaged store whose indexes could not be rebuilt, with the reason.
     typealias Unmended = [(zone: ZoneID, error: RecordsError)]
 
-    /// What is told of a repair: what is done, in words that follow the verb, how much of it, and of how much; 0 where that is
-    /// not known, and nil where nothing more is told until it is done.
+    /// Gets the part of a repair in words that follow the verb, how much of it is done, and the total: 0 if it is
+    /// unknown, nil if there are no updates until the part is done.
     typealias RepairListener = (_ part: String, _ done: Int, _ total: Int?) -> Void
 
-    /// Makes a new store of what can be read of a damaged one, which is left as it is. Its zones get new incarnations and
-    /// their indexes are made anew.
+    /// Creates a new store from the readable parts of a damaged one, which stays unchanged. Its zones get new
+    /// incarnations and new indexes.
     static func repairLosingDamagedData(
         of source: String, to destination: String, progress: @escaping RepairListener
     ) throws -> Unmended {
@@ -253,21 +253,21 @@ final class StoreFiles {
                 progress: {
                     switch $0 {
                     case .copying(let done, let total): progress("(copying files)", done, total)
-                    case .salvaging: progress("what was copied, of which LevelDB tells nothing", 0, nil)
+                    case .salvaging: progress("the copied files (LevelDB reports no progress)", 0, nil)
                     case .syncing(let done, let total): progress("(writing files to the disk)", done, total)
                     }
-                }, making: { try Interruption.making($0) })
+                }, making: { try StopSignal.making($0) })
         }
         return unmended
     }
 
-    /// Zones whose names are in memory at a time.
+    /// How many zone names are in memory at a time.
     private static let zonesAtOnce = 1_000
 
-    /// Makes the indexes of a salvaged store anew. Returns where that failed.
+    /// Rebuilds the indexes of a salvaged store. Returns the zones where that failed.
     private static func renewed(_ store: LevelDBStore, _ progress: @escaping RepairListener) throws -> Unmended {
         let engine = try engine(on: store, .migrated)
-        // Each zone gets one as it is rebuilt. One whose header is lost must not keep the others from being saved.
+        // Each zone gets its incarnation when it is rebuilt, so that a lost header does not affect the other zones.
         try engine.renewOwnIncarnation(to: UUID.drawn())
         let counts = try engine.read { try $0.placeAndRecordCount() }
         let meter = ZoneMeter(WorkMeter(total: counts.zones + counts.records) { progress("indexes", $0, $1) })

@@ -1,7 +1,7 @@
-// One opened store, with the engine alone or with CloudKit's face above it.
+// One opened store, with the engine only or with CloudKit's API above it.
 //
-// Invariants: a directory is opened once, so that both floors see the same store; everything that changes records keeps
-// the count of what their owner holds.
+// Invariants: a directory is opened once, so that both layers use the same store; every change of records updates the
+// quota of their owner.
 
 import Foundation
 import StratusCloud
@@ -11,18 +11,18 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A store that is open as long as a verb runs. Clock and identifiers are drawn here.
+/// A store that is open while a verb runs. Dates and random identifiers for the store come from here.
 final class StoreSession {
     let path: String
     let engine: RecordEngine
     let choice: DatabaseChoice
     private let opened: OpenedStore
-    /// The owner of the database, if the store knows them.
+    /// The account of the database's owner, if there is one.
     private(set) var account: StratusModel.Account?
 
     /// Opens the store at `path`.
     ///
-    /// Throws `notFound` when there is no directory and none is to be made, and the store's errors: `held`, `notAStore`,
+    /// Throws `notFound` if there is no store and `opening` creates none, and the store's errors: `held`, `notAStore`,
     /// `newerFormat`, `notPermitted`, `diskFull`, `corruption`.
     init(at path: String, _ choice: DatabaseChoice, _ opening: Opening) throws {
         if !opening.mayCreate { try StorePath.require(path) }
@@ -43,18 +43,35 @@ final class StoreSession {
         }
     }
 
-    /// Opens the store that the arguments name, runs `body`, and closes it again whatever happens.
+    /// Opens the store that the arguments name, runs `body`, and closes the store, also after an error.
     static func with<Result>(
-        _ arguments: StoreArguments, _ opening: Opening, _ body: (StoreSession) throws -> Result
+        _ arguments: some StoreOptions, _ opening: Opening, _ body: (StoreSession) throws -> Result
     ) throws -> Result {
-        let session = try StoreSession(at: arguments.store, arguments.database, opening)
+        try with(arguments, arguments.database, opening, body)
+    }
+
+    /// Does the same with a database that the arguments do not name.
+    static func with<Result>(
+        _ arguments: some StoreOptions, _ database: DatabaseChoice, _ opening: Opening,
+        _ body: (StoreSession) throws -> Result
+    ) throws -> Result {
+        let session = try StoreSession(at: arguments.store, database, opening)
         defer { session.close() }
         if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
         if !arguments.json { for note in session.opened.notes { Console.note(note) } }
         return try body(session)
     }
 
-    /// Closes the store. Requests under way are finished first.
+    /// Does the same for a verb that prints as it goes. Its output is written when the store is closed.
+    static func with(
+        _ arguments: some StoreOptions, _ opening: Opening, _ body: (StoreSession, Console) throws -> Void
+    ) throws {
+        let console = Console(usesJSON: arguments.json)
+        try with(arguments, opening) { try body($0, console) }
+        try console.flush()
+    }
+
+    /// Closes the store after running requests have finished, and removes its copy.
     func close() {
         opened.close()
         opened.copy?.remove()
@@ -62,97 +79,97 @@ final class StoreSession {
 
     /// LevelDB's files.
     ///
-    /// Throws `refused` where they are another process's.
+    /// Throws `refused` if another process has them.
     var files: StoreFiles {
         get throws {
             guard let files = opened.files else {
-                throw ToolError(.refused, "The store's files are another process's: stop it first.", ["path": path])
+                throw ToolError(.refused, "Another process has the store's files open: stop it first.", ["path": path])
             }
             return files
         }
     }
 
-    /// What the store has done; where another process has it, for everybody.
+    /// The store's statistics; if another process has the store, those of all its callers.
     var statistics: StoreStatistics { engine.store.statistics }
-    /// The calls of hosts; nil where the store was opened with the engine alone.
+    /// The calls of hosts; nil if the store was opened with the engine only.
     var availableHost: (any StoreHost)? { opened.host }
-    /// The store at the other end of its host's socket, where it is that.
+    /// The host's socket, if the store is used through one.
     var served: ServedStore? { opened.served }
-    /// Whether change tokens are of no use to anybody else: what is read is a copy of a store that has no secret for them, so
-    /// that the copy was given one of its own.
+    /// Whether change tokens are valid only now: the store has no secret for tokens, and its copy has a temporary one.
     var forgetsTokens: Bool {
         get throws { try copyDate != nil && service.tokenKeeper.hasMadeSecret }
     }
-    /// When the copy was begun that is read; nil where the store itself is.
+    /// When the copy that is read was begun; nil if the store itself is read.
     var copyDate: Date? { opened.copy?.date }
-    /// What opening the store, or its copy, has dropped of it.
+    /// The commit that opening the store, or its copy, has dropped.
     var droppedCommit: [String: String]? { opened.files?.droppedCommit }
-    /// Where the engine's files lie that are read.
+    /// The directory that is read.
     var readPath: String { opened.copy?.path ?? path }
 
-    /// The files of assets, to be looked at: nothing is taken in and nothing removed. Of a store that another process holds
-    /// they are there where it was opened with them.
-    var assets: AssetStore {
-        LiveCopy.assets(in: readPath)
-    }
+    /// The asset files, for reading. A copy has them only if the store was opened with asset contents.
+    var assets: AssetStore { LiveCopy.assets(in: readPath) }
 
-    /// What is told of work in parts: what is gone over, in words that follow a verb, how much is done, and of how much; 0
-    /// where that is not known.
+    /// Gets the progress of work in parts: the part in words that follow a verb, how much of it is done, and the total,
+    /// or 0 if it is unknown.
     typealias PartListener = (_ part: String, _ done: Int, _ total: Int) -> Void
 
-    /// Removes what deleted zones and accounts have left behind. It stops where the verb was asked to.
+    /// How upkeep waits between its commits, and when it stops.
+    var pace: UpkeepPace {
+        UpkeepPace(pause: { Blocking.pause() }, shouldContinue: { !StopSignal.isRequested })
+    }
+
+    /// Removes the remaining entries of deleted zones and accounts. Stops if a signal asks the verb to stop.
     ///
-    /// Throws `notFound` where the store was opened with the engine alone.
+    /// Throws `notFound` if the store was opened with the engine only.
     func purge(progress: @escaping PartListener) throws -> PurgeProgress {
         guard let served else {
-            let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
             return try service.purge(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
         }
-        // What was removed until then, where it is stopped.
+        // The result if it is stopped.
         var purged = PurgeProgress()
         let done = try served.purgeDeletedZones(
-            progress: { told in
-                let part = FreeingProgress.Part(rawValue: told.part ?? FreeingProgress.Part.entries.rawValue)
-                if part == .entries { purged.entriesDeleted = told.doneCount }
-                progress(part?.words ?? "what was deleted", told.doneCount, told.totalCount ?? 0)
-            }, isStopping: { Interruption.isRequested })
+            progress: { work in
+                let part = FreeingProgress.Part(rawValue: work.part ?? FreeingProgress.Part.entries.rawValue)
+                if part == .entries { purged.entriesDeleted = work.doneCount }
+                progress(part?.words ?? "deleted data", work.doneCount, work.totalCount ?? 0)
+            }, isStopping: { StopSignal.isRequested })
         return done ?? purged
     }
 
-    /// The same where people see how far it has come.
+    /// Does the same and shows the progress.
     func purge(_ console: Console) throws -> PurgeProgress {
-        let progress = Progress("removing", total: nil, on: console)
+        let progress = ProgressLine("removing", total: nil, on: console)
         defer { progress.finish() }
         return try purge { progress.update($0, $1, of: $2) }
     }
 
-    /// Makes the indexes of a zone anew. `progress` is told what of it is gone over, how much, and of how much.
+    /// Rebuilds the indexes of a zone.
     func rebuild(_ zone: ZoneID, incarnation: UUID, progress: @escaping PartListener) throws {
         if let served {
             let isDone = try served.rebuild(
                 zone, incarnation: incarnation,
-                progress: { told in
-                    let step = told.part.flatMap { RebuildProgress.Step(rawValue: $0) }
+                progress: { work in
+                    let step = work.part.flatMap { RebuildProgress.Step(rawValue: $0) }
                     let part = step?.words(of: zone.name) ?? "zone \(zone.name.text)"
-                    progress(part, told.doneCount, told.totalCount ?? 0)
-                }, isStopping: { Interruption.isRequested })
+                    progress(part, work.doneCount, work.totalCount ?? 0)
+                }, isStopping: { StopSignal.isRequested })
             if isDone { return }
             throw ToolError(
                 .interrupted,
-                "Interrupted; the process that has the store finishes it, because the zone takes no requests meanwhile.",
+                "Interrupted; the process that has the store finishes it. Until then the zone takes no requests.",
                 ["zone": zone.name.text])
         }
         try engine.rebuild(zone, incarnation: incarnation) { progress($0.part, $0.doneCount, $0.totalCount ?? 0) }
     }
 
-    /// How many databases, zones and records there are, as zones count them.
+    /// The numbers of databases, zones and records, as the zones' headers count them.
     var placeAndRecordCount: (databases: Int, zones: Int, records: Int) {
         get throws { try engine.read { try $0.placeAndRecordCount() } }
     }
 
     /// The database that the verb works in.
     ///
-    /// Throws `notFound` when nobody has the account it belongs to.
+    /// Throws `notFound` if the owner has no account.
     var database: DatabaseID {
         get throws { try choice.database(of: account) }
     }
@@ -161,9 +178,9 @@ final class StoreSession {
         try zone(ZoneName(choice.zone ?? (choice.isPublic ? ZoneArguments.defaultZone : arguments.zone)))
     }
 
-    /// The same for a zone that must be there.
+    /// The zone, which must exist.
     ///
-    /// Throws `unknownZone`, with the nearest that there is.
+    /// Throws `unknownZone` with the most similar name.
     func existingZone(_ arguments: ZoneArguments) throws -> ZoneID {
         let id = try zone(arguments)
         try read(id) { _ in }
@@ -172,28 +189,29 @@ final class StoreSession {
 
     func zone(_ name: ZoneName) throws -> ZoneID { ZoneID(database: try database, name: name) }
 
-    /// The zone as a client has it; nil where the store was opened without the face, or for an owner without account.
+    /// The zone as its owner's client; nil if the store was opened with the engine only, or if the owner has no
+    /// account.
     func client(of zone: ZoneID) throws -> ZoneClient? {
         guard let host = opened.host, let account, let found = try host.account(id: account.id.text) else { return nil }
         return ZoneClient(host.container(zone.database.container.text, signedInAs: found), zone, as: account)
     }
 
-    /// The same for what only clients do.
+    /// The zone as its owner's client.
     ///
-    /// Throws `notFound` where the database's owner has no account.
+    /// Throws `notFound` if the owner has no account.
     func existingClient(of zone: ZoneID) throws -> ZoneClient {
         guard let client = try client(of: zone) else { throw choice.noAccount }
         return client
     }
 
-    /// The server's rules, for what hosts look up.
+    /// The server's rules.
     var service: CloudService {
         get throws { try host.service }
     }
 
     /// Reads one zone on one snapshot.
     ///
-    /// Throws `unknownZone` when it does not exist.
+    /// Throws `unknownZone` if the zone does not exist.
     func read<Result>(_ zone: ZoneID, _ body: (ZoneReader) throws -> Result) throws -> Result {
         try engine.read { reader in
             guard let found = try reader.zone(zone) else { throw try noZone(zone, reader) }
@@ -201,11 +219,120 @@ final class StoreSession {
         }
     }
 
-    /// The error for a zone that there is not, with the zone that may have been meant.
+    /// Reads one zone on one snapshot, with what the acting person sees of it.
+    ///
+    /// Throws `unknownZone` if the zone does not exist.
+    func read<Result>(
+        _ arguments: ZoneArguments, _ acting: ActingArguments, _ body: (ZoneReader, Sight) throws -> Result
+    ) throws -> Result {
+        let id = try zone(arguments)
+        let sight = try sight(of: id, acting)
+        return try read(id) { try body($0, sight) }
+    }
+
+    /// The error for a zone that does not exist, with the most similar name.
     func noZone(_ zone: ZoneID, _ reader: RecordReader) throws -> RecordsError {
         let names = try reader.zones(in: zone.database).map(\.name.text)
         var fields = ["zone": zone.name.text]
         if let nearest = NearestName.of(zone.name.text, among: names) { fields["nearest"] = nearest }
-        return RecordsError(.unknownZone, "No such zone: 'stratus zones' lists those there are.", fields)
+        return RecordsError(.unknownZone, "There is no such zone: 'stratus zones' lists all zones.", fields)
+    }
+}
+
+// MARK: - Files
+
+extension StoreSession {
+    func figures() throws -> StoreFiles.Figures { try files.figures() }
+
+    /// The approximate size of a range in files, without what is still in memory.
+    func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
+
+    /// Removes deleted entries from the files, slice by slice, in this process or in the host that has the store.
+    /// Returns the approximate sizes before and after. `progress` gets the number of processed bytes, and of all.
+    ///
+    /// Throws `interrupted` if a signal asks the verb to stop: what is compacted stays. Throws the error of LevelDB's
+    /// background work: `corruption` names the damaged place.
+    func compact(progress: (_ done: Int, _ total: Int?) -> Void) throws -> (before: Int, after: Int) {
+        if let served {
+            let compacted = try served.compact(
+                progress: { progress($0.doneCount, $0.totalCount) }, isStopping: { StopSignal.isRequested })
+            guard let files = compacted else { throw StopSignal.interrupted }
+            return (files.byteCountBefore, files.byteCountAfter)
+        }
+        return try files.compact { done, total in
+            progress(done, total)
+            // After the last slice there is nothing to continue.
+            if done < total { try StopSignal.safePoint() }
+        }
+    }
+
+    /// Checks every entry and log against its checksum. Returns the number of entries, and each damage.
+    func verifyChecksums(
+        progress: (_ byteCount: Int, _ total: Int) -> Void
+    ) throws -> (entryCount: Int, damages: [RecordsError]) {
+        try files.verifyChecksums(progress: progress)
+    }
+}
+
+// MARK: - Writing
+
+extension StoreSession {
+    /// A request with its date and random salt, which are drawn before the transaction because its body may run twice.
+    func request(_ mutations: [RecordMutation], in zone: ZoneID) -> MutationRequest {
+        let stamp = Stamp(date: Date(), user: zone.database.owner ?? "_local")
+        return MutationRequest(mutations, stamp: stamp, tagSalt: SystemRandom.salt())
+    }
+
+    /// Writes `mutations` as one durable commit.
+    ///
+    /// Throws `RequestRefused` if a rule forbids it; then nothing is written. Throws the engine's errors.
+    @discardableResult
+    func apply(_ mutations: [RecordMutation], in zone: ZoneID) throws -> MutationPlan {
+        let request = request(mutations, in: zone)
+        return try engine.transact { try apply(request, in: zone, $0) }
+    }
+
+    /// Applies a request inside a transaction, and updates the quota of the owner's account.
+    @discardableResult
+    func apply(_ request: MutationRequest, in zone: ZoneID, _ transaction: RecordTransaction) throws -> MutationPlan {
+        guard let owner = account?.userName else { return try transaction.apply(request, in: zone) }
+        let stored = try transaction.existingZone(zone)
+        var change: Int64 = 0
+        for mutation in request.mutations {
+            if let old = try stored.record(mutation.name)?.record { change -= QuotaLedger.byteCount(of: old) }
+            if case .save(let record) = mutation { change += QuotaLedger.byteCount(of: record) }
+        }
+        let plan = try transaction.apply(request, in: zone)
+        try QuotaLedger.charge(
+            byteCount: change, to: owner, zone: plan.header.identity, limit: nil, in: transaction)
+        return plan
+    }
+
+    /// Deletes records as one durable commit: through CloudKit's API if the owner has an account, so that assets and
+    /// records that refer to them are deleted too.
+    ///
+    /// Throws `ItemsRefused`, or `RequestRefused` without an account, if a rule forbids it; then nothing is deleted.
+    func delete(_ names: [RecordName], in zone: ZoneID) throws {
+        if let client = try client(of: zone) { return try client.delete(names) }
+        try apply(names.map { .delete($0) }, in: zone)
+    }
+
+    /// Creates the zone if it does not exist. Returns whether it is new.
+    @discardableResult
+    func createZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
+        guard try engine.read({ try $0.zone(zone) == nil }) else { return false }
+        try (acting.map { try client(of: zone, $0) } ?? existingClient(of: zone)).makeZone()
+        return true
+    }
+
+    /// Deletes a zone with all its records. Returns whether it existed. Purging removes its entries later.
+    func deleteZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
+        guard try engine.read({ try $0.zone(zone) != nil }) else { return false }
+        guard let client = try acting?.person == nil ? client(of: zone) : acting.map({ try client(of: zone, $0) })
+        else {
+            return try engine.transact { try $0.deleteZone(zone, releasingAssetsOf: zone.database.owner) }
+        }
+        try client.deleteZone()
+        return true
     }
 }

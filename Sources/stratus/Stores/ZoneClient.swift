@@ -1,4 +1,4 @@
-// A zone through CloudKit's face: saved to and deleted from as any program does that knows CloudKit alone.
+// A zone through CloudKit's API, as any CloudKit program uses it.
 
 import Dispatch
 import StratusKit
@@ -12,10 +12,10 @@ final class ZoneClient {
 
     let database: CKDatabase
     let zoneID: CKRecordZone.ID
-    /// The request that is under way while the next one is prepared.
-    private var underWay: SentRequest?
+    /// The running request, while the next one is prepared.
+    private var running: SentRequest?
 
-    /// A zone as a person has it: in the public database, in their own, or in what others share with them.
+    /// A zone as a person sees it: in the public, the private or the shared database.
     init(_ container: CKContainer, _ zone: ZoneID, as person: StratusModel.Account) {
         switch zone.database.owner {
         case nil:
@@ -35,38 +35,32 @@ final class ZoneClient {
     // MARK: Zones
 
     func makeZone() throws {
-        let operation = CKModifyRecordZonesOperation(recordZonesToSave: [CKRecordZone(zoneID: zoneID)])
-        try perform(operation)
+        let (database, zoneID) = (database, zoneID)
+        try Blocking.wait {
+            let results = try await database.modifyRecordZones(saving: [CKRecordZone(zoneID: zoneID)], deleting: [])
+            for result in results.saveResults.values { _ = try result.get() }
+        }
     }
 
     func deleteZone() throws {
-        let operation = CKModifyRecordZonesOperation(recordZoneIDsToDelete: [zoneID])
-        try perform(operation)
-    }
-
-    private func perform(_ operation: CKModifyRecordZonesOperation) throws {
-        let outcome = Outcome()
-        operation.perRecordZoneSaveBlock = { _, result in outcome.note(result) }
-        operation.perRecordZoneDeleteBlock = { _, result in outcome.note(result) }
-        operation.modifyRecordZonesResultBlock = { result in
-            outcome.note(result)
-            outcome.end()
+        let (database, zoneID) = (database, zoneID)
+        try Blocking.wait {
+            let results = try await database.modifyRecordZones(saving: [], deleting: [zoneID])
+            for result in results.deleteResults.values { try result.get() }
         }
-        database.add(operation)
-        try outcome.wait()
     }
 
     // MARK: Queries
 
-    /// Visits the names of the records that a query finds in the zone, in order, `limit` of them at most; 0 is all.
+    /// Visits the names of the records that a query finds in the zone, in order: at most `limit`, or all for 0.
     ///
-    /// Of each page that has come, which may have cost much and hold nothing, `didFetch` is told how far the query has come
-    /// and how far it can come at most. That is counted in records: those that no page looks at any more, of the
-    /// `recordCount` that the zone has; results, where every page looks at all records that could be some.
+    /// After each page, which may be expensive and empty, `didFetch` gets the progress of the query and its upper
+    /// bound: the records that are done, of the zone's `recordCount`; or the results, if every page examines all
+    /// candidates.
     ///
-    /// Returns where the query goes on, for `hasResults`; nil at its end.
+    /// Returns the cursor for `hasResults`; nil at the end of the query.
     ///
-    /// Throws `CKError` where the query is refused.
+    /// Throws `CKError` if the query is refused.
     @discardableResult
     func visitResults(
         of query: CKQuery, limit: Int, recordCount: Int = .max,
@@ -79,7 +73,7 @@ final class ZoneClient {
         var cursor: CKQueryOperation.Cursor?
         repeat {
             let (count, start) = (remaining == Int.max ? 0 : remaining, cursor)
-            let page = try Answer.wait {
+            let page = try Blocking.wait {
                 if let start {
                     return try await database.records(
                         continuingMatchFrom: start, desiredKeys: [], resultsLimit: count)
@@ -91,7 +85,7 @@ final class ZoneClient {
                 done = work.doneCount
                 bound = work.pickedFromCount.map { work.settledCount + min($0, most) } ?? recordCount
             } else {
-                // Behind the last page no cursor tells what was looked at for it.
+                // The last page has no cursor that says what was examined.
                 done += page.matchResults.count
             }
             didFetch(done, bound)
@@ -105,14 +99,14 @@ final class ZoneClient {
         return cursor
     }
 
-    /// Whether a query has results behind the cursor. A cursor alone does not promise any.
+    /// Whether a query has results after the cursor. A cursor alone does not mean that there are any.
     ///
     /// Throws as `visitResults`.
     func hasResults(behind cursor: CKQueryOperation.Cursor?) throws -> Bool {
         var cursor = cursor
         while let start = cursor {
             let database = database
-            let page = try Answer.wait {
+            let page = try Blocking.wait {
                 try await database.records(continuingMatchFrom: start, desiredKeys: [], resultsLimit: 1)
             }
             if !page.matchResults.isEmpty { return true }
@@ -123,22 +117,22 @@ final class ZoneClient {
 
     // MARK: Records
 
-    /// Begins to save records, all or none, once the request before has ended. Changed keys are written, whatever the
+    /// Waits for the previous request, then starts to save records, all or none. Writes changed keys, whatever the
     /// server has.
     ///
-    /// Throws what the request before has failed with.
+    /// Throws the error of the previous request.
     func save(_ records: [CKRecord], _ tally: SaveTally) throws {
         try finish()
-        underWay = send(saving: records, policy: .changedKeys, tally)
+        running = send(saving: records, policy: .changedKeys, tally)
     }
 
-    /// Waits until nothing is under way any more.
+    /// Waits until no request is running.
     ///
-    /// Throws `CKError` when a request failed as a whole, and `ItemsRefused` when records of it did; then nothing of that
-    /// request was saved.
+    /// Throws `CKError` if a request failed as a whole, and `ItemsRefused` if some of its records did. Then the request
+    /// has saved nothing.
     func finish() throws {
-        guard let request = underWay else { return }
-        underWay = nil
+        guard let request = running else { return }
+        running = nil
         try finish(request)
     }
 
@@ -150,7 +144,7 @@ final class ZoneClient {
         try finish(send(deleting: names.map(recordID)))
     }
 
-    /// Puts a record under another or under none, if nobody changes it meanwhile. Returns the parent it had.
+    /// Moves a record under another or under none, unless it changes meanwhile. Returns the old parent.
     ///
     /// Throws as `finish`.
     @discardableResult
@@ -163,7 +157,7 @@ final class ZoneClient {
         return old
     }
 
-    /// Saves one record, if nobody has changed it since it was fetched.
+    /// Saves one record, unless it has changed since it was fetched.
     ///
     /// Throws as `finish`.
     func put(_ record: CKRecord) throws {
@@ -173,25 +167,17 @@ final class ZoneClient {
 
     /// A record as the person sees it.
     ///
-    /// Throws `ItemsRefused` with `unknownItem` where there is none, or none that they see.
+    /// Throws `ItemsRefused` with `unknownItem` if there is none, or none that the person sees.
     func fetch(_ name: RecordName) throws -> CKRecord {
-        let operation = CKFetchRecordsOperation(recordIDs: [recordID(name)])
-        let outcome = Outcome()
-        let fetched = Mutex<CKRecord?>(nil)
-        operation.perRecordResultBlock = { id, result in
-            outcome.note(result, id)
-            fetched.withLock { $0 = try? result.get() }
+        let (database, id) = (database, recordID(name))
+        return try Blocking.wait {
+            switch try await database.records(for: [id]).values.first {
+            case .success(let record)?: return record
+            case .failure(let error as CKError)?: throw ItemsRefused(errors: [name: error])
+            case .failure(let error)?: throw error
+            case nil: throw ToolError(.notFound, "The host has answered without the record.", ["record": name.text])
+            }
         }
-        operation.fetchRecordsResultBlock = { result in
-            outcome.note(unlessPartial: result)
-            outcome.end()
-        }
-        database.add(operation)
-        try outcome.wait()
-        guard let record = fetched.withLock({ $0 }) else {
-            throw ToolError(.notFound, "The host has answered without the record.", ["record": name.text])
-        }
-        return record
     }
 
     // MARK: Requests
@@ -204,27 +190,24 @@ final class ZoneClient {
         let operation = CKModifyRecordsOperation(recordsToSave: records, recordIDsToDelete: ids)
         operation.savePolicy = policy
         operation.isAtomic = true
-        let outcome = request.outcome
+        let failures = request.failures
         operation.perRecordProgressBlock = { _, share in
             if share == 1 { tally?.noteSent() }
         }
         operation.perRecordSaveBlock = { id, result in
-            outcome.note(result, id)
+            failures.note(result, id)
             if case .success = result { tally?.noteSaved(id.recordName) }
         }
-        operation.perRecordDeleteBlock = { id, result in outcome.note(result, id) }
-        operation.modifyRecordsResultBlock = { result in
-            outcome.note(result)
-            outcome.end()
-        }
+        operation.perRecordDeleteBlock = { id, result in failures.note(result, id) }
+        operation.modifyRecordsResultBlock = { failures.end($0) }
         database.add(operation)
         return request
     }
 
-    /// Waits for a request. One that is too large is sent as two halves, the first half first.
+    /// Waits for a request. If it is too large, sends it again as two halves, the first half first.
     private func finish(_ request: SentRequest) throws {
         do {
-            try request.outcome.wait()
+            try request.failures.wait()
         } catch CKError.limitExceeded where request.records.count > 1 {
             let middle = request.records.count / 2
             for half in [request.records[..<middle], request.records[middle...]] {
@@ -234,17 +217,17 @@ final class ZoneClient {
     }
 }
 
-/// A request that was sent, and what is needed to send it in parts.
+/// A request that was sent, with what is needed to send it in parts.
 private struct SentRequest {
     let records: [CKRecord]
     let ids: [CKRecord.ID]
     let policy: CKModifyRecordsOperation.RecordSavePolicy
     let tally: SaveTally?
-    let outcome = Outcome()
+    let failures = RequestFailures()
 }
 
-/// What the blocks of one operation were told, for the thread that waits for it.
-private final class Outcome: Sendable {
+/// Collects the failures that the blocks of one operation get, for the thread that waits for it.
+private final class RequestFailures: Sendable {
     private struct State {
         var failure: (any Error)?
         var refused: [RecordName: CKError] = [:]
@@ -253,26 +236,22 @@ private final class Outcome: Sendable {
     private let state = Mutex(State())
     private let ended = DispatchSemaphore(value: 0)
 
-    func note<Success>(_ result: Result<Success, any Error>) {
-        guard case .failure(let error) = result else { return }
-        state.withLock { $0.failure = $0.failure ?? error }
-    }
-
-    /// That some items failed is told by them.
-    func note<Success>(unlessPartial result: Result<Success, any Error>) {
-        if case .failure(let error as CKError) = result, error.code == .partialFailure { return }
-        note(result)
-    }
-
-    /// An item that failed only because others did tells nothing.
+    /// Ignores an item that failed only because others did.
     func note<Success>(_ result: Result<Success, any Error>, _ id: CKRecord.ID) {
         guard case .failure(let error) = result else { return }
-        guard let error = error as? CKError else { return note(result) }
-        guard error.code != .batchRequestFailed else { return }
-        state.withLock { $0.refused[RecordName(id.recordName)] = error }
+        state.withLock { state in
+            if let error = error as? CKError {
+                if error.code != .batchRequestFailed { state.refused[RecordName(id.recordName)] = error }
+            } else {
+                state.failure = state.failure ?? error
+            }
+        }
     }
 
-    func end() { ended.signal() }
+    func end(_ result: Result<Void, any Error>) {
+        if case .failure(let error) = result { state.withLock { $0.failure = $0.failure ?? error } }
+        ended.signal()
+    }
 
     /// Waits for the last block. Throws the failure of the request, or those of its items.
     func wait() throws {

@@ -1,15 +1,17 @@
-// Where output goes: results to standard output, progress and errors to standard error.
+// The output of a verb: results go to standard output, progress and errors to standard error.
 //
 // Invariants:
-//   1. Nothing that is written can move a cursor, change a colour or hide text but what this file puts there itself. Who
-//      prints what a store or a disk holds calls `VisibleText` all the same, where ends of lines would be mistaken.
+//   1. Only this file writes control characters. Text from a store or a disk cannot move a cursor, change a colour or
+//      hide text. Callers still use `VisibleText` for such text, so that a line end in it is not taken for the end of a
+//      line.
 //   2. Colours appear only on a terminal, and never with JSON.
 
+import ArgumentParser
 import CSystem
 import FoundationEssentials
 import Synchronization
 
-/// The two outputs of one run. Used on one thread, but for `Console.note`.
+/// The two outputs of one run. Use it on one thread, except for `Console.note`.
 final class Console {
     enum Style: UInt32, CaseIterable {
         case bold = 1
@@ -20,11 +22,12 @@ final class Console {
         case blue = 34
         case cyan = 36
 
-        /// Stand for the style and its end in a line until it is written: no characters, and `VisibleText` lets none pass.
+        /// A placeholder for the style until the line is written: a noncharacter, which `VisibleText` never lets
+        /// through.
         fileprivate var mark: String { Self.marks.first { $0.value == rawValue }.map { String($0.key) } ?? "" }
         fileprivate static let endMark = Unicode.Scalar(0xFDEF as UInt32).map { String($0) } ?? ""
 
-        /// The code of the terminal for each mark.
+        /// The terminal's code for each placeholder.
         fileprivate static let marks: [Unicode.Scalar: UInt32] = {
             var marks: [Unicode.Scalar: UInt32] = [:]
             for scalar in endMark.unicodeScalars { marks[scalar] = 0 }
@@ -41,9 +44,9 @@ final class Console {
 
     /// Whether every line of output is a JSON object.
     let usesJSON: Bool
-    /// Whether progress can be drawn over and over on one line.
+    /// Whether a line of progress can be redrawn in place.
     let drawsProgress: Bool
-    /// Whether questions are seen by somebody.
+    /// Whether a person can see questions.
     let canAsk: Bool
     private let colours: Bool
     private var buffer: [UInt8] = []
@@ -63,15 +66,15 @@ final class Console {
         colours ? style.mark + text + Style.endMark : text
     }
 
-    /// Writes a line for people. With JSON there are no such lines.
+    /// Writes a line for people. Writes nothing with JSON.
     ///
-    /// Throws `ToolError` when standard output takes no more.
+    /// Throws `outputFailed` or `pipeBroken` if standard output cannot be written.
     func line(_ text: String = "") throws {
         guard !usesJSON else { return }
         try append(colours ? Self.painted(text) : VisibleText.of(text))
     }
 
-    /// A line with its styles as the terminal wants them, and nothing else that it would act on.
+    /// A line with terminal codes for its styles, and no other control characters.
     private static func painted(_ text: String) -> String {
         var line = ""
         for scalar in text.unicodeScalars {
@@ -86,7 +89,7 @@ final class Console {
         return line
     }
 
-    /// Writes an object for programs, which says as of when it is. Without JSON there are none.
+    /// Writes an object for programs, with the date of the copy that is read. Writes nothing without JSON.
     func object(_ object: @autoclosure () -> JSONObject, isDated: Bool = true) throws {
         guard usesJSON else { return }
         var object = object()
@@ -94,8 +97,8 @@ final class Console {
         try append(JSONValue.object(object).text)
     }
 
-    /// The same of an object with a list as long as the store has things, which is never in memory: `visit` is handed what adds
-    /// an element to it. It is called without JSON, too. Where it throws, a part of the line may have been written.
+    /// Writes an object with a list of any length, which is never in memory: `visit` gets a function that adds an
+    /// element. Calls `visit` without JSON too. If `visit` throws, a part of the line may have been written.
     func object(
         _ object: JSONObject, list name: String, _ visit: (_ add: (JSONObject) throws -> Void) throws -> Void
     ) throws {
@@ -111,13 +114,13 @@ final class Console {
         try append("]" + (date.map { ",\"asOf\":" + Quantities.timestamp($0).text } ?? "") + "}")
     }
 
-    /// When the copy was made that is read instead of the store itself. The process reads one store.
+    /// The date of the copy that is read instead of the store itself. A process reads one store.
     private static let copyDate = Mutex<Date?>(nil)
 
-    /// Has every object say from here on as of when it is.
+    /// Adds the date of the copy to all later objects.
     static func readsCopy(of date: Date) { copyDate.withLock { $0 = date } }
 
-    /// Says at the end of a list that its limit has left things out: on standard error, with JSON as an object.
+    /// Says at the end of a list that --limit has left some out: on standard error, or with JSON as an object.
     func moreComing(_ things: String, limit: Int) throws {
         try object(["isMoreComing": true, "limit": JSONValue(limit)])
         try flush()
@@ -131,7 +134,7 @@ final class Console {
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 
-    /// Hands on what has gathered, in the place of a bar.
+    /// Writes the buffered output, and removes the progress bar.
     func flush() throws {
         guard !buffer.isEmpty else { return }
         defer { buffer.removeAll(keepingCapacity: true) }
@@ -139,19 +142,19 @@ final class Console {
         try Self.write(buffer, to: Self.output)
     }
 
-    /// Writes a line beside the results, at once.
+    /// Writes a line to standard error at once.
     func note(_ text: String) { Self.note(text) }
 
-    /// The same from any thread.
-    static func note(_ text: String) { tell { $0.note(text) } }
+    /// Writes a line to standard error at once, from any thread.
+    static func note(_ text: String) { writeError { $0.note(text) } }
 
-    /// Says that what a killed verb had left was removed.
+    /// Says that the unfinished work of a killed verb was removed.
     static func noteOfLeftover(_ path: String) {
-        note("note: removed what a verb that was killed had left: \(VisibleText.of(path))")
+        note("note: removed the unfinished work of a killed verb: \(VisibleText.of(path))")
     }
 
-    /// The same for the thread that hears signals: left out where nobody reads, who may keep another thread too. Another that
-    /// is writing what somebody reads is waited for.
+    /// Writes a note from the signal thread. Skips the note if standard error has no reader, which may block other
+    /// threads too; waits for a thread that is writing to a reader.
     static func noteOfSignal(_ text: String) {
         for number in 1...signalNoteAttemptCount {
             let isWritten: Void? = bar.withLockIfAvailable { line in
@@ -168,34 +171,33 @@ final class Console {
     private static let unreadNoteAttemptCount = 10
     private static let signalNotePauseMilliseconds: Int32 = 20
 
-    /// Asks on the terminal and returns the answer; nil where the input ends instead, whose line is ended then.
+    /// Asks on the terminal and returns the answer. Nil if the input ends; then the line is ended too.
     func ask(_ text: String) -> String? {
-        Self.tell { $0.clearing() + VisibleText.of(text) }
+        Self.writeError { $0.clearing() + VisibleText.of(text) }
         if let answer = readLine() { return answer }
-        Self.tell { _ in "\n" }
+        Self.writeError { _ in "\n" }
         return nil
     }
 
-    /// How many characters of progress fit on a line.
+    /// The number of characters that fit on a line of progress.
     var progressWidth: Int {
         let columns = Int(cfiletree_terminal_columns(Self.errors))
         return max(20, columns == 0 ? 79 : columns - 1)
     }
 
-    /// Draws over the line of progress. What is spelled out may make a text longer than it was.
+    /// Replaces the line of progress.
     func redraw(_ text: String) {
         let width = progressWidth
-        Self.tell { $0.drawing(text, width: width) }
+        Self.writeError { $0.drawing(text, width: width) }
     }
 
-    /// Takes the bar away, where one is drawn.
-    func clearProgressLine() { Self.tell { $0.clearing() } }
+    /// Removes the progress bar, if one is drawn.
+    func clearProgressLine() { Self.writeError { $0.clearing() } }
 
     private static let bar = Mutex(BarLine())
 
-    /// Writes to standard error what `text` makes of the bar. It stays locked meanwhile, because signals are told of on a
-    /// thread of their own.
-    private static func tell(_ text: (inout BarLine) -> String) {
+    /// Writes to standard error. The bar is locked meanwhile, because the signal thread writes notes too.
+    private static func writeError(_ text: (inout BarLine) -> String) {
         bar.withLock { line in
             let bytes = Array(text(&line).utf8)
             try? write(bytes, to: errors)
@@ -207,9 +209,9 @@ final class Console {
         while !rest.isEmpty {
             let count = cfiletree_write(descriptor, rest.span)
             guard count >= 0 else {
-                if -count == FileError.brokenPipe { throw ToolError(.pipeBroken, "Nobody reads the output.") }
+                if -count == FileError.brokenPipe { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
                 throw ToolError(
-                    .outputFailed, "The output cannot be written: send it where there is room.",
+                    .outputFailed, "The output cannot be written: write it where there is room.",
                     ["reason": FileError(number: Int32(truncatingIfNeeded: -count)).reason])
             }
             rest = rest.dropFirst(Int(count))
@@ -217,25 +219,71 @@ final class Console {
     }
 }
 
-/// What a terminal is sent where lines come while a bar may be drawn.
+/// The line of a terminal on which a progress bar may be drawn. Returns the text to write for each change.
 struct BarLine {
-    /// Takes the cursor to the beginning of its line, and away what stands on it.
+    /// Moves the cursor to the beginning of the line, and clears the line.
     private static let emptying = "\r\u{1B}[K"
 
     private var isDrawn = false
 
-    /// A bar, over the one before.
+    /// Replaces the bar. `VisibleText` may make the text longer than it was.
     mutating func drawing(_ text: String, width: Int) -> String {
         isDrawn = true
         return Self.emptying + String(VisibleText.of(text).prefix(width))
     }
 
-    /// Nothing in the place of a bar.
+    /// Removes the bar.
     mutating func clearing() -> String {
         defer { isDrawn = false }
         return isDrawn ? Self.emptying : ""
     }
 
-    /// Lines in the place of a bar.
+    /// Replaces the bar with lines.
     mutating func note(_ text: String) -> String { clearing() + VisibleText.ofLines(text) + "\n" }
+}
+
+/// The arguments of a verb that removes something: --force and --dry-run. The verb calls `mayDo` when it knows what it
+/// will remove, and before it removes anything.
+struct DeedArguments: ParsableArguments {
+    private static let input: Int32 = 0
+
+    @Flag(help: "Do not ask. Required without a terminal.")
+    var force = false
+
+    @Flag(help: "Print what the verb would do, and change nothing.")
+    var dryRun = false
+
+    /// Returns whether to continue. `deed` describes the change: "delete zone notes with 12 records". It is not
+    /// evaluated with --force.
+    ///
+    /// With --dry-run, prints the deed with `details` as the result, `{"dryRun":true,"would":…,…details}`, and returns
+    /// false.
+    ///
+    /// Throws `refused` if the answer on the terminal is not yes, and if there is no terminal.
+    func mayDo(
+        _ deed: @autoclosure () throws -> String, _ details: JSONObject = [:], _ console: Console
+    ) throws -> Bool {
+        if force, !dryRun { return true }
+        let deed = try deed()
+        let visible = VisibleText.of(deed)
+        if dryRun {
+            var object: JSONObject = ["dryRun": true, "would": .string(deed)]
+            for (key, value) in details.members { object.add(key, value) }
+            try console.line("would " + visible)
+            try console.object(object)
+            try console.flush()
+            return false
+        }
+        guard console.canAsk, cfiletree_is_terminal(Self.input) == 1 else {
+            throw ToolError(
+                .refused, "Nothing was changed: without a terminal, use --force, or --dry-run to look first.",
+                ["would": deed])
+        }
+        // The end of the input counts as no.
+        let answer = console.ask("About to \(visible). This cannot be undone. Continue? [y/N] ")?.lowercased()
+        guard answer == "y" || answer == "yes" else {
+            throw ToolError(.refused, "Nothing was changed: the answer was not yes.", ["would": deed])
+        }
+        return true
+    }
 }

@@ -1,22 +1,26 @@
-// A file that a verb was asked to make: it appears whole and durable, or not at all.
+// Files that verbs create: whole and durable, or not at all.
 //
 // Invariants:
-//   1. It is written under another name beside its place, ".stratus-draft-<process>-<number>", for its owner alone to read,
-//      and takes its name when it is on the disk. The name is on the disk, too, when `finish` returns.
-//   2. The draft is locked as long as its process lives. So the next verb that makes a file in the folder, or opens a store
-//      in it, can tell the draft of a killed verb and removes it.
+//   1. A file is written under a temporary name in the same folder, ".stratus-draft-<process>-<number>", readable only
+//      for its owner. It gets its name when its content is on the disk. When `finish` returns, the name is on the disk
+//      too.
+//   2. The draft is locked while its process lives. So the next verb that creates a file in the folder, or opens a
+//      store in it, recognises the draft of a killed verb and removes it.
 
+import ArgumentParser
 import CSystem
+import Foundation
 import FoundationEssentials
+import StratusKit
 import Synchronization
 
 final class DraftFile: Sendable {
     private static let prefix = ".stratus-draft-"
-    /// So many names are tried.
+    /// How many names are tried.
     private static let maximumNumber = 1_000
 
     private final class Standing: Sendable {
-        /// Whether the file has its name, or nobody will ask for it again.
+        /// Whether the file has its name or was discarded.
         let isOver = Mutex(false)
     }
 
@@ -26,11 +30,10 @@ final class DraftFile: Sendable {
     private let draft: [UInt8]
     private let descriptor: Int32
 
-    /// Makes the draft. A signal that ends the process removes it; `name` is how the note about that calls the file, if there
-    /// is to be one.
+    /// Creates the draft. A signal that ends the process removes it, with a note about `name` if that is not nil.
     ///
-    /// Throws `FileError` where there can be none.
-    init(for path: String, toldAs name: String? = nil) throws {
+    /// Throws `FileError` if the draft cannot be created.
+    init(for path: String, notedAs name: String? = nil) throws {
         let path = path.hasPrefix("/") ? path : FileManager.default.currentDirectoryPath + "/" + path
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
         for left in Self.sweep(folder.isEmpty ? "/" : folder) { Console.noteOfLeftover(left) }
@@ -38,14 +41,24 @@ final class DraftFile: Sendable {
         self.folder = Array((folder.isEmpty ? "/" : folder).utf8)
         let standing = Standing()
         self.standing = standing
-        (draft, descriptor) = try Interruption.making {
+        (draft, descriptor) = try StopSignal.making {
             let made = try Self.make(in: folder)
-            Interruption.beforeEnd {
+            StopSignal.beforeEnd {
                 guard Self.discard(made.draft, standing), let name else { return }
-                UnfinishedWork.tell(name)
+                UnfinishedWork.noteRemoval(of: name)
             }
             return made
         }
+    }
+
+    /// Writes a whole file.
+    ///
+    /// Throws `FileError`.
+    static func write(_ text: String, to path: String, replacing: Bool) throws {
+        let draft = try DraftFile(for: path)
+        defer { draft.discard() }
+        try draft.write(Array(text.utf8))
+        try draft.finish(replacing: replacing)
     }
 
     deinit { cfiletree_close(descriptor) }
@@ -60,15 +73,15 @@ final class DraftFile: Sendable {
         }
     }
 
-    /// Gives the file its name, in place of what has it where it is `replacing`. Everything is on the disk when this returns,
-    /// and stays. Never returns where a signal has taken the draft away.
+    /// Gives the file its name, and with `replacing` replaces an existing file. Everything is on the disk when this
+    /// returns. Never returns if a signal has removed the draft.
     ///
-    /// Throws `FileError`, with nothing left: `alreadyThere` where something has the name. Only a file that has replaced
-    /// another stays where the folder cannot be synced.
+    /// Throws `FileError` and leaves nothing: `alreadyThere` if the name is taken. A file that has replaced another
+    /// stays if its folder cannot be synced.
     func finish(replacing: Bool) throws {
         do {
             try Self.check(cfiletree_sync(descriptor))
-            try Interruption.making {
+            try StopSignal.making {
                 try takeName(replacing)
                 standing.isOver.withLock { $0 = true }
             }
@@ -81,7 +94,7 @@ final class DraftFile: Sendable {
     /// Removes the draft, unless the file has its name.
     func discard() { _ = Self.discard(draft, standing) }
 
-    /// Returns whether it was there.
+    /// Returns whether the draft existed.
     private static func discard(_ draft: [UInt8], _ standing: Standing) -> Bool {
         standing.isOver.withLock { isOver in
             guard !isOver else { return false }
@@ -92,11 +105,11 @@ final class DraftFile: Sendable {
 
     private func takeName(_ replacing: Bool) throws {
         let (draft, path) = (draft, path)
-        // A link is made only where nothing is.
+        // Unlike a rename, a link never replaces a file.
         var named = replacing ? cfiletree_rename(draft.span, path.span) : cfiletree_link(draft.span, path.span)
         var isLinked = !replacing
-        if !replacing, FileError.lacksLinks.contains(-named), (try? FileSystem.facts(of: path)) == nil {
-            // A file system without links: nothing is in the way just now.
+        if !replacing, FileError.lacksLinks.contains(-named), (try? Disk.facts(of: path)) == nil {
+            // The file system has no links: rename, because no file has the name now.
             named = cfiletree_rename(draft.span, path.span)
             isLinked = false
         }
@@ -127,8 +140,8 @@ final class DraftFile: Sendable {
             let descriptor = cfiletree_create_file(draft.span)
             if descriptor == -FileError.alreadyThere { continue }
             try check(descriptor)
-            // Where there are no locks nobody takes it for a dead process's. Another verb may be about to remove it, or have
-            // done so, before it was locked.
+            // Without locks, no verb takes the draft for that of a dead process. Another verb may have removed the
+            // draft before it was locked: check that it is still there.
             let locked = cfiletree_lock(descriptor)
             if locked != -FileError.wouldBlock, isOpen(descriptor, at: draft) { return (draft, descriptor) }
             cfiletree_close(descriptor)
@@ -136,7 +149,7 @@ final class DraftFile: Sendable {
         throw FileError(number: FileError.alreadyThere)
     }
 
-    /// Removes the drafts in a folder whose processes have ended without them. Returns their paths.
+    /// Removes the drafts of dead processes in a folder. Returns their paths.
     static func sweep(_ folder: String) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.filter(isDraft).map { folder == "/" ? "/\($0)" : "\(folder)/\($0)" }.filter {
@@ -145,7 +158,7 @@ final class DraftFile: Sendable {
     }
 
     private static func sweepOne(_ draft: [UInt8]) -> Bool {
-        guard (try? FileSystem.facts(of: draft))?.kind == .file else { return false }
+        guard (try? Disk.facts(of: draft))?.kind == .file else { return false }
         let descriptor = cfiletree_open_file(draft.span)
         guard descriptor >= 0 else { return false }
         defer { cfiletree_close(descriptor) }
@@ -165,5 +178,52 @@ final class DraftFile: Sendable {
 
     private static func check(_ result: Int32) throws(FileError) {
         guard result >= 0 else { throw FileError(number: -result) }
+    }
+}
+
+/// The arguments of a verb that writes a picture or a page.
+struct OutputArguments: ParsableArguments {
+    @Option(
+        help: ArgumentHelp("The file to create; without it, standard output.", valueName: "file"), completion: .file())
+    var output: String?
+
+    @Flag(help: "Replace an existing file.")
+    var force = false
+
+    /// Checks before the work begins that the file can be created.
+    ///
+    /// Throws `refused` if a file exists and --force is missing, if a directory has the name, and for a path inside a
+    /// store; `notFound` if the file's directory does not exist.
+    func check() throws {
+        guard let output else { return }
+        guard !output.isEmpty else { throw ToolError(.usage, "The path after --output is empty: name a file.") }
+        let folder = URL(fileURLWithPath: AbsolutePath.of(output)).deletingLastPathComponent().path
+        guard (try? Disk.factsOfTarget(of: Array(folder.utf8)))?.kind == .folder else {
+            throw ToolError(.notFound, "The directory of the file does not exist: create it first.", ["file": output])
+        }
+        try StorePath.requireOutside(output)
+        guard let facts = try? Disk.facts(of: Array(output.utf8)) else { return }
+        if facts.kind == .folder {
+            throw ToolError(.refused, "The path is a directory: name a file in it.", ["file": output])
+        }
+        guard force else { throw Self.taken(output) }
+    }
+
+    private static func taken(_ path: String) -> ToolError {
+        ToolError(.refused, "The file exists: use --force to replace it, or name another.", ["file": path])
+    }
+
+    /// Writes a file that only its owner can read.
+    ///
+    /// Throws `refused` if the file exists and --force is missing, `outputFailed` if it cannot be written.
+    func write(_ text: String, to path: String) throws {
+        do {
+            try DraftFile.write(text, to: path, replacing: force)
+        } catch let error as FileError {
+            if error.number == FileError.alreadyThere, !force { throw Self.taken(path) }
+            throw ToolError(
+                .outputFailed, "The file cannot be written: name one where there is room and you may write.",
+                ["file": path, "reason": error.reason])
+        }
     }
 }

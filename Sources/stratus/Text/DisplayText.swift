@@ -1,10 +1,13 @@
-// Names as pictures and pages show them: on one line, of bounded length, with nothing that hides or turns text.
+// Text for people: names for pictures and pages, names for terminals, quantities and tables.
 
-/// Text in which everything that a reader could not see, or that would run over its neighbours, is spelled out.
+import FoundationEssentials
+
+/// Text for pictures and pages: one line of bounded length. Characters that a reader cannot see, or that would overlap
+/// their neighbours, are spelled out.
 enum DisplayText {
-    /// Scalars of a name that are shown, unless another limit is asked for.
+    /// The default limit of scalars.
     static let scalarLimit = 200
-    /// Marks on one letter that are drawn; those beyond would climb over the lines above and below.
+    /// How many marks on one letter are drawn; more would overlap the lines above and below.
     private static let markLimit = 6
 
     /// The text, at most `limit` scalars of it and then "…".
@@ -19,7 +22,7 @@ enum DisplayText {
             if VisibleText.isDangerous(scalar) || isNoncharacter(scalar) || markCount > markLimit {
                 shown += spelled(scalar)
             } else {
-                // A mark at the beginning would sit on whatever stands before the name.
+                // A mark at the beginning would combine with the character before the name.
                 if isMark, count == 1 { shown += "\u{25CC}" }
                 shown.unicodeScalars.append(scalar)
             }
@@ -42,7 +45,7 @@ enum DisplayText {
         }
     }
 
-    /// How many cells of a fixed-width font the text takes: two for wide letters and pictures, none for marks.
+    /// The width of the text in cells of a fixed-width font: two for wide letters and emoji, none for marks.
     static func columnCount(of text: String) -> Int {
         text.unicodeScalars.reduce(0) { sum, scalar in
             if isMark(scalar) || scalar.value == 0x200C || scalar.value == 0x200D { return sum }
@@ -59,7 +62,7 @@ enum DisplayText {
         }
     }
 
-    /// The text, cut to so many cells.
+    /// The text, cut to a width in cells.
     static func fitting(_ text: String, columns: Int) -> String {
         guard columnCount(of: text) > columns else { return text }
         var shown = ""
@@ -71,5 +74,144 @@ enum DisplayText {
             width += next
         }
         return shown + "…"
+    }
+}
+
+/// Text for terminals: characters that could move a cursor, change a colour or hide text are written as `\u{…}`.
+enum VisibleText {
+    static func of(_ text: String) -> String {
+        // Most text is ASCII, which is checked quickly.
+        if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
+        guard text.unicodeScalars.contains(where: isDangerous) else { return text }
+        var visible = ""
+        for scalar in text.unicodeScalars {
+            if isDangerous(scalar) {
+                visible += DisplayText.spelled(scalar)
+            } else {
+                visible.unicodeScalars.append(scalar)
+            }
+        }
+        return visible
+    }
+
+    /// Whether the scalar is a control character, an invisible or direction-changing format character, or a
+    /// noncharacter.
+    static func isDangerous(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.properties.generalCategory {
+        case .control, .lineSeparator, .paragraphSeparator: true
+        case .format: scalar.value != 0x200D && scalar.value != 0x200C
+        default: (0xFDD0...0xFDEF).contains(scalar.value)
+        }
+    }
+
+    /// The visible text of several lines. Line ends stay.
+    static func ofLines(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { of(String($0)) }.joined(separator: "\n")
+    }
+}
+
+/// Counts, sizes, durations and dates for people.
+enum Quantities {
+    /// 1234567 → "1,234,567".
+    static func count(_ value: some BinaryInteger) -> String {
+        let digits = Array(String(value.magnitude).utf8)
+        var text = value < 0 ? "-" : ""
+        for (index, digit) in digits.enumerated() {
+            if index > 0, (digits.count - index).isMultiple(of: 3) { text += "," }
+            text.unicodeScalars.append(Unicode.Scalar(digit))
+        }
+        return text
+    }
+
+    /// "1 record", "2 records".
+    static func count(_ value: some BinaryInteger, _ noun: String) -> String { count(value, noun, noun + "s") }
+
+    /// "1 entry", "2 entries".
+    static func count(_ value: some BinaryInteger, _ one: String, _ many: String) -> String {
+        "\(count(value)) \(value == 1 ? one : many)"
+    }
+
+    /// 1536 → "1.5 KiB".
+    static func bytes(_ value: some BinaryInteger) -> String {
+        let units = ["B", "KiB", "MiB", "GiB", "TiB"]
+        var scaled = Double(value)
+        var unit = 0
+        while scaled >= 1_024, unit < units.count - 1 {
+            scaled /= 1_024
+            unit += 1
+        }
+        return unit == 0 ? "\(value) B" : "\(decimal(scaled, places: 1)) \(units[unit])"
+    }
+
+    /// 0.00123 → "1.23 ms", 75 → "1 min 15 s".
+    static func duration(_ duration: Duration) -> String {
+        let seconds = self.seconds(duration)
+        if seconds < 0.001 { return "\(Int((seconds * 1_000_000).rounded())) µs" }
+        if seconds < 1 { return "\(decimal(seconds * 1_000, places: seconds < 0.1 ? 2 : 0)) ms" }
+        if seconds < 60 { return "\(decimal(seconds, places: 2)) s" }
+        let whole = Int(seconds.rounded())
+        if whole < 3_600 { return "\(whole / 60) min \(whole % 60) s" }
+        return "\(whole / 3_600) h \(whole % 3_600 / 60) min"
+    }
+
+    static func seconds(_ duration: Duration) -> Double {
+        Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
+    }
+
+    static func milliseconds(_ duration: Duration) -> JSONValue {
+        .number((seconds(duration) * 1e6).rounded() / 1e3)
+    }
+
+    static func decimal(_ value: Double, places: Int) -> String {
+        var scale = 1.0
+        for _ in 0..<places { scale *= 10 }
+        let scaled = (value * scale).rounded()
+        guard scaled.magnitude < 9e15 else { return "\(value)" }
+        let whole = Int64(scaled)
+        guard places > 0 else { return "\(whole)" }
+        let digits = String(whole.magnitude)
+        let padded = String(repeating: "0", count: max(0, places + 1 - digits.utf8.count)) + digits
+        return (whole < 0 ? "-" : "") + padded.dropLast(places) + "." + padded.suffix(places)
+    }
+
+    /// A date in UTC, to the second: "2026-01-31 12:00:00".
+    static func date(_ date: Date) -> String {
+        let text = date.formatted(Date.ISO8601FormatStyle(dateTimeSeparator: .space))
+        return text.hasSuffix("Z") ? String(text.dropLast()) : text
+    }
+
+    /// A date for programs: "2026-01-31T12:00:00.000Z".
+    static func timestamp(_ date: Date) -> JSONValue {
+        .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    }
+}
+
+/// A table with aligned columns. It is in memory as a whole: use it for summaries, never for lists of records.
+struct Table {
+    enum Alignment {
+        case left
+        case right
+    }
+
+    private let columns: [(title: String, alignment: Alignment)]
+    private var rows: [[String]] = []
+
+    init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
+
+    mutating func addRow(_ cells: [String]) { rows.append(cells) }
+
+    var lines: [String] {
+        let widths = columns.indices.map { index in
+            ([columns[index].title] + rows.map { $0[index] }).map(\.count).max() ?? 0
+        }
+        let rule = widths.map { String(repeating: "-", count: $0) }
+        return ([columns.map(\.title), rule] + rows).map { cells in
+            let padded = cells.indices.map { index in
+                let padding = String(repeating: " ", count: widths[index] - cells[index].count)
+                return columns[index].alignment == .left ? cells[index] + padding : padding + cells[index]
+            }
+            let line = padded.joined(separator: "  ")
+            return String(line.reversed().drop { $0 == " " }.reversed())
+        }
     }
 }

@@ -1,4 +1,4 @@
-// JSON whose keys keep the order in which they were written, so that output is the same on every run.
+// JSON whose members keep the order in which they were added, so that output is the same on every run.
 
 /// A JSON value.
 enum JSONValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
@@ -31,7 +31,7 @@ enum JSONValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLitera
         case .boolean(let value): text += value ? "true" : "false"
         case .integer(let value): text += String(value)
         case .unsigned(let value): text += String(value)
-        // JSON has no word for what is not a finite number.
+        // JSON has no infinite numbers.
         case .number(let value): text += value.isFinite ? "\(value)" : "\"\(value)\""
         case .string(let value): Self.append(value, to: &text)
         case .array(let values):
@@ -53,7 +53,7 @@ enum JSONValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLitera
         }
     }
 
-    /// Everything that a terminal would act on is escaped too, so that JSON may be looked at.
+    /// Also escapes characters that a terminal would act on, so that JSON can be shown on one.
     private static func append(_ string: String, to text: inout String) {
         text += "\""
         for scalar in string.unicodeScalars {
@@ -92,7 +92,7 @@ struct JSONObject: Sendable, ExpressibleByDictionaryLiteral {
 
     mutating func add(_ key: String, _ value: JSONValue) { members.append((key, value)) }
 
-    /// Adds the member unless there is nothing to say.
+    /// Adds the member unless the value is nil.
     mutating func add(_ key: String, unlessNil value: JSONValue?) {
         if let value { members.append((key, value)) }
     }

@@ -1,16 +1,17 @@
-// stratus accept: a share is accepted by its URL, as a tap on it does.
+// stratus accept and stratus invite: how people come into a share.
 
 import ArgumentParser
 import Foundation
 import StratusKit
 import StratusModel
+import StratusRecords
 
 struct Accept: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Accepts a share by its URL for a person.",
         discussion: """
-            The URL is a secret that other users of this machine may see among the arguments: with '-' it is read from \
-            standard input.
+            The URL is a secret, and other users of this machine can see arguments: write '-' to read it from standard \
+            input.
 
             --json: {"user","share","root","owner","container","zone","role","permission","status"}
 
@@ -20,38 +21,70 @@ struct Accept: ParsableCommand {
     @Argument(help: ArgumentHelp("The share's URL, or '-' to read it from standard input.", valueName: "url"))
     var url: String
 
-    @Option(name: .customLong("as"), help: PersonAddress.help)
-    var person: PersonAddress
+    @Option(name: .customLong("as"), help: PersonArgument.help)
+    var person: PersonArgument
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         // 'stratus share show --url' indents it.
         let text = (url == "-" ? readLine() ?? "" : url).trimmingCharacters(in: .whitespaces)
         guard let url = URL(string: text), url.scheme != nil else {
-            throw ToolError(.usage, "This is no URL: 'stratus share show --url' shows a share's.")
+            throw ToolError(.usage, "This is not a URL: 'stratus share show --url' shows the URL of a share.")
         }
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store, .existingAsClient) { session, console in
             let account = try session.hostAccount(person)
-            let told = try session.host.open(url, as: account)
-            let share = told.share.recordID
-            let role = ShareWords.text(told.participantRole)
-            let permission = ShareWords.text(told.participantPermission)
+            let metadata = try session.host.open(url, as: account)
+            let share = metadata.share.recordID
+            let role = ShareWords.text(metadata.participantRole)
+            let permission = ShareWords.text(metadata.participantPermission)
             try console.line(
                 "\(VisibleText.of(person.text)) takes part in share \(VisibleText.of(share.recordName)) as \(role), "
                     + permission)
             try console.object([
                 "user": .string(account.userRecordName), "share": .string(share.recordName),
-                "root": JSONValue(told.hierarchicalRootRecordID?.recordName),
-                "owner": JSONValue(told.ownerIdentity.userRecordID?.recordName),
-                "container": .string(told.containerIdentifier), "zone": .string(share.zoneID.zoneName),
+                "root": JSONValue(metadata.hierarchicalRootRecordID?.recordName),
+                "owner": JSONValue(metadata.ownerIdentity.userRecordID?.recordName),
+                "container": .string(metadata.containerIdentifier), "zone": .string(share.zoneID.zoneName),
                 "role": .string(role), "permission": .string(permission),
-                "status": .string(ShareWords.text(told.participantStatus)),
+                "status": .string(ShareWords.text(metadata.participantStatus)),
             ])
         }
-        try console.flush()
+    }
+}
+
+struct Invite: PlaceCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Invites people to a share. Creates the share if the record has none.",
+        discussion: """
+            The tool sends no mail: give people the URL that --url shows. Name a person without an account by an \
+            e-mail address or a telephone number.
+
+            --json: as 'stratus share show', and "url" with --url.
+
+            Example: stratus invite /share/doc bob@example.com --permission readWrite --url --store ./store
+            """)
+
+    @Argument(help: "A shared record, or the record that becomes the root of a new share.")
+    var record: RecordArgument
+
+    @Argument(help: PersonArgument.help)
+    var people: [PersonArgument]
+
+    @Option(help: "The permission of the invited people: none, readOnly or readWrite.")
+    var permission = PermissionChoice.readOnly
+
+    @Option(help: "privateUser, or administrator for people who may invite others.")
+    var role = RoleChoice.privateUser
+
+    @OptionGroup var secret: URLArguments
+    @OptionGroup var place: PlaceArguments
+
+    func run() throws {
+        let (permission, role) = (self.permission.permission, self.role.role)
+        try ShareEdit(record: record, place: place, secret: secret).run(creating: true, looking: people) {
+            host, shareID, container, lookups in
+            try await host.invite(lookups, to: shareID, in: container, permission: permission, role: role)
+        }
     }
 }

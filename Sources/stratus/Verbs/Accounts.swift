@@ -1,4 +1,4 @@
-// stratus accounts: the people of a store are listed, made, changed, suspended and deleted.
+// stratus accounts: lists, creates, changes, suspends and deletes the accounts of a store.
 
 import ArgumentParser
 import Foundation
@@ -9,7 +9,7 @@ import Synchronization
 
 struct Accounts: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists and changes the people of a store.",
+        abstract: "Lists and changes the accounts of a store.",
         discussion: "Example: stratus accounts --store ./store",
         subcommands: [
             ListAccounts.self, CreateAccount.self, SetHandles.self, SuspendAccount.self, ResumeAccount.self,
@@ -20,20 +20,17 @@ struct Accounts: ParsableCommand {
     struct ListAccounts: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "Lists the accounts, in the order of the store's identifiers.",
+            abstract: "Lists the accounts, sorted by the store's identifiers.",
             discussion: """
-                --json: one line an account: \(AccountSummary.keys)
+                --json: one line per account: \(AccountSummary.keys)
 
                 Example: stratus accounts list --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .readingAsClient) { session in
+            try StoreSession.with(store, .readingAsClient) { session, console in
                 let service = try session.service
                 var last: AccountID?
                 repeat {
@@ -42,14 +39,13 @@ struct Accounts: ParsableCommand {
                     last = page.next
                 } while last != nil
             }
-            try console.flush()
         }
     }
 
     struct CreateAccount: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Makes an account.",
+            abstract: "Creates an account.",
             discussion: """
                 --json: \(AccountSummary.keys)
 
@@ -59,27 +55,20 @@ struct Accounts: ParsableCommand {
         @Argument(help: ArgumentHelp("The host's own identifier of the person.", valueName: "identifier"))
         var externalID: String
 
-        @Option(help: "A verified e-mail address; may be given again.")
-        var email: [String] = []
+        @OptionGroup var handles: HandleArguments
 
-        @Option(help: "A verified telephone number; may be given again.")
-        var phone: [String] = []
-
-        @Option(help: "The person's given name, and behind the last space their family name.")
+        @Option(help: "The person's name; the word after the last space is the family name.")
         var name: String?
 
         @Option(
             parsing: .unconditional,
-            help: ArgumentHelp("What the person's private databases may hold.", valueName: "bytes"))
+            help: ArgumentHelp("The most bytes that the person's private databases may hold.", valueName: "bytes"))
         var quota: Int64?
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let host = try session.host
                 var name = PersonNameComponents()
                 let words = self.name?.split(separator: " ").map(String.init) ?? []
@@ -88,11 +77,11 @@ struct Accounts: ParsableCommand {
                     name.givenName = (words.count > 1 ? words.dropLast() : words[...]).joined(separator: " ")
                 }
                 let account = try host.createAccount(
-                    .init(emails: Set(email), phoneNumbers: Set(phone), name: name, quotaByteCount: quota),
+                    .init(
+                        emails: Set(handles.email), phoneNumbers: Set(handles.phone), name: name, quotaByteCount: quota),
                     externalID: externalID)
                 try Accounts.show(account, session, console)
             }
-            try console.flush()
         }
     }
 
@@ -101,71 +90,61 @@ struct Accounts: ParsableCommand {
             commandName: "handles",
             abstract: "Replaces the verified addresses of a person.",
             discussion: """
-                All addresses are replaced by those that are given; by none with --none. With --add they stay, and those \
-                that are given are added. Verify whose they are first: invitations follow them.
+                The new addresses replace all old ones; --none removes all, --add keeps the old ones. Verify first \
+                that the addresses are the person's: invitations to them reach this account.
 
                 --json: \(AccountSummary.keys)
 
                 Example: stratus accounts handles user-17 --add --email alice@example.org --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
-        @Option(help: "A verified e-mail address; may be given again.")
-        var email: [String] = []
-
-        @Option(help: "A verified telephone number; may be given again.")
-        var phone: [String] = []
+        @OptionGroup var handles: HandleArguments
 
         @Flag(help: "Keep the addresses that the person has.")
         var add = false
 
-        @Flag(help: "Leave the person without addresses.")
+        @Flag(help: "Remove all addresses.")
         var none = false
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func validate() throws {
-            guard (email.isEmpty && phone.isEmpty) == none else {
-                throw ValidationError("Say which addresses with --email and --phone, or --none.")
+            guard (handles.email.isEmpty && handles.phone.isEmpty) == none else {
+                throw ValidationError("Give addresses with --email and --phone, or --none.")
             }
         }
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let (host, old) = (try session.host, try session.hostAccount(person))
                 let account = try host.setHandles(
-                    emails: Set(email).union(add ? old.emails : []),
-                    phoneNumbers: Set(phone).union(add ? old.phoneNumbers : []), of: old)
+                    emails: Set(handles.email).union(add ? old.emails : []),
+                    phoneNumbers: Set(handles.phone).union(add ? old.phoneNumbers : []), of: old)
                 try Accounts.show(account, session, console)
             }
-            try console.flush()
         }
     }
 
     struct SuspendAccount: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "suspend",
-            abstract: "Closes an account for its person; its data and its places in shares stay.",
+            abstract: "Suspends an account. Its data and its participation in shares stay.",
             discussion: """
                 --json: \(AccountSummary.keys)
 
                 Example: stratus accounts suspend user-17 --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
-        @Flag(exclusivity: .exclusive, help: "How the account stands from now on.")
+        @Flag(exclusivity: .exclusive, help: "The account's new standing.")
         var standing = StandingChoice.suspended
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws { try Accounts.set(standing.standing, of: person, store) }
     }
@@ -173,19 +152,17 @@ struct Accounts: ParsableCommand {
     struct ResumeAccount: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "resume",
-            abstract: "Opens an account again that was suspended or restricted.",
+            abstract: "Resumes a suspended or restricted account.",
             discussion: """
                 --json: \(AccountSummary.keys)
 
                 Example: stratus accounts resume user-17 --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws { try Accounts.set(.good, of: person, store) }
     }
@@ -195,7 +172,7 @@ struct Accounts: ParsableCommand {
             commandName: "delete",
             abstract: "Deletes an account with everything it owns in every container.",
             discussion: """
-                The account is gone at once; then the entries of its zones are removed. If that is interrupted, the next \
+                Deletes the account at once, then removes the entries of its zones. If that is interrupted, the next \
                 verb that opens the store, or the next host, finishes it.
 
                 --json: {"account","externalID","user","freedBytes"}; with --dry-run {"dryRun","would",…}
@@ -203,17 +180,14 @@ struct Accounts: ParsableCommand {
                 Example: stratus accounts delete user-17 --dry-run --store ./store
                 """)
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let (host, account) = (try session.host, try session.hostAccount(person))
                 let summary = try AccountSummary(session.person(person), session.service)
                 let object: JSONObject = [
@@ -228,18 +202,17 @@ struct Accounts: ParsableCommand {
                 try console.line("deleted account \(VisibleText.of(summary.title)) with \(size)")
                 try console.object(object)
             }
-            try console.flush()
         }
 
         private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
             let isAtIt = Mutex(true)
-            Interruption.beforeEnd {
+            StopSignal.beforeEnd {
                 guard isAtIt.withLock({ $0 }) else { return }
                 Console.noteOfSignal(
-                    "interrupted: if the account is gone, the next verb removes what it has left")
+                    "interrupted: if the account is gone, the next verb removes its remaining data")
             }
             defer { isAtIt.withLock { $0 = false } }
-            let progress = Progress("deleting", total: nil, on: console)
+            let progress = ProgressLine("deleting", total: nil, on: console)
             defer { progress.finish() }
             try host.deleteAccountWithAllData(account) {
                 progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
@@ -248,23 +221,30 @@ struct Accounts: ParsableCommand {
     }
 
     private static func set(
-        _ standing: Stratus.Standing, of person: PersonAddress, _ store: StoreArguments
+        _ standing: Stratus.Standing, of person: PersonArgument, _ store: WholeStoreArguments
     ) throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .existingAsClient) { session in
+        try StoreSession.with(store, .existingAsClient) { session, console in
             let host = try session.host
             try show(host.setStanding(standing, of: session.hostAccount(person)), session, console)
         }
-        try console.flush()
     }
 
     private static func show(_ account: Stratus.Account, _ session: StoreSession, _ console: Console) throws {
-        let stored = try session.person(PersonAddress("account:\(account.id)"))
+        let stored = try session.person(PersonArgument("account:\(account.id)"))
         try AccountSummary(stored, session.service).show(console)
     }
 }
 
-/// How an account can be closed.
+/// The verified addresses of a person.
+struct HandleArguments: ParsableArguments {
+    @Option(help: "A verified e-mail address; may be repeated.")
+    var email: [String] = []
+
+    @Option(help: "A verified telephone number; may be repeated.")
+    var phone: [String] = []
+}
+
+/// The standings that close an account.
 enum StandingChoice: String, EnumerableFlag {
     case suspended
     case restricted

@@ -1,4 +1,4 @@
-// stratus backup: a consistent copy of a store, also while another process has it open.
+// stratus backup and stratus restore: verified copies of a whole store, in both directions.
 
 import ArgumentParser
 import Foundation
@@ -6,12 +6,13 @@ import StratusKit
 
 struct Backup: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes a consistent copy of a store and verifies it.",
+        abstract: "Creates a consistent copy of a store and verifies it.",
         discussion: """
-            The store may be open in another process and written meanwhile. Records, the assets that they name and \
-            long-lived operations are copied; tables and assets are linked where the file system allows it. The \
-            destination must not exist; it appears only when the copy is complete and verified, and stays only where the \
-            verb reports success. What a killed backup has left in the same folder is removed.
+            Another process may have the store open and write to it. The backup contains the records, their assets and \
+            long-lived operations. It links tables and assets if the file system allows it, and copies them otherwise. \
+            The destination must not exist; it appears when the copy is complete and verified, and is removed if the \
+            verb cannot report success. The verb also removes unfinished backups of killed processes from the same \
+            folder.
 
             --json: {"destination","entries","linkedTables","copiedTables","logs","assets","operations","findings",\
             "milliseconds"}
@@ -19,12 +20,10 @@ struct Backup: ParsableCommand {
             Example: stratus backup ./store-copy --store ./store
             """)
 
-    @Argument(help: "The directory to make.", completion: .directory)
+    @Argument(help: "The directory to create.", completion: .directory)
     var destination: String
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -45,13 +44,63 @@ struct Backup: ParsableCommand {
                 + "\(Quantities.count(figures.assetCount, "asset")) (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         for path in figures.unfinishedPaths {
-            try console.line("unfinished, of a backup that still runs: \(VisibleText.of(path))")
+            try console.line("unfinished copy of a backup that is still running: \(VisibleText.of(path))")
         }
         try console.object([
             "destination": .string(destination), "entries": JSONValue(figures.entryCount),
             "linkedTables": JSONValue(figures.linkedTableCount), "copiedTables": JSONValue(figures.copiedTableCount),
             "logs": JSONValue(figures.logCount), "assets": JSONValue(figures.assetCount),
             "operations": JSONValue(figures.operationCount),
+            "findings": .array(figures.findings.map { .string($0) }),
+            "milliseconds": Quantities.milliseconds(duration),
+        ])
+    }
+}
+
+struct Restore: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Creates a store from a backup and verifies it.",
+        discussion: """
+            The backup stays unchanged. The store appears when it is complete and verified. Nothing may exist at \
+            --store: move the old store aside, and keep it until you trust the new one. Old change tokens expire, so \
+            clients fetch everything again.
+
+            --json: {"store","backup","entries","assets","operations","findings","milliseconds"}
+
+            Example: stratus restore ./store-copy --store ./store
+            """)
+
+    @Argument(
+        help: ArgumentHelp("The directory that 'stratus backup' created.", valueName: "backup"), completion: .directory
+    )
+    var backup: String
+
+    @OptionGroup var store: WholeStoreArguments
+
+    func run() throws {
+        let console = Console(usesJSON: store.json)
+        try StorePath.require(backup)
+        guard (try? Disk.facts(of: Array(store.store.utf8))) == nil else {
+            throw ToolError(
+                .refused, "Something already exists at the path of the new store: move it aside, or name another path.",
+                ["store": store.store])
+        }
+        try StorePath.requireOutside(store.store)
+        let clock = ContinuousClock()
+        let started = clock.now
+        try StoreCopy.make(of: backup, at: store.store, "restoring", console) { figures in
+            try report(figures, clock.now - started, console)
+        }
+    }
+
+    private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
+        try console.line(
+            "restored \(VisibleText.of(store.store)): \(Quantities.count(figures.entryCount, "entry", "entries")) and "
+                + "\(Quantities.count(figures.assetCount, "asset")) verified (\(Quantities.duration(duration)))")
+        for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
+        try console.object([
+            "store": .string(store.store), "backup": .string(backup), "entries": JSONValue(figures.entryCount),
+            "assets": JSONValue(figures.assetCount), "operations": JSONValue(figures.operationCount),
             "findings": .array(figures.findings.map { .string($0) }),
             "milliseconds": Quantities.milliseconds(duration),
         ])

@@ -1,4 +1,4 @@
-// stratus bench: how fast a store is on this machine and disk, by a few everyday requests.
+// stratus bench: measures a few everyday requests on this machine and disk.
 
 import ArgumentParser
 import Foundation
@@ -8,29 +8,30 @@ import StratusRecords
 
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Measures everyday requests on a store of its own, which is removed afterwards.",
+        abstract: "Measures everyday requests on a temporary store.",
         discussion: """
-            One client, one request after another, through CloudKit's calls. Name a --directory on the disk that is to be \
-            measured. 'make bench' compares with other stores, and with more clients.
+            One client sends one request after another through CloudKit's API. Name a --directory on the disk to \
+            measure. 'make bench' compares Stratus with other stores, and runs more clients.
 
-            --json: one line a step: {"step","items","itemsPerSecond","cost":{…}}
+            --json: one line per step: {"step","items","itemsPerSecond","cost":{…}}
 
             Example: stratus bench --records 20000 --directory /var/tmp
             """)
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How many records to work with.", valueName: "count"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The number of records.", valueName: "count"))
     var records = 10_000
 
     @Option(
-        help: ArgumentHelp("Where to make the store; else in the temporary directory.", valueName: "path"),
+        help: ArgumentHelp(
+            "The directory for the store; the temporary directory if you name none.", valueName: "path"),
         completion: .directory)
     var directory: String?
 
-    @Flag(help: "Answer with JSON: one object a line.")
+    @Flag(help: "Print JSON: one object per line.")
     var json = false
 
     func validate() throws {
-        guard (1...10_000_000).contains(records) else { throw ValidationError("--records takes 1 to 10000000.") }
+        guard (1...10_000_000).contains(records) else { throw ValidationError("--records must be 1 to 10000000.") }
     }
 
     func run() throws {
@@ -41,8 +42,8 @@ struct Bench: ParsableCommand {
         defer { scratch.remove() }
         let path = scratch.path + "/store"
         let choice = DatabaseChoice(
-            container: "iCloud.bench", owner: PersonAddress("bench"), isPublic: false, zone: nil)
-        let session = try Interruption.making { try StoreSession(at: path, choice, .creatingForItself) }
+            container: "iCloud.bench", owner: PersonArgument("bench"), isPublic: false, zone: nil)
+        let session = try StopSignal.making { try StoreSession(at: path, choice, .creatingForItself) }
         defer { session.close() }
         let zone = try session.zone("bench")
         try session.createZone(zone)
@@ -99,9 +100,10 @@ struct Bench: ParsableCommand {
     }
 
     private func step(
-        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console, _ body: (Progress) throws -> Void
+        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console,
+        _ body: (ProgressLine) throws -> Void
     ) throws {
-        let progress = Progress(title, total: count, on: console)
+        let progress = ProgressLine(title, total: count, on: console)
         let (_, cost) = try StepCost.measuring(session) {
             defer { progress.finish() }
             try body(progress)

@@ -1,48 +1,48 @@
-// stratus changes: what has changed in a zone or a database since a token, as somebody is told.
+// stratus changes: lists what has changed in a zone or a database since a token, as an account's devices would fetch
+// it.
 
 import ArgumentParser
 import FoundationEssentials
 import StratusCloud
 import StratusModel
 
-struct Changes: ParsableCommand {
+struct Changes: PlaceCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists what has changed in a zone, or in all zones, since a token.",
+        abstract: "Lists what has changed in a zone, or which zones have changed, since a token.",
         discussion: """
-            The feed is the one that the person's apps are told; without --as the owner's. The token of the last line is for \
-            --since of the next time; one that the store refuses has expired: begin without it. A store that another process \
-            has open since before stores had a secret for tokens gives none until that process opens it again. --zones lists \
-            zones instead of records. --follow looks again and again until it is interrupted, and lets the store go between.
+            Lists what the person's apps would fetch; without --as, the owner's apps. Pass the token of the last line \
+            to --since next time. If the store refuses a token, it has expired: start without it. Some old stores, \
+            while another process has them open, give no token until that process opens them again. --zones lists \
+            zones instead of records. --follow repeats until you interrupt it, and closes the store in between.
 
-            --json: one line a change: {"change","record","zone","owner","type","parent","share","changeTag","modified"} \
-            where change is saved or deleted, or with --zones {"change","zone","owner","reason"}; then {"token","changes"}, \
-            where token is null for none.
+            --json: one line per change: \
+            {"change","record","zone","owner","type","parent","share","changeTag","modified"}, where change is saved \
+            or deleted, or with --zones {"change","zone","owner","reason"}; then {"token","changes"}, where token is \
+            null if there is none.
 
             Example: stratus changes --zone files --as bob@example.com --store ./store
             """)
 
-    @Option(help: ArgumentHelp("Only what has changed since.", valueName: "token"))
+    @Option(help: ArgumentHelp("List only what has changed since this token.", valueName: "token"))
     var since: String?
 
     @Flag(help: "List the zones of the database that have changed.")
     var zones = false
 
-    @Flag(help: "Go on with what changes from now on.")
+    @Flag(help: "Keep listing new changes.")
     var follow = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How long to wait between two looks.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The time between two fetches.", valueName: "seconds"))
     var interval = 1.0
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func validate() throws {
         guard since.map({ Data(base64Encoded: $0) != nil }) ?? true else {
-            throw ValidationError("--since takes a token as 'stratus changes' tells it.")
+            throw ValidationError("--since takes a token that 'stratus changes' has printed.")
         }
         guard (0.05...3_600).contains(interval) else {
-            throw ValidationError("--interval takes 0.05 to 3600 seconds.")
+            throw ValidationError("--interval must be 0.05 to 3600 seconds.")
         }
     }
 
@@ -56,59 +56,61 @@ struct Changes: ParsableCommand {
             }
             if !follow || count > 0 || token == nil {
                 let text = next.map { Data($0).base64EncodedString() }
-                let told =
+                let shown =
                     text.map { "token \($0)" } ?? "no token: the process that has the store must open it again first"
-                try console.line(console.styled("\(Quantities.count(count, "change")), \(told)", .dim))
+                try console.line(console.styled("\(Quantities.count(count, "change")), \(shown)", .dim))
                 try console.object(["token": JSONValue(text), "changes": JSONValue(count)])
             }
             try console.flush()
             token = next
             if !follow { return }
             guard token != nil else { throw Self.noToken }
-            Waiting.seconds(interval)
+            Blocking.sleep(seconds: interval)
         }
     }
 
     private static var noToken: ToolError {
         ToolError(
             .refused,
-            "The store has no secret for tokens, and only the process that has it open can make one: have that open it again."
+            "The store has no secret for tokens. Only the process that has the store open can create one: let it open "
+                + "the store again."
         )
     }
 
-    /// Tells everything up to now. Returns how much it was, and where it ends.
+    /// Lists everything up to now. Returns the number of changes, and the token for the next time.
     private func pages(
         since token: [UInt8]?, _ session: StoreSession, _ console: Console
     ) throws -> (count: Int, token: [UInt8]) {
         let id = try zones ? session.zone(zone) : session.existingZone(zone)
         let feed = try Feed(session, id, session.actor(acting))
-        // Long feeds may tell little: what was saved often is told once, and what is not seen never. Who follows waits anyway.
-        let progress = follow || zones ? nil : Progress("looking", total: nil, on: console)
+        // A long feed may list little: it skips what the person does not see, and lists a record once however often it
+        // was saved. With --follow, waiting is expected.
+        let progress = follow || zones ? nil : ProgressLine("looking", total: nil, on: console)
         defer { progress?.finish() }
         var (count, lookCount, token, isMoreComing) = (0, 0, token, true)
         while isMoreComing {
             if zones {
                 let page = try feed.zones(since: token)
-                for zone in page.changed { try tell(zone, reason: nil, console) }
-                for gone in page.deleted { try tell(gone.zone, reason: "\(gone.reason)", console) }
+                for zone in page.changed { try show(zone, reason: nil, console) }
+                for gone in page.deleted { try show(gone.zone, reason: "\(gone.reason)", console) }
                 count += page.changed.count + page.deleted.count
                 (token, isMoreComing) = (page.token, page.isMoreComing)
             } else {
                 let page = try feed.records(since: token)
                 lookCount += page.lookCount
-                for record in page.changed { try tell(record, console) }
-                for gone in page.deleted { try tell(gone, console) }
+                for record in page.changed { try show(record, console) }
+                for gone in page.deleted { try show(gone, console) }
                 count += page.changed.count + page.deleted.count
                 (token, isMoreComing) = (page.token, page.isMoreComing)
             }
             try console.flush()
-            // Behind what is written, which takes the place of what was told.
+            // After the output, which replaces the progress line.
             progress?.update(lookCount)
         }
         return (count, token ?? [])
     }
 
-    private func tell(_ zone: ZoneAddress, reason: String?, _ console: Console) throws {
+    private func show(_ zone: ZoneAddress, reason: String?, _ console: Console) throws {
         let change = reason == nil ? "saved" : "deleted"
         try console.line("\(change)  \(VisibleText.of(zone.zoneName))\(reason.map { "  \($0)" } ?? "")")
         try console.object([
@@ -117,7 +119,7 @@ struct Changes: ParsableCommand {
         ])
     }
 
-    private func tell(_ record: ClientRecord, _ console: Console) throws {
+    private func show(_ record: ClientRecord, _ console: Console) throws {
         let name = VisibleText.of(record.address.recordName)
         let date = Quantities.date(record.modificationDate)
         try console.line("saved    \(date)  \(VisibleText.of(record.type))  \(name)")
@@ -130,7 +132,7 @@ struct Changes: ParsableCommand {
         ])
     }
 
-    private func tell(_ gone: RecordDeletion, _ console: Console) throws {
+    private func show(_ gone: RecordDeletion, _ console: Console) throws {
         try console.line(
             console.styled("deleted", .red)
                 + "                       \(VisibleText.of(gone.type))  \(VisibleText.of(gone.address.recordName))")

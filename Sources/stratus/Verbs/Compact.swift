@@ -1,6 +1,7 @@
-// stratus compact: the room of what was deleted is given back.
+// stratus compact and stratus migrate: two kinds of upkeep of a whole store.
 
 import ArgumentParser
+import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -8,24 +9,21 @@ import StratusStore
 
 struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Rewrites the store's files without what was deleted.",
+        abstract: "Rewrites the store's files without deleted data.",
         discussion: """
-            Interrupted it stops within a second or so: what is compacted stays, and the same again goes on. A host that \
-            has the store does it, and stops likewise.
+            You can interrupt it: it stops within about a second and keeps what is compacted; run it again to \
+            continue. If a host has the store open and serves it, the host compacts it.
 
             --json: {"bytesBefore","bytesAfter","milliseconds"}; the sizes are LevelDB's estimates.
 
             Example: stratus compact --store ./store
             """)
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        Interruption.stopAtSafePoints()
-        try StoreSession.with(store, .existing) { session in
+        StopSignal.stopAtSafePoints()
+        try StoreSession.with(store, .existing) { session, console in
             let ((before, after), cost) = try StepCost.measuring(session) { try compact(session, console) }
             try console.line(
                 "files: about \(Quantities.bytes(before)) before, \(Quantities.bytes(after)) after "
@@ -35,12 +33,48 @@ struct Compact: ParsableCommand {
                 "milliseconds": Quantities.milliseconds(cost.duration),
             ])
         }
-        try console.flush()
     }
 
     private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
-        let progress = Progress("compacting", total: nil, unit: .bytes, on: console)
+        let progress = ProgressLine("compacting", total: nil, unit: .bytes, on: console)
         defer { progress.finish() }
         return try session.compact { progress.update($0, of: $1) }
+    }
+}
+
+struct Migrate: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Migrates a store to the format of this version, and finishes its indexes.",
+        discussion: """
+            Formats are numbered from 1 to \(StoreFormat.number). Reading verbs read all of them. Writing verbs refuse \
+            an older format with exit code 4 until you migrate the store; a host migrates its store when it opens it. \
+            Older versions cannot open a migrated store: make a backup first. A store of a newer format is refused \
+            with exit code 4 and not changed. The verb also fills indexes that an older store does not have; if that \
+            is interrupted, the next run or host continues.
+
+            --json: {"format","migratedFrom","indexesFinished","commits"}; migratedFrom is null if nothing was migrated
+
+            Example: stratus migrate --store ./store
+            """)
+
+    @OptionGroup var store: WholeStoreArguments
+
+    func run() throws {
+        let found = try StoreFiles.format(of: store.store)
+        try StoreSession.with(store, .migrating) { session, console in
+            StopSignal.stopAtSafePoints()
+            let (_, cost) = try StepCost.measuring(session) { try session.finishIndexes(console) }
+            let isDone = cost.commits == 0
+            let old = found.flatMap { $0 < StoreFormat.number ? $0 : nil }
+            try console.line(
+                (old.map { "migrated from format \($0) to \(StoreFormat.number); " }
+                    ?? "format \(StoreFormat.number) is current; ")
+                    + (isDone ? "there was nothing to do" : "finished indexes: \(cost.summary)"))
+            try console.object([
+                "format": JSONValue(Int(StoreFormat.number)), "migratedFrom": old.map { JSONValue($0) } ?? .null,
+                "indexesFinished": .boolean(!isDone),
+                "commits": JSONValue(cost.commits),
+            ])
+        }
     }
 }

@@ -1,4 +1,4 @@
-// stratus containers: the containers of a store, and what is in them.
+// stratus containers and stratus databases: the places of a store, with what they hold.
 
 import ArgumentParser
 import StratusLayout
@@ -10,9 +10,9 @@ struct Containers: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Lists the containers of a store.",
         discussion: """
-            A container is there as soon as it has a database or a schema.
+            A container exists when it has a database or a schema.
 
-            --json: one line a container: {"container","databases","zones","records","types"}
+            --json: one line per container: {"container","databases","zones","records","types"}
 
             Example: stratus containers --store ./store
             """)
@@ -24,9 +24,7 @@ struct Containers: ParsableCommand {
         var types = 0
     }
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -69,5 +67,56 @@ struct Containers: ParsableCommand {
             return .next
         }
         return tallies
+    }
+}
+
+struct Databases: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists the databases of a store with their addresses.",
+        discussion: """
+            A person's private database exists when it has a zone. Zones that others share are not listed here: \
+            'stratus zones list --as PERSON' lists them.
+
+            --json: one line per database: {"address","container","scope","owner","externalID","zones","records"}
+
+            Example: stratus databases --store ./store
+            """)
+
+    @OptionGroup var store: WholeStoreArguments
+
+    func run() throws {
+        try StoreSession.with(store, .reading) { session, console in
+            try session.engine.read { reader in
+                let progress = try PlaceProgress(databasesOf: reader, console)
+                defer { progress.finish() }
+                try reader.visitDatabases { id, _ in
+                    try show(id, reader, session, console)
+                    progress.add()
+                    return .next
+                }
+            }
+        }
+    }
+
+    private func show(
+        _ id: DatabaseID, _ reader: RecordReader, _ session: StoreSession, _ console: Console
+    ) throws {
+        let owner = try session.owner(of: id, in: reader)
+        var (zones, records) = (0, 0)
+        try reader.visitZones(in: id) { listing in
+            zones += 1
+            let header = try reader.existingZone(ZoneID(database: id, name: listing.name)).header()
+            records += Int(summable: header.recordCount)
+            return .next
+        }
+        let address = PlaceAddress(id, ownedBy: owner).text
+        try console.line(
+            "\(VisibleText.of(address))  \(Quantities.count(zones, "zone")), "
+                + Quantities.count(records, "record"))
+        try console.object([
+            "address": .string(address), "container": .string(id.container.text), "scope": .string("\(id.scope)"),
+            "owner": JSONValue(id.owner?.text), "externalID": JSONValue(owner?.externalID),
+            "zones": JSONValue(zones), "records": JSONValue(records),
+        ])
     }
 }

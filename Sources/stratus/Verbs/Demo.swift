@@ -1,17 +1,17 @@
-// stratus demo: what the engine does with a real tree, with the cost of every step.
+// stratus demo: shows on a real directory tree what the store does, with the cost of every step.
 
 import ArgumentParser
 import StratusModel
 
 struct Demo: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Imports a tree, shares, moves and deletes in it, and shows what each step cost.",
+        abstract: "Imports a tree, shares, moves and deletes parts of it, and shows the cost of each step.",
         discussion: """
-            The demonstration works in a zone, a container and two accounts of its own, and removes them at its end, also \
-            where it is interrupted or fails. A killed one leaves two accounts with 'of-the-demonstration' in their \
-            identifiers: 'stratus accounts delete' removes them.
+            The demonstration uses its own zone, container and two accounts, and removes them at the end, also when it \
+            fails or is interrupted. If it is killed, two accounts with 'of-the-demonstration' in their identifiers \
+            remain: remove them with 'stratus accounts delete'.
 
-            --json: one line a step: {"step","records","cost":{…}}, then the line of 'stratus verify'.
+            --json: one line per step: {"step","records","cost":{…}}, then the line of 'stratus verify'.
 
             Example: stratus demo /usr/share --store ./demo-store
             """)
@@ -19,19 +19,18 @@ struct Demo: ParsableCommand {
     @Argument(help: "The directory to import.", completion: .directory)
     var directory: String
 
-    @OptionGroup var whole: WholeStoreArguments
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: whole.json)
+        let console = Console(usesJSON: store.json)
         let path = AbsolutePath.of(directory)
         let name = path.split(separator: "/").last.map(String.init) ?? "root"
         let options = ImportOptions(directory: Array(path.utf8), topName: FileName(Array(name.utf8)))
         _ = try TreeImporter.walker(options)
         let cast = DemoCast()
-        var store = whole.arguments
-        (store.container, store.owner) = (cast.container, cast.owner)
-        Interruption.stopAtSafePoints()
-        let verification = try StoreSession.with(store, .creatingForItself) { session in
+        let choice = DatabaseChoice(container: cast.container, owner: cast.owner, isPublic: false, zone: nil)
+        StopSignal.stopAtSafePoints()
+        let verification = try StoreSession.with(store, choice, .creatingForItself) { session in
             try Demonstration(session, cast, zone: session.zone("demo"), options: options, console).run()
         }
         for line in verification.lines() { try console.line(line) }

@@ -1,15 +1,16 @@
-// stratus explain: why somebody may do with a record what they may.
+// stratus explain and stratus audit: why a person has access to a record, and what happened to shares.
 
 import ArgumentParser
 import StratusCloud
 import StratusModel
+import StratusRecords
 
 struct Explain: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Explains what somebody may do with a record, and why.",
+        abstract: "Explains what a person may do with a record, and why.",
         discussion: """
-            The walk up to the share, the participant that the person is, and the verdict. It tells what the person may \
-            not know.
+            Shows the records up to the share, the person's participant in it, and the verdict. The output may contain \
+            what the person must not see.
 
             --json: {"user","container","owner","zone","record","exists","chain":[…],"share","root","publicPermission",\
             "relation","participant":{"id","role","permission","status"},"verdict":{"mayRead","mayChange","mayDelete",\
@@ -18,13 +19,14 @@ struct Explain: ParsableCommand {
             Example: stratus explain /share/doc/README --as user-17 --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
     @Option(
         name: .customLong("as"),
-        help: ArgumentHelp("The person who is asked about; user:NAME also for nobody's name.", valueName: "person"))
-    var person: PersonAddress
+        help: ArgumentHelp(
+            "The person to explain; user:NAME also works without an account.", valueName: "person"))
+    var person: PersonArgument
 
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
@@ -42,7 +44,7 @@ struct Explain: ParsableCommand {
     }
 
     private func user(in session: StoreSession) throws -> UserName {
-        // Also somebody who has no account may be asked about.
+        // A user name needs no account.
         if case .userName(let name) = person.form { return name }
         return try session.person(person).userName
     }
@@ -67,5 +69,44 @@ extension AccessExplanation {
             ]),
             "reasons": .array(reasons.map { .string($0) }),
         ]
+    }
+}
+
+struct Audit: PlaceCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists the events of a zone's shares in order: who did what to whom, and when.",
+        discussion: """
+            Upkeep keeps the newest 10,000 events of a zone. Only the owner of the zone may see them, so --as accepts \
+            only the owner.
+
+            --json: one line per event: {"date","actor","event","share","root","participant","user","handle",\
+            "oldPermission","newPermission","oldRole","newRole"}
+
+            Example: stratus audit --zone files --store ./store
+            """)
+
+    @Option(help: ArgumentHelp("List only events of this share.", valueName: "name"))
+    var share: String?
+
+    @OptionGroup var place: PlaceArguments
+
+    func run() throws {
+        try StoreSession.with(store, .readingAsClient) { session, console in
+            let zone = try session.existingZone(zone)
+            try session.requireOwner(
+                acting, of: zone, "Only the owner of the zone may see what happened to its shares.")
+            var position: ShareEventPosition?
+            repeat {
+                let page = try session.service.shareEvents(of: zone, after: position)
+                try session.engine.read { reader in
+                    let people = People(reader: reader)
+                    for event in page.events where share.map({ RecordName($0) == event.share }) ?? true {
+                        try console.line(ShareSummary.line(of: event, people))
+                        try console.object(ShareSummary.object(of: event))
+                    }
+                }
+                position = page.next
+            } while position != nil
+        }
     }
 }

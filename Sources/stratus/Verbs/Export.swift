@@ -1,4 +1,4 @@
-// stratus export: a whole store as lines of JSON.
+// stratus export: writes a whole store as lines of JSON.
 
 import ArgumentParser
 import Foundation
@@ -8,34 +8,33 @@ import StratusRecords
 
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Writes a whole store as lines of JSON, assets included, for 'stratus import'.",
+        abstract: "Writes a whole store, including assets, as lines of JSON for 'stratus import'.",
         discussion: """
-            Accounts, devices, schemas, zones, records with their dates and authors, shares with those who take part, \
-            contents of assets (base 64, in parts of 48 KiB) and subscriptions, in an order that depends on nothing else: \
-            what was imported from an export exports to the same bytes.
+            The export contains accounts, devices, schemas, zones, records with their dates and authors, shares with \
+            their participants, asset contents (base 64, in parts of 48 KiB) and subscriptions. The order is fixed: a \
+            store imported from an export exports to the same bytes.
 
-            Left out, because it is the history of this store and no other's: change tags, change tokens and deletions, the \
-            trail of shares, notifications that wait, long-lived operations. Secrets of share URLs are left out too, and an \
-            import draws new ones, unless --secrets asks for them: keep such a file as you keep the store.
+            The export leaves out the history of this store: change tags, change tokens, deletions, share events, \
+            pending notifications and long-lived operations. It leaves out the secrets of share URLs too, and an \
+            import creates new ones. With --secrets it includes them: protect such a file like the store.
 
-            --json: {"file","secrets","accounts","zones","records","contents","milliseconds"}, on standard error where the \
-            export goes to standard output.
+            --json: {"file","secrets","accounts","zones","records","contents","milliseconds"}; on standard error if \
+            the export goes to standard output.
 
-            A content that is missing or damaged fails the export, and no file is made: 'stratus verify' names each of them.
+            If an asset's content is missing or damaged, the export fails and creates no file: 'stratus verify' names \
+            every such asset.
 
             Example: stratus export ./store.jsonl --store ./store
             """)
 
     @Argument(
-        help: ArgumentHelp("The file to make, or '-' for standard output.", valueName: "file"), completion: .file())
+        help: ArgumentHelp("The file to create, or '-' for standard output.", valueName: "file"), completion: .file())
     var file: String
 
-    @Flag(help: "Write the secrets of share URLs too, so that URLs that people have go on working.")
+    @Flag(help: "Include the secrets of share URLs, so that existing URLs keep working.")
     var secrets = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -45,9 +44,9 @@ struct Export: ParsableCommand {
         let counts: TransferCounts
         do {
             counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-                let progress = Progress("exporting lines", total: nil, on: console)
+                let progress = ProgressLine("exporting lines", total: nil, on: console)
                 defer { progress.finish() }
-                // What was written to a pipe cannot be taken back.
+                // Nothing that was written to a pipe can be removed again.
                 if file == "-" { try Self.requireWholeContents(session) }
                 var exporter = StoreExporter(
                     try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
@@ -74,18 +73,18 @@ struct Export: ParsableCommand {
 }
 
 extension Export {
-    /// Throws `corruption` where a content is missing or damaged.
+    /// Throws `corruption` if the content of an asset is missing or damaged.
     private static func requireWholeContents(_ session: StoreSession) throws {
         let report = try AssetVerifier(engine: session.engine, store: session.assets).verify()
         guard let damage = report.findings.first(where: { [.missing, .damaged].contains($0.kind) }) else { return }
         throw RecordsError(
             .corruption,
-            "The store cannot be exported: 'stratus verify' names all contents that are missing or damaged.",
+            "The store cannot be exported: contents of assets are missing or damaged. 'stratus verify' names them.",
             ["first": "\(damage)"])
     }
 }
 
-/// Writes lines to a file of its own, or to standard output.
+/// Writes lines to a new file, or to standard output.
 final class LineWriter {
     private static let bufferByteCount = 256 << 10
 
@@ -94,7 +93,7 @@ final class LineWriter {
     private let draft: DraftFile?
     private var buffer: [UInt8] = []
 
-    /// Throws `refused` where something is there already, or where the file cannot be made.
+    /// Throws `refused` if something exists at the path, or if the file cannot be created.
     init(path: String) throws {
         self.path = path
         guard path != "-" else {
@@ -103,8 +102,8 @@ final class LineWriter {
         }
         try StorePath.requireOutside(path)
         do {
-            if (try? FileSystem.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
-            draft = try DraftFile(for: path, toldAs: path)
+            if (try? Disk.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
+            draft = try DraftFile(for: path, notedAs: path)
         } catch let error as FileError { throw TextFile.refused(path, error) }
     }
 
@@ -114,7 +113,8 @@ final class LineWriter {
         if buffer.count >= Self.bufferByteCount { try flush() }
     }
 
-    /// The file is there when this returns, whole and on the disk. Never returns where a signal has taken it away.
+    /// Gives the file its name. It is whole and on the disk when this returns. Never returns if a signal has removed
+    /// it.
     func finish() throws {
         try flush()
         do {
@@ -124,7 +124,7 @@ final class LineWriter {
         }
     }
 
-    /// Takes an unfinished file away.
+    /// Removes an unfinished file.
     func discard() { draft?.discard() }
 
     private func flush() throws {
@@ -140,7 +140,7 @@ final class LineWriter {
 
     private func failed(_ reason: String) -> ToolError {
         ToolError(
-            .outputFailed, "The output cannot be written: send it where there is room.",
+            .outputFailed, "The output cannot be written: write it where there is room.",
             ["file": path, "reason": reason])
     }
 }

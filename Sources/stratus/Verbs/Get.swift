@@ -1,65 +1,61 @@
-// stratus get: one record with all its fields.
+// stratus get: shows one record with all its fields.
 
 import ArgumentParser
 import StratusLayout
 import StratusModel
 import StratusRecords
 
-struct Get: ParsableCommand {
+struct Get: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows a record with all its fields.",
         discussion: """
             --json: {"record","type","parent","share","changeTag","changeSequence","created":{"date","user"},\
             "modified":{"date","user"},"fields":{KEY:{"type","value","encrypted"}}}
-            What a share holds has the type "share"; the secrets of its URLs are not shown. Dates are as people write \
-            them and bytes hexadecimal; to the last bit they are with --exact, which prints the fields alone, as one JSON \
-            object for 'stratus put --fields'. Assets are left out there: they are set by their files.
+            The content of a share has the type "share", without the secrets of its URLs. Dates are ISO 8601 and bytes \
+            hexadecimal. --exact prints only the fields, without loss, as one JSON object for 'stratus put --fields'; \
+            it leaves out assets, which are set from files.
 
             Example: stratus get /share/doc/README --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
-    @Flag(help: "The fields alone, without loss.")
+    @Flag(help: "Print only the fields, without loss.")
     var exact = false
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         let stored = try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            return try session.read(id) { zone in
+            return try session.read(zone, acting) { zone, sight in
                 let name = try zone.resolve(record, sight, console)
                 guard let stored = try zone.record(name) else {
                     throw RecordsError(
-                        .corruption, "The record has a place in the hierarchy but is not there: verify the store.",
+                        .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
                         ["record": name.text])
                 }
                 return stored
             }
         }
         if exact {
-            try tellFields(stored.record.fields)
+            try showFields(stored.record.fields)
         } else {
-            try tell(stored, console)
+            try show(stored, console)
             try console.object(Self.object(of: stored))
             try console.flush()
         }
     }
 
-    /// One object and nothing beside it, with --json or without.
-    private func tellFields(_ fields: RecordFields) throws {
+    /// Prints one object and nothing else, with or without --json.
+    private func showFields(_ fields: RecordFields) throws {
         let console = Console(usesJSON: true)
         try console.object(FieldJSON.object(of: fields) { !$0.holdsAsset }, isDated: false)
         try console.flush()
     }
 
-    private func tell(_ stored: StoredRecord, _ console: Console) throws {
+    private func show(_ stored: StoredRecord, _ console: Console) throws {
         let record = stored.record
         func line(_ key: String, _ value: String) throws {
             let padding = String(repeating: " ", count: max(0, 10 - key.count))
@@ -75,7 +71,7 @@ struct Get: ParsableCommand {
         try console.line(console.styled("fields", .dim))
         for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
             let mark = field.isEncrypted ? " (encrypted)" : ""
-            // What the server keeps of a share holds secrets, which nobody is shown.
+            // The server's data of a share contains secrets: never show them.
             let text = key == ShareContent.fieldKey ? Self.shareText(field) : field.value.visibleText
             try console.line("  \(VisibleText.of(key.text)) = \(text)\(mark)")
         }

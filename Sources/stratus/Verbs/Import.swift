@@ -1,4 +1,4 @@
-// stratus import: a store of lines that 'stratus export' has written.
+// stratus import: creates a store from the lines of 'stratus export'.
 
 import ArgumentParser
 import Foundation
@@ -7,14 +7,14 @@ import StratusModel
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes a store of what 'stratus export' has written.",
+        abstract: "Creates a store from an export.",
         discussion: """
-            The store must be empty, or not there. An import that fails leaves nothing behind; one that was interrupted, or \
-            killed, is taken up by the same with --resume: what is there already stays as it is, also where that fails. Nobody \
-            is notified of anything.
+            The store must be empty or not exist. An import that fails leaves nothing behind. After an import that was \
+            interrupted or killed, run the same command with --resume: it keeps what is there, also if it fails. An \
+            import sends no notifications.
 
-            --json: {"store","accounts","zones","records","contents","known","milliseconds"}; known is how many records \
-            were there already.
+            --json: {"store","accounts","zones","records","contents","known","milliseconds"}; known is the number of \
+            records that already existed.
 
             Example: stratus import ./store.jsonl --store ./another-store
             """)
@@ -22,12 +22,10 @@ struct Import: ParsableCommand {
     @Argument(help: ArgumentHelp("The file, or '-' for standard input.", valueName: "file"), completion: .file())
     var file: String
 
-    @Flag(help: "Take up an import that was interrupted.")
+    @Flag(help: "Continue an interrupted import.")
     var resume = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
@@ -35,23 +33,23 @@ struct Import: ParsableCommand {
         let started = clock.now
         var reader = try LineReader(path: file)
         let count = try StoreImporter.readHead(&reader)
-        Interruption.stopAtSafePoints()
-        let isNew = (try? FileSystem.facts(of: Array(store.store.utf8))) == nil
+        StopSignal.stopAtSafePoints()
+        let isNew = (try? Disk.facts(of: Array(store.store.utf8))) == nil
         let isEmptyDirectory = (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
             try StoreSession.with(store, .owningAsClient) { session in
-                // A pipe has no end that could be known: there it is what its head says.
+                // The size of a pipe is unknown: there the total is the count in the first line.
                 let progress =
-                    reader.byteCount.map { Progress("importing", total: $0, unit: .bytes, on: console) }
-                    ?? Progress("importing", total: count, on: console)
+                    reader.byteCount.map { ProgressLine("importing", total: $0, unit: .bytes, on: console) }
+                    ?? ProgressLine("importing", total: count, on: console)
                 defer { progress.finish() }
                 let countsBytes = reader.byteCount != nil
-                // Throws where the store is not empty: then nothing was changed.
+                // Throws if the store is not empty; then nothing has changed.
                 var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
                 do {
-                    try take(&importer, &reader, session, console)
-                    try tell(importer, clock.now - started, console)
+                    try run(&importer, &reader, session, console)
+                    try report(importer, clock.now - started, console)
                 } catch {
                     if leavesNothing(error), !isNew, !isEmptyDirectory { Self.empty(session) }
                     throw error
@@ -63,7 +61,7 @@ struct Import: ParsableCommand {
         }
     }
 
-    private func take(
+    private func run(
         _ importer: inout StoreImporter, _ reader: inout LineReader, _ session: StoreSession, _ console: Console
     ) throws {
         do {
@@ -71,11 +69,12 @@ struct Import: ParsableCommand {
             try session.finishIndexes(console)
         } catch let error as ToolError where error.code == .interrupted {
             throw ToolError(
-                .interrupted, "Interrupted; what is done stays: say --resume to go on.", ["store": session.path])
+                .interrupted, "Interrupted; finished work is kept. Run the command again with --resume to continue.",
+                ["store": session.path])
         }
     }
 
-    private func tell(_ importer: StoreImporter, _ duration: Duration, _ console: Console) throws {
+    private func report(_ importer: StoreImporter, _ duration: Duration, _ console: Console) throws {
         let counts = importer.counts
         try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
         var object: JSONObject = ["store": .string(store.store)]
@@ -86,18 +85,18 @@ struct Import: ParsableCommand {
         try console.flush()
     }
 
-    /// Whether nothing of the import is to stay: what an interrupted one has done is taken up by the next, and what was there
-    /// before an import that takes up another cannot be told from what that has added.
+    /// Whether a failed import removes what it has written. An interrupted import keeps it for --resume; with --resume
+    /// the verb cannot tell what the earlier run has written.
     private func leavesNothing(_ error: any Error) -> Bool {
         !resume && (error as? ToolError)?.code != .interrupted
     }
 
-    /// Whether another process has opened what was made, as far as can be seen.
+    /// Whether another process has opened the new store. True if that cannot be determined.
     private var isHeld: Bool {
         do { return try StoreFiles.holder(of: store.store) != nil } catch { return true }
     }
 
-    /// Removes what was made where no store was. A directory that was there stays, whatever it is and leads to.
+    /// Removes a new store. A directory that existed before stays, also if it is a link.
     private func remove(isNew: Bool, isEmptyDirectory: Bool) {
         var isGone = true
         if isNew {
@@ -109,13 +108,13 @@ struct Import: ParsableCommand {
             }
         }
         if !isGone {
-            Console.note("note: what was imported could not be removed: remove \(VisibleText.of(store.store))")
+            Console.note("note: the unfinished import could not be removed: remove \(VisibleText.of(store.store))")
         }
     }
 
     private static func empty(_ session: StoreSession) {
         do { try session.ownHost.reset() } catch {
-            Console.note("note: what was imported could not be removed: run 'stratus reset' (\(error))")
+            Console.note("note: the unfinished import could not be removed: run 'stratus reset' (\(error))")
         }
     }
 }

@@ -1,4 +1,4 @@
-// stratus import-tree: a directory tree becomes records.
+// stratus import-tree: imports a directory tree as records.
 
 import ArgumentParser
 import FoundationEssentials
@@ -6,20 +6,19 @@ import FoundationEssentials
 struct ImportTree: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import-tree",
-        abstract: "Makes a zone hold a directory tree: every folder, file and symbolic link becomes a record.",
+        abstract: "Imports a directory tree: every folder, file and symbolic link becomes a record.",
         discussion: """
-            The records are of the types Folder, File and SymbolicLink, with the fields name, size, modified, mode, \
+            The records have the types Folder, File and SymbolicLink, with the fields name, size, modified, mode, \
             sha256 (of small files) and target (of links). Links are not followed. Names that are not valid UTF-8 are \
-            escaped as %XX and kept as they are in rawName. Devices, pipes, unreadable folders and files that vanish \
-            are counted and reported.
+            escaped as %XX; the field rawName keeps their bytes. Devices, pipes, unreadable folders and files that \
+            vanish are counted and reported.
 
-            Records are saved as any program does that knows CloudKit: 400 to a CKModifyRecordsOperation, each one durable \
-            commit.
+            Records are saved through CloudKit's API: 400 per CKModifyRecordsOperation, each one durable commit.
 
-            A record's name is the path of its file, so that a second run saves only what has changed on the disk, and \
-            a run that was interrupted is taken up by the next. A file counts as unchanged when its size and date are \
-            (--read-all reads it all the same). Records that were moved within the store stay where they were moved \
-            to, and share roots stay share roots. Records whose files are gone are reported; --delete deletes them.
+            A record's name is the path of its file, so a second run saves only what has changed on the disk, and \
+            continues an interrupted run. A file counts as unchanged if its size and date are unchanged (--read-all \
+            reads it anyway). Records that were moved within the store keep their place, and share roots stay share \
+            roots. Records whose files are gone are reported; --delete deletes them.
 
             --json: {"records","folders","files","symbolicLinks","escapedNames","created","changed","unchanged",\
             "movedInStore","hashedFiles","hashedBytes","gone":{"count","examples"},"deleted","kept","problems":\
@@ -35,27 +34,27 @@ struct ImportTree: ParsableCommand {
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
-    @Option(name: .customLong("top"), help: ArgumentHelp("Name the top record otherwise.", valueName: "name"))
+    @Option(name: .customLong("top"), help: ArgumentHelp("Another name for the top record.", valueName: "name"))
     var topName: String?
 
     @Option(
         parsing: .unconditional, help: ArgumentHelp("Hash files up to this size; 0 hashes none.", valueName: "bytes"))
     var hashLimit: Int64 = 64 << 10
 
-    @Flag(help: "Read files again whose size and date have not changed.")
+    @Flag(help: "Also read files whose size and date have not changed.")
     var readAll = false
 
     @Flag(help: "Delete the records of files that are gone from the disk.")
     var delete = false
 
-    @Flag(help: "Take the directory for the same tree as before though it has another path.")
+    @Flag(help: "Treat the directory as the same tree as before, although its path has changed.")
     var moved = false
 
     func validate() throws {
-        if directory.isEmpty { throw ValidationError("The directory has no name: use '.' for the current one.") }
-        if hashLimit < 0 { throw ValidationError("--hash-limit is below zero: use 0 to hash no file.") }
+        if directory.isEmpty { throw ValidationError("The directory's path is empty: use '.' for the current one.") }
+        if hashLimit < 0 { throw ValidationError("--hash-limit is negative: use 0 to hash no files.") }
         if let topName, topName.isEmpty || topName.contains("/") {
-            throw ValidationError("--top takes one name without '/'.")
+            throw ValidationError("--top must be one name without '/'.")
         }
     }
 
@@ -68,19 +67,19 @@ struct ImportTree: ParsableCommand {
         options.readsUnchangedFiles = readAll
         options.deletesGone = delete
         options.acceptsNewOrigin = moved
-        // Before a store is made.
+        // Check before creating a store.
         _ = try TreeImporter.walker(options)
         let total = try TreeImporter.count(options, console)
         try StoreSession.with(store, .creatingAsClient) { session in
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
-            Interruption.stopAtSafePoints()
+            StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try importer.run(total: total, console) }
-            try tell(importer.report, cost, console)
+            try show(importer.report, cost, console)
         }
         try console.flush()
     }
 
-    private func tell(_ report: ImportReport, _ cost: StepCost, _ console: Console) throws {
+    private func show(_ report: ImportReport, _ cost: StepCost, _ console: Console) throws {
         let rate = Int(Double(report.recordCount) / max(0.000_001, Quantities.seconds(cost.duration)))
         for line in report.lines { try console.line(line) }
         try console.line("\(cost.summary), \(Quantities.count(rate)) records/s")

@@ -1,33 +1,35 @@
-// stratus init: an empty store.
+// stratus init and stratus reset: create an empty store, and empty one.
 
 import ArgumentParser
 import Foundation
+import StratusCloud
 import StratusKit
+import StratusLayout
 import StratusModel
+import StratusRecords
+import Synchronization
 
 struct Init: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes an empty store, with an account if one is named.",
+        abstract: "Creates an empty store, and optionally an account.",
         discussion: """
-            A store that is there is left as it is.
+            An existing store stays unchanged.
 
-            --json: {"path","created","account"}; account is null where none was named.
+            --json: {"path","created","account"}; account is null if you named none.
 
             Example: stratus init --create-account user-17 --store ./store
             """)
 
-    @Option(help: ArgumentHelp("Make an account with this identifier of the host's.", valueName: "identifier"))
+    @Option(help: ArgumentHelp("Create an account with this host identifier.", valueName: "identifier"))
     var createAccount: String?
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
         let console = Console(usesJSON: store.json)
         let (isNew, account) = try StoreSession.make(
             at: store.store, account: createAccount, mayBeServed: true)
-        try console.line("store \(VisibleText.of(store.store)) \(isNew ? "made" : "exists")")
+        try console.line("store \(VisibleText.of(store.store)) \(isNew ? "created" : "exists")")
         if let account {
             try console.line("account \(VisibleText.of(createAccount ?? "")), user \(account.userRecordName)")
         }
@@ -39,8 +41,8 @@ struct Init: ParsableCommand {
 }
 
 extension StoreSession {
-    /// Makes a store where there is none, and an account where none has the identifier. Returns whether it was made.
-    /// One that another process has is asked for the account where `mayBeServed` says so.
+    /// Creates a store if there is none, and an account if none has the identifier. Returns whether the store is new.
+    /// With `mayBeServed`, a process that has the store open creates the account.
     static func make(
         at path: String, account externalID: String?, mayBeServed: Bool
     ) throws -> (isNew: Bool, Stratus.Account?) {
@@ -48,5 +50,70 @@ extension StoreSession {
         let opened = try OpenedStore.open(path, mayBeServed ? .creatingAsClient : .creatingForItself)
         defer { opened.close() }
         return (isNew, try externalID.flatMap { try opened.host?.account(externalID: $0, createIfMissing: .init()) })
+    }
+}
+
+struct Reset: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Deletes everything in a store: accounts, records and assets.",
+        discussion: """
+            The emptied store refuses change tokens and records that clients have from before. The verb empties the \
+            store in place, completely or not at all: if it is interrupted, the next verb that opens the store \
+            finishes it.
+
+            --json: {"path","accounts","zones","records"}; with --dry-run {"dryRun","would",…}
+
+            Example: stratus reset --dry-run --store ./store
+            """)
+
+    @OptionGroup var deed: DeedArguments
+    @OptionGroup var store: WholeStoreArguments
+
+    /// Whether the removal of the old store's files has begun.
+    private static let isRemoving = Mutex(false)
+
+    func run() throws {
+        try StoreSession.with(store, .owningAsClient) { session, console in
+            let accounts = try Self.accountCount(session)
+            let (_, zones, records) = try session.placeAndRecordCount
+            let object: JSONObject = [
+                "path": .string(session.path), "accounts": JSONValue(accounts), "zones": JSONValue(zones),
+                "records": JSONValue(records),
+            ]
+            let what =
+                "\(Quantities.count(accounts, "account")), \(Quantities.count(zones, "zone")), "
+                + Quantities.count(records, "record")
+            guard try deed.mayDo("empty the store \(session.path): \(what)", object, console) else { return }
+            try Self.reset(session, console)
+            try console.line("emptied \(VisibleText.of(session.path)): \(what)")
+            try console.object(object)
+        }
+    }
+
+    /// Empties the store. If a signal ends the removal of files, a note says that the next verb finishes it.
+    private static func reset(_ session: StoreSession, _ console: Console) throws {
+        // Lazy: its clock starts when the first file is removed.
+        lazy var progress = ProgressLine("removing files", total: nil, on: console)
+        defer { progress.finish() }
+        StopSignal.beforeEnd {
+            guard isRemoving.withLock({ $0 }) else { return }
+            Console.noteOfSignal("interrupted: the next verb that opens the store finishes emptying it")
+        }
+        defer { isRemoving.withLock { $0 = false } }
+        try session.ownHost.reset {
+            isRemoving.withLock { $0 = true }
+            progress.update($0, of: $1)
+        }
+    }
+
+    private static func accountCount(_ session: StoreSession) throws -> Int {
+        var count = 0
+        var last: AccountID?
+        repeat {
+            let page = try session.service.accounts(after: last)
+            count += page.accounts.count
+            last = page.next
+        } while last != nil
+        return count
     }
 }

@@ -1,4 +1,4 @@
-// stratus keys: the bytes of a store in readable lines.
+// stratus keys: shows the keys and values of a store as readable lines.
 
 import ArgumentParser
 import StratusLayout
@@ -9,12 +9,12 @@ struct Keys: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows keys and values as readable lines.",
         discussion: """
-            A range is named by the beginning of a key's line, as this verb prints it: global, 'db 1', \
-            'db 1 / zone 1 / children', 'db 1 / zone 1 / children / "share"'. Without one, everything is shown. Damaged \
-            keys and values are shown as hexadecimal with the reason.
+            To select a range, name the beginning of a key as this verb prints it: global, 'db 1', 'db 1 / zone 1 / \
+            children', 'db 1 / zone 1 / children / "share"'. Without a prefix the verb shows everything. Damaged keys \
+            and values are shown in hexadecimal, with the reason.
 
-            --json: one line an entry: {"key","value","keyHex","valueByteCount"}; then {"isMoreComing":true,"limit"} where \
-            --limit left some out
+            --json: one line per entry: {"key","value","keyHex","valueByteCount"}; then {"isMoreComing":true,"limit"} \
+            if --limit left some out
 
             Example: stratus keys 'db 1 / zone 1 / shareRoots' --store ./store
             """)
@@ -22,29 +22,27 @@ struct Keys: ParsableCommand {
     @Argument(help: ArgumentHelp("The beginning of the keys to show.", valueName: "prefix"))
     var prefix: String?
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("The most entries to show; 0 for all.", valueName: "count"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("Show at most this many entries; 0 for all.", valueName: "count"))
     var limit = 0
 
     @Flag(help: "Show the last entries first.")
     var reverse = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is a number of entries, or 0 for all of them.") }
+        guard limit >= 0 else { throw ValidationError("--limit must be a number of entries, or 0 for all.") }
         do {
             _ = try range()
         } catch {
-            throw ValidationError("This is not the beginning of a key's line: \(VisibleText.of("\(error)"))")
+            throw ValidationError("This is not the beginning of a key: \(VisibleText.of("\(error)"))")
         }
     }
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         let range = try range()
-        try StoreSession.with(store, .reading) { session in
+        try StoreSession.with(store, .reading) { session, console in
             try session.engine.read { reader in
                 var count = 0
                 try reader.store.scan(range, reverse ? .backward : .forward) { key, value in
@@ -65,7 +63,6 @@ struct Keys: ParsableCommand {
                 }
             }
         }
-        try console.flush()
     }
 
     private func range() throws -> KeyRange {

@@ -1,47 +1,42 @@
-// stratus ls: what lies directly below a record.
+// stratus ls, stratus path and stratus children: the neighbours of a record in the hierarchy.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
 
-struct List: ParsableCommand {
+struct List: PlaceCommand {
     static let configuration = CommandConfiguration(
         commandName: "ls",
         abstract: "Lists the records directly below a record.",
         discussion: """
-            '/' lists the records that have no parent; finding them looks at every record of the zone. With --as it lists \
-            what the person sees: of another's zone the roots of what is shared.
+            '/' lists the records without a parent; this scans every record of the zone. With --as the verb lists what \
+            the person sees; in another person's zone that begins at the roots of shares.
 
-            --json: one line a record: {"record","name","type","parent","share","hasChildren","size","modified","target"}
+            --json: one line per record: {"record","name","type","parent","share","hasChildren","size","modified","target"}
 
             Example: stratus ls /share/doc --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record = RecordAddress(path: "/")
+    @Argument(help: RecordArgument.help)
+    var record = RecordArgument(path: "/")
 
     @Flag(help: "Show record names instead of labels.")
     var names = false
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            try session.read(id) { try list($0, sight, console) }
+        try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+            try session.read(zone, acting) { try list($0, $1, console) }
         }
-        try console.flush()
     }
 
-    /// Shows what is seen.
+    /// Lists the records that the person sees.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = Progress("looking", total: nil, on: console)
+        let progress = ProgressLine("looking", total: nil, on: console)
         defer { progress.finish() }
         // A list tells by itself that something is going on, unless little of it is seen.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
@@ -52,5 +47,97 @@ struct List: ParsableCommand {
             try console.object(line.object)
             return .next
         }
+    }
+}
+
+struct ShowPath: PlaceCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "path",
+        abstract: "Shows the records above a record, and the share it is in.",
+        discussion: """
+            --json: {"record","path","chain":[{"record","name","shareRoot"}],"share":{"root","share"}}; the chain goes \
+            from the record without a parent down to the record; share is null if the record is in none.
+
+            Example: stratus path /share/doc/README --store ./store
+            """)
+
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
+
+    @OptionGroup var place: PlaceArguments
+
+    func run() throws {
+        try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+            let chain = try session.read(zone, acting) { zone, sight in
+                try ParentChain(of: zone.resolve(record, sight, console), zone, sight)
+            }
+            for line in chain.lines(console) { try console.line(line) }
+            try console.object(chain.object)
+        }
+    }
+}
+
+struct Children: PlaceCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Lists the names of the records below a record.",
+        discussion: """
+            The verb reads no records: the names come from the index of children, in its order. --count prints only \
+            their number.
+
+            --json: one line per record: {"record","parent","hasChildren"}; with --count {"record","children"}
+
+            Example: stratus children /share/doc --recursive --count --store ./store
+            """)
+
+    @Argument(help: RecordArgument.help)
+    var record = RecordArgument(path: "/")
+
+    @Flag(name: .shortAndLong, help: "Include all levels.")
+    var recursive = false
+
+    @Flag(help: "Print only the number of records.")
+    var count = false
+
+    @OptionGroup var place: PlaceArguments
+
+    func run() throws {
+        try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+            let found = try session.read(zone, acting) { try list($0, $1, console) }
+            guard count else { return }
+            try console.line(Quantities.count(found))
+            try console.object(["record": .string(record.text), "children": JSONValue(found)])
+        }
+    }
+
+    /// Lists the records that the person sees. Returns their number.
+    func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
+        let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
+        let progress = ProgressLine(count ? "counting" : "looking", total: nil, on: console)
+        defer { progress.finish() }
+        // A list tells by itself that something is going on, unless little of it is seen.
+        let looked = count || !sight.isWhole ? try LookCounter(progress, of: zone) : nil
+        var found = 0
+        if recursive {
+            try zone.visitAllSeen(below: parent, sight, looking: { looked?.add() }) { child, parent in
+                found += 1
+                try show(child, below: parent, console)
+            }
+            return found
+        }
+        try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
+            found += 1
+            try show(child, below: parent, console)
+            return .next
+        }
+        return found
+    }
+
+    private func show(_ child: Child, below parent: RecordName?, _ console: Console) throws {
+        if count { return }
+        try console.line(VisibleText.of(child.name.text))
+        try console.object([
+            "record": .string(child.name.text), "parent": JSONValue(parent?.text),
+            "hasChildren": .boolean(child.hasChildren),
+        ])
     }
 }

@@ -1,42 +1,40 @@
-// stratus move: a record and everything below it goes under another record.
+// stratus move and stratus rm: change the place of a record, and delete records.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 
-struct Move: ParsableCommand {
+struct Move: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Moves a record, with everything below it, under another record.",
         discussion: """
-            One record is written, however many lie below it. Moving under '/' leaves the record without a parent. The \
-            move is refused when the record would lie below itself, or in two shares at once.
+            The verb writes one record, however many are below it. Moving under '/' removes the parent. The store \
+            refuses the move if the record would be below itself or in two shares at once.
 
-            --json: {"record","from","to","cost":{…}}; to is null for a record without parent.
+            --json: {"record","from","to","cost":{…}}; to is null for a record without a parent.
 
             Example: stratus move /share/doc --under /share/man --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
-    @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
-    var under: RecordAddress
+    @Option(help: ArgumentHelp("The new parent, or '/' for none.", valueName: "record"))
+    var under: RecordArgument
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), acting.writing) { session in
+        try StoreSession.with(store.at(record.place), acting.writing) { session, console in
             let zone = try session.zone(zone)
             let (name, parent) = try session.read(zone) { zone in
                 (try zone.resolve(record, console), under.isTop ? nil : try zone.resolve(under, console))
             }
             let (old, cost) = try StepCost.measuring(session) {
-                // Another process's store is changed by its server alone.
+                // If another process has the store, only its server changes records.
                 guard acting.person != nil || session.served != nil else {
-                    return try RecordChange.move(name, under: parent, in: zone, session)
+                    return try RecordEdit.move(name, under: parent, in: zone, session)
                 }
                 return try session.client(of: zone, acting).move(name, under: parent)
             }
@@ -49,6 +47,99 @@ struct Move: ParsableCommand {
                 "cost": .object(cost.object),
             ])
         }
-        try console.flush()
+    }
+}
+
+struct Remove: PlaceCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "rm",
+        abstract: "Deletes a record, and with --recursive everything below it.",
+        discussion: """
+            Without --recursive the verb refuses a record that has others below it. With it, records are deleted from \
+            the leaves up, 400 per commit; run an interrupted deletion again to finish it. Shares of deleted records, \
+            and records that refer to one with a deleteSelf reference, are deleted too. "alsoDeleted" counts them as \
+            the difference of the zone's record counts, so other writers of the store can distort it.
+
+            --json: {"record","deleted","alsoDeleted","cost":{…}}; with --dry-run {"dryRun","would","record","records"}
+
+            Example: stratus rm /share/doc --recursive --force --store ./store
+            """)
+
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
+
+    @Flag(name: .shortAndLong, help: "Delete everything below the record too.")
+    var recursive = false
+
+    @OptionGroup var deed: DeedArguments
+    @OptionGroup var place: PlaceArguments
+
+    func run() throws {
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
+            let zone = try session.zone(zone)
+            let name = try session.read(zone) { try $0.resolve(record, console) }
+            try session.requireMayDelete(name, in: zone, acting)
+            try requireLeaf(name, in: zone, session)
+            let count = try recordCount(name, zone, session, console)
+            let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
+            let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
+            guard try deed.mayDo("delete \(what)", details, console) else { return }
+            StopSignal.stopAtSafePoints()
+            let progress = ProgressLine("deleting", total: count, on: console)
+            defer { progress.finish() }
+            let countBefore = try session.read(zone) { try $0.header().recordCount }
+            let (deleted, cost) = try StepCost.measuring(session) {
+                let client = acting.person == nil ? nil : try session.client(of: zone, acting)
+                func delete(_ names: [RecordName]) throws {
+                    if let client { try client.delete(names) } else { try session.delete(names, in: zone) }
+                }
+                if recursive {
+                    return try RecordEdit.deleteSubtree(
+                        name, in: zone, session, delete: delete, progress: progress.update)
+                }
+                try delete([name])
+                return 1
+            }
+            let left = try session.read(zone) { try $0.header().recordCount }
+            let others = max(0, Int(clamping: countBefore) - Int(clamping: left) - deleted)
+            try console.line("deleted \(Quantities.count(deleted, "record")): \(VisibleText.of(name.text))")
+            if others > 0 {
+                try console.line(
+                    "also deleted \(Quantities.count(others, "record")): shares, and records with a deleteSelf reference"
+                )
+            }
+            try console.line(cost.summary)
+            try console.object([
+                "record": .string(name.text), "deleted": JSONValue(deleted),
+                "alsoDeleted": JSONValue(others),
+                "cost": .object(cost.object),
+            ])
+        }
+    }
+
+    /// Throws `refused` if the record has others below it and --recursive is missing.
+    private func requireLeaf(_ name: RecordName, in zone: ZoneID, _ session: StoreSession) throws {
+        guard !recursive, try session.read(zone, { try $0.node(name)?.hasChildren ?? false }) else { return }
+        throw ToolError(
+            .refused, "The record has others below it: use --recursive to delete them too, or move them first.",
+            ["record": name.text])
+    }
+
+    private func recordCount(
+        _ name: RecordName, _ zone: ZoneID, _ session: StoreSession, _ console: Console
+    ) throws -> Int {
+        guard recursive else { return 1 }
+        let progress = ProgressLine("counting", total: nil, on: console)
+        defer { progress.finish() }
+        return try session.read(zone) { zone in
+            let looked = try LookCounter(progress, of: zone)
+            var count = 1
+            try zone.visitSubtree(below: name) { _, _ in
+                count += 1
+                looked.add()
+                return .next
+            }
+            return count
+        }
     }
 }

@@ -1,4 +1,4 @@
-// stratus participants: who takes part in a share, with what rights; they are changed and removed.
+// stratus participants: lists, changes and removes the participants of a share.
 
 import ArgumentParser
 import StratusCloud
@@ -8,45 +8,42 @@ import StratusRecords
 
 struct Participants: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists, changes and removes those who take part in a share.",
+        abstract: "Lists, changes and removes the participants of a share.",
         discussion: "Example: stratus participants /share/doc --store ./store",
         subcommands: [ListParticipants.self, ChangeParticipant.self, RemoveParticipant.self, LeaveShare.self],
         defaultSubcommand: ListParticipants.self)
 
-    private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record that is in it."
+    private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record in it."
 
     private static func requireGuest(
-        _ person: PersonAddress, in share: RecordName, _ session: StoreSession, _ arguments: ZoneArguments
+        _ person: PersonArgument, in share: RecordName, _ session: StoreSession, _ arguments: ZoneArguments
     ) throws {
         let id = try session.zone(arguments)
         try session.engine.read { reader in
             guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
-            try ShareChange.requireGuest(person, in: share, of: zone, reader)
+            try ShareEdit.requireGuest(person, in: share, of: zone, reader)
         }
     }
 
-    struct ListParticipants: ParsableCommand {
+    struct ListParticipants: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
-            abstract: "Lists those who take part in a share, the owner first.",
+            abstract: "Lists the participants of a share, the owner first.",
             discussion: """
-                With --as those whom the person may know of.
+                With --as it lists the participants that the person may see.
 
-                --json: one line a participant: {"id","user","externalID","handle","as","permission","status","added"}
+                --json: one line per participant: {"id","user","externalID","handle","as","permission","status","added"}
 
                 Example: stratus participants list /share/doc --store ./store
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), acting.opening) { session in
+            try StoreSession.with(store.at(record.place), acting.opening) { session, console in
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
                 try session.engine.read { reader in
@@ -58,7 +55,6 @@ struct Participants: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
 
         private func show(_ one: ShareParticipant, _ people: People, _ console: Console) throws {
@@ -74,10 +70,10 @@ struct Participants: ParsableCommand {
         }
     }
 
-    struct ChangeParticipant: ParsableCommand {
+    struct ChangeParticipant: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "change",
-            abstract: "Changes what a participant may do.",
+            abstract: "Changes the permission or the role of a participant.",
             discussion: """
                 --json: as 'stratus share show'.
 
@@ -85,39 +81,36 @@ struct Participants: ParsableCommand {
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
-        @Option(help: "none, readOnly or readWrite.")
+        @Option(help: "The permission: none, readOnly or readWrite.")
         var permission: PermissionChoice?
 
-        @Option(help: "privateUser, or administrator for those who may invite others.")
+        @Option(help: "privateUser, or administrator for people who may invite others.")
         var role: RoleChoice?
 
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func validate() throws {
-            guard permission != nil || role != nil else { throw ValidationError("Say --permission or --role.") }
+            guard permission != nil || role != nil else { throw ValidationError("Give --permission or --role.") }
         }
 
         func run() throws {
             let (permission, role) = (self.permission?.permission, self.role?.role)
-            try ShareChange(record, store, zone, acting, .silent).run(naming: person) { share, participant in
-                _ = share
+            try ShareEdit(record: record, place: place).run(naming: person) { _, participant in
                 if let permission { participant.permission = permission }
                 if let role { participant.role = role }
             }
         }
     }
 
-    struct RemoveParticipant: ParsableCommand {
+    struct RemoveParticipant: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove",
-            abstract: "Takes a person out of a share.",
+            abstract: "Removes a person from a share.",
             discussion: """
                 --json: as 'stratus share show'; with --dry-run {"dryRun","would",…}
 
@@ -125,15 +118,13 @@ struct Participants: ParsableCommand {
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
-        @Argument(help: PersonAddress.help)
-        var person: PersonAddress
+        @Argument(help: PersonArgument.help)
+        var person: PersonArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
             let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
@@ -142,17 +133,16 @@ struct Participants: ParsableCommand {
                 let deed = "remove \(person.text) from the share of \(record.text)"
                 return try !self.deed.mayDo(deed, details, console)
             }
-            try ShareChange(record, store, zone, acting, .silent).run(naming: person, unless: isStopped) {
-                share, participant in
+            try ShareEdit(record: record, place: place).run(naming: person, unless: isStopped) { share, participant in
                 share.removeParticipant(participant)
             }
         }
     }
 
-    struct LeaveShare: ParsableCommand {
+    struct LeaveShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "leave",
-            abstract: "Leaves a share for a person who takes part in it.",
+            abstract: "Leaves a share on behalf of a participant.",
             discussion: """
                 --json: as 'stratus share show'; with --dry-run {"dryRun","would",…}
 
@@ -160,15 +150,13 @@ struct Participants: ParsableCommand {
                 """)
 
         @Argument(help: Participants.shareHelp)
-        var record: RecordAddress
+        var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func validate() throws {
-            guard acting.person != nil else { throw ValidationError("Say who leaves with --as.") }
+            guard acting.person != nil else { throw ValidationError("Name the person who leaves with --as.") }
         }
 
         func run() throws {
@@ -178,7 +166,7 @@ struct Participants: ParsableCommand {
                 try Participants.requireGuest(person, in: share, session, zone)
                 return try !deed.mayDo("leave the share of \(record.text) for \(person.text)", details, console)
             }
-            try ShareChange(record, store, zone, acting, .silent).run(unless: isStopped) { _, shareID, container, _ in
+            try ShareEdit(record: record, place: place).run(unless: isStopped) { _, shareID, container, _ in
                 try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
             }
         }

@@ -1,4 +1,4 @@
-// stratus put: a record is saved, with the fields that are given.
+// stratus put: saves a record.
 
 import ArgumentParser
 import Foundation
@@ -6,50 +6,49 @@ import StratusKit
 import StratusModel
 import StratusRecords
 
-struct Put: ParsableCommand {
+struct Put: PlaceCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Saves a record: makes it, or changes the fields that are given.",
+        abstract: "Creates a record, or changes fields of an existing one.",
         discussion: """
             Fields: \(FieldAssignment.help). A file for --fields holds one JSON object, \
-            {KEY:{"type","value","encrypted"}}, as 'stratus get --exact' prints it, with dates in seconds since 2001-01-01 \
-            UTC and bytes in base 64; lists are {"type":"list","value":[{"type","value"}]}. What is not named stays as it is.
+            {KEY:{"type","value","encrypted"}}, as 'stratus get --exact' prints it, with dates in seconds since \
+            2001-01-01 UTC and bytes in base 64; lists are {"type":"list","value":[{"type","value"}]}. Other fields \
+            stay unchanged.
 
             --json: {"record","created","changeTag","cost":{…}}
 
             Example: stratus put note-1 --type Note --set title=Groceries --set count:int64=3 --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
-    @Option(help: "The record type, where the record is new.")
+    @Option(help: "The type of a new record.")
     var type: String?
 
-    @Option(parsing: .unconditionalSingleValue, help: ArgumentHelp("A field; may be given again.", valueName: "field"))
+    @Option(
+        parsing: .unconditionalSingleValue, help: ArgumentHelp("A field to set; may be repeated.", valueName: "field"))
     var set: [String] = []
 
-    @Option(help: ArgumentHelp("A field to set under encryption; may be given again.", valueName: "field"))
+    @Option(help: ArgumentHelp("An encrypted field to set; may be repeated.", valueName: "field"))
     var setEncrypted: [String] = []
 
-    @Option(help: ArgumentHelp("A field to take away; may be given again.", valueName: "key"))
+    @Option(help: ArgumentHelp("A field to remove; may be repeated.", valueName: "key"))
     var unset: [String] = []
 
     @Option(help: ArgumentHelp("A file of fields, or '-' for standard input.", valueName: "file"), completion: .file())
     var fields: String?
 
-    @Option(help: ArgumentHelp("The record that becomes the parent, or '/' for none.", valueName: "record"))
-    var under: RecordAddress?
+    @Option(help: ArgumentHelp("The new parent, or '/' for none.", valueName: "record"))
+    var under: RecordArgument?
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         let assignments = try set.map { try FieldAssignment($0) }
         let encrypted = try setEncrypted.map { try FieldAssignment($0) }
         let given = try fields.map { try Self.fields(in: $0) } ?? [:]
-        try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+        try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
             let zone = try session.zone(zone)
             let client = try session.client(of: zone, acting)
             let name = try self.name(in: zone, session, console)
@@ -70,17 +69,16 @@ struct Put: ParsableCommand {
                 if let parent { record.setParent(client.recordID(parent)) } else { record.parent = nil }
             }
             let (_, cost) = try StepCost.measuring(session) { try client.put(record) }
-            try console.line("\(isNew ? "made" : "saved") \(VisibleText.of(name.text))")
+            try console.line("\(isNew ? "created" : "saved") \(VisibleText.of(name.text))")
             try console.line(cost.summary)
             try console.object([
                 "record": .string(name.text), "created": .boolean(isNew),
                 "changeTag": JSONValue(record.recordChangeTag), "cost": .object(cost.object),
             ])
         }
-        try console.flush()
     }
 
-    /// A new record is named by its name; a path leads to one that is there.
+    /// A record name may be new; a path leads to an existing record.
     private func name(in zone: ZoneID, _ session: StoreSession, _ console: Console) throws -> RecordName {
         if case .recordName(let name) = record.form { return name }
         return try session.read(zone) { try $0.resolve(record, console) }
@@ -92,14 +90,14 @@ struct Put: ParsableCommand {
             if let type, type != record.recordType {
                 throw ToolError(
                     .refused,
-                    "The record is of another type, which it keeps: leave --type out, or name another record.",
+                    "The record has another type, which cannot change: leave out --type, or name another record.",
                     ["record": name.text, "type": record.recordType])
             }
             return (record, false)
         } catch let error as ItemsRefused where error.errors.values.allSatisfy({ $0.code == .unknownItem }) {
             guard let type else {
                 throw ToolError(
-                    .notFound, "There is no such record, and no --type says what to make.", ["record": name.text])
+                    .notFound, "There is no such record. To create one, give --type.", ["record": name.text])
             }
             return (CKRecord(recordType: type, recordID: client.recordID(name)), true)
         }
@@ -114,12 +112,12 @@ struct Put: ParsableCommand {
         let text = try TextFile.contents(of: file)
         let parsed = try? JSONSerialization.jsonObject(with: Data(text.utf8))
         guard let object = parsed as? [String: Any] else {
-            throw ToolError(.usage, "The file holds no JSON object of fields.", ["file": file])
+            throw ToolError(.usage, "The file is not a JSON object of fields.", ["file": file])
         }
         return try Dictionary(
             uniqueKeysWithValues: object.map { key, any in
                 guard let field = FieldJSON.field(of: any) else {
-                    throw ToolError(.usage, "A field is no {\"type\",\"value\"}.", ["file": file, "field": key])
+                    throw ToolError(.usage, "A field must be {\"type\",\"value\"}.", ["file": file, "field": key])
                 }
                 return (key, field)
             })

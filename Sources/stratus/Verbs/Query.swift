@@ -1,4 +1,4 @@
-// stratus query: the records of a type for which a predicate holds, and how they are found.
+// stratus query: finds records with a predicate, and explains how.
 
 import ArgumentParser
 import Foundation
@@ -7,16 +7,15 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 
-struct Query: ParsableCommand {
+struct Query: PlaceCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Finds the records of a type for which a predicate holds.",
+        abstract: "Finds the records of a type that match a predicate.",
         discussion: """
-            The predicate is written as in NSPredicate(format:), as far as CloudKit takes it: name BEGINSWITH 'a' AND \
-            size > 1000000. With --explain the plan and what it costs are shown instead of the \
-            records.
+            Write the predicate as for NSPredicate(format:), within CloudKit's limits: name BEGINSWITH 'a' AND \
+            size > 1000000. --explain shows the plan and its cost instead of the records.
 
-            --json: one line a record, as ls gives it, then {"isMoreComing":true,"limit"} where --limit left some out; with \
-            --explain {"zones":[{"zone","plan","resultCount",\
+            --json: one line per record, as 'stratus ls' prints it, then {"isMoreComing":true,"limit"} if --limit left \
+            some out; with --explain {"zones":[{"zone","plan","resultCount",\
             "examinedCount","readCount","cursorStepCount"}],"resultCount","isMoreComing"}
 
             Example: stratus query File --where "size > 1000000 AND name BEGINSWITH 'lib'" --sort -size --store ./store
@@ -27,44 +26,41 @@ struct Query: ParsableCommand {
 
     @Option(
         name: .customLong("where"),
-        help: ArgumentHelp("What must hold; all records without it.", valueName: "predicate"))
+        help: ArgumentHelp("The predicate; without it, all records match.", valueName: "predicate"))
     var predicate: String?
 
     @Option(
         parsing: .unconditionalSingleValue,
         help: ArgumentHelp(
-            "A field to sort by, the largest first where '-' stands before it; may be given again.",
+            "A field to sort by; '-' before its name sorts in descending order; may be repeated.",
             valueName: "field"))
     var sort: [String] = []
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("The most records to show; all unless asked for, or with 0.", valueName: "count"))
+        help: ArgumentHelp("Show at most this many records; 0 for all.", valueName: "count"))
     var limit = 0
 
-    @Flag(help: "Show how the first page is found, and what that costs.")
+    @Flag(help: "Show how the store finds the first page, and the cost.")
     var explain = false
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func validate() throws {
-        guard limit >= 0 else { throw ValidationError("--limit is a number of records, or 0 for all of them.") }
+        guard limit >= 0 else { throw ValidationError("--limit must be a number of records, or 0 for all.") }
         guard !sort.contains(where: { $0.isEmpty || $0 == "-" }) else {
-            throw ValidationError("--sort takes the name of a field.")
+            throw ValidationError("--sort must be the name of a field.")
         }
     }
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store, .readingAsClient) { session in
+        try StoreSession.with(store, .readingAsClient) { session, console in
             let zone = try session.existingZone(zone)
             if explain {
                 try show(explanation(in: zone, session), console)
             } else {
                 let recordCount = try session.read(zone) { try $0.recordBound() }
-                let progress = Progress("looking", total: nil, on: console)
+                let progress = ProgressLine("looking", total: nil, on: console)
                 defer { progress.finish() }
                 let client = try session.client(of: zone, acting)
                 let rest = try client.visitResults(
@@ -76,7 +72,6 @@ struct Query: ParsableCommand {
                 if try client.hasResults(behind: rest) { try console.moreComing("results", limit: limit) }
             }
         }
-        try console.flush()
     }
 
     private func explanation(in zone: ZoneID, _ session: StoreSession) throws -> Stratus.QueryExplanation {
@@ -100,7 +95,7 @@ struct Query: ParsableCommand {
         return query
     }
 
-    /// A record as a listing shows it, by its record name; nothing where it has gone meanwhile.
+    /// Shows a record by its record name. Shows nothing if the record was deleted after the query.
     private func show(_ name: RecordName, in zone: ZoneID, _ session: StoreSession, _ console: Console) throws {
         let line = try session.read(zone) { zone -> RecordLine? in
             guard let node = try zone.node(name) else { return nil }

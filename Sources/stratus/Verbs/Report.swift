@@ -1,47 +1,44 @@
-// stratus report: one page about a whole store, or about what one person sees of it.
+// stratus report: writes one page about a whole store, or about what one person sees of it.
 
 import ArgumentParser
 import Foundation
 
 struct Report: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Writes one page of HTML about a store: what is in it, who shares what with whom, how it changes.",
+        abstract: "Writes an HTML page about a store: its contents, its shares, its changes.",
         discussion: """
-            Zones and their sizes, types, depth and width of hierarchies, shares with those who take part and what they \
-            may do, changes over time, LevelDB's levels and files, contents of assets by owner; with --verify what 'stratus verify' finds, and its exit \
-            code. The page is one file that asks nothing of any network and runs no script; it can be read in the light \
-            and in the dark, with the keyboard, and by screen readers. Everybody and everything in the store may stand in \
-            it: it is for the host alone to see, and made for its owner alone to read. Everything is read once, and memory \
-            does not grow with the store.
+            The page shows zones and their sizes, record types, depth and width of hierarchies, shares with their \
+            participants and permissions, changes over time, LevelDB's levels and files, and asset contents by owner. \
+            With --verify it also shows what 'stratus verify' finds, with its exit code. The page is one file without \
+            scripts or network requests. It supports light and dark mode, the keyboard and screen readers. It may \
+            contain anything in the store: it is for the host only, and the file is readable only for its owner. The \
+            verb reads everything once; its memory use does not grow with the store.
 
-            With --as the page tells what the person sees and nothing else: their zones and those that others share with \
-            them, the records in these, their hierarchy and sizes, shares with the people that the person may know of. \
-            What is the host's alone is left out.
+            With --as the page shows only what the person sees: their zones and the zones shared with them, with the \
+            records, hierarchy, sizes, and shares with the people that the person may see.
 
-            --json: {"file","records","zones","shares","contents","contentBytes","verified","clean"}; clean is null without \
-            --verify; with --as {"file","as","records","zones","shares"}.
+            --json: {"file","records","zones","shares","contents","contentBytes","verified","clean"}; clean is null \
+            without --verify; with --as {"file","as","records","zones","shares"}.
 
             Example: stratus report --output report.html --store ./store
             Example: stratus report --as bob@example.com --output bob.html --store ./store
             """)
 
-    @Flag(help: "Check every byte and every index, and tell of it. This reads everything a second time.")
+    @Flag(help: "Verify the store, and include the result. This reads everything a second time.")
     var verify = false
 
     @OptionGroup var secret: URLArguments
     @OptionGroup var target: OutputArguments
-    @OptionGroup var whole: WholeStoreArguments
+    @OptionGroup var store: WholeStoreArguments
     @Option(
         name: .customLong("as"),
-        help: ArgumentHelp("Tell what this person sees; else everything, for the host.", valueName: "person"))
-    var person: PersonAddress?
-
-    private var store: StoreArguments { whole.arguments }
+        help: ArgumentHelp("Show what this person sees; without it, everything.", valueName: "person"))
+    var person: PersonArgument?
 
     func validate() throws {
-        if verify, person != nil { throw ValidationError("--verify goes without --as: it is of the whole store.") }
+        if verify, person != nil { throw ValidationError("Use --verify without --as: it checks the whole store.") }
         guard store.json, target.output == nil else { return }
-        throw ValidationError("--json goes with --output: a page is no JSON.")
+        throw ValidationError("--json needs --output, because the page is not JSON.")
     }
 
     func run() throws {
@@ -49,7 +46,7 @@ struct Report: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? self.verification(of: session, console) : nil
-            let progress = Progress("reading", total: nil, on: console)
+            let progress = ProgressLine("reading", total: nil, on: console)
             defer { progress.finish() }
             var reader = ReportReader(session, secret, now: Date()) { progress.update($0, $1, of: $2) }
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
@@ -66,9 +63,9 @@ struct Report: ParsableCommand {
         person != nil ? .readingAsClient : verify ? .readingAssets : .reading
     }
 
-    /// Throws the first damage where bytes are damaged: what would be told of such a store could be wrong.
+    /// Throws the first damage if bytes are damaged: a report about such a store could be wrong.
     private func verification(of session: StoreSession, _ console: Console) throws -> Verification {
-        let progress = Progress("verifying", total: nil, on: console)
+        let progress = ProgressLine("verifying", total: nil, on: console)
         defer { progress.finish() }
         let verification = try Verification(of: session, progress: progress.update)
         if let damage = verification.damages.first { throw damage }
@@ -81,7 +78,7 @@ struct Report: ParsableCommand {
             for line in text.split(separator: "\n") { try console.line(String(line)) }
             return
         }
-        try PageFile.write(text, to: file, replacing: target.force)
+        try target.write(text, to: file)
         try console.line(
             "reported \(Quantities.count(report.recordCount, "record")), "
                 + "\(Quantities.count(report.zoneCount, "zone")), \(Quantities.count(report.shareCount, "share")) to "

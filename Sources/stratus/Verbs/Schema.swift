@@ -1,4 +1,4 @@
-// stratus schema: the record types of a container are shown, imported and exported.
+// stratus schema: shows, imports and exports the record types of a container.
 
 import ArgumentParser
 import Foundation
@@ -40,13 +40,13 @@ struct Schema: ParsableCommand {
     struct ImportSchema: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "import",
-            abstract: "Replaces the schema by that of a .ckdb file.",
+            abstract: "Replaces the schema with that of a .ckdb file.",
             discussion: """
-                The file is the whole schema. Types and fields that it leaves out are forgotten and listed; records keep \
-                them. Every type of the file counts as imported: from then on a query that names a field without an \
-                entry in the schema is refused, in development too (X-31). Indexes that the file asks for are filled at \
-                once; if that is interrupted, the next run or host continues. If the file has a mistake, its line and \
-                column are printed, and nothing changes.
+                The file is the whole schema. Types and fields that it leaves out are removed from the schema and \
+                listed; records keep them. Every type in the file counts as imported: from then on, a query that names \
+                a field without an entry in the schema is refused, in development too (X-31). The verb fills the \
+                indexes that the file declares; if that is interrupted, the next run or host continues. If the file \
+                has a mistake, the error names its line and column, and nothing changes.
 
                 --json: {"container","bytes","forgotten"}, where forgotten lists types and fields: "Note", "Note.title"
 
@@ -66,7 +66,7 @@ struct Schema: ParsableCommand {
                 let old = try Schema.names(in: container, session)
                 try session.host.importSchema(text, intoContainer: container)
                 let forgotten = old.subtracting(try Schema.names(in: container, session)).sorted()
-                Interruption.stopAtSafePoints()
+                StopSignal.stopAtSafePoints()
                 try session.finishIndexes(console)
                 return forgotten
             }
@@ -83,7 +83,7 @@ struct Schema: ParsableCommand {
     struct ExportSchema: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "export",
-            abstract: "Writes the schema into a .ckdb file, which 'stratus schema import' takes.",
+            abstract: "Writes the schema to a .ckdb file for 'stratus schema import'.",
             discussion: """
                 The file does not say which types were imported and which were learnt from records. To copy a store \
                 with these marks, use 'stratus export' and 'stratus import'.
@@ -93,7 +93,7 @@ struct Schema: ParsableCommand {
                 Example: stratus schema export ./app.ckdb --store ./store
                 """)
 
-        @Argument(help: "The file to make. It must not exist.", completion: .file())
+        @Argument(help: "The file to create. It must not exist.", completion: .file())
         var file: String
 
         @OptionGroup var store: StoreArguments

@@ -1,5 +1,4 @@
-// stratus share: shares are listed, shown, made, opened and stopped. URLs are secrets, and shown to those alone who ask for
-// them.
+// stratus share: lists, shows, creates, opens and stops shares. URLs are secrets: only --url shows them.
 
 import ArgumentParser
 import Foundation
@@ -13,40 +12,35 @@ struct Share: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows and changes shares.",
         discussion: """
-            A record and everything below it are in its share. On a path from a record up to its top there is at most one \
-            root of a share: a second one above, below or at the same place is refused.
+            The share of a record includes everything below it. There is at most one share root on the path from a \
+            record to the top: the store refuses a second root above, below or at the same record.
 
             Example: stratus share create /share/doc --store ./store
             """,
         subcommands: [ListShares.self, ShowShare.self, CreateShare.self, SetPublicPermission.self, StopShare.self],
         defaultSubcommand: ListShares.self)
 
-    struct ListShares: ParsableCommand {
+    struct ListShares: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
             abstract: "Lists the shares of a zone.",
             discussion: """
-                With --as the shares that the person sees.
+                With --as it lists the shares that the person sees.
 
-                --json: one line a share: {"share","root","publicPermission","participants","pending"}; root is null for \
-                a share of the whole zone, and the owner is counted.
+                --json: one line per share: {"share","root","publicPermission","participants","pending"}; root is null \
+                for a share of the whole zone; participants includes the owner.
 
                 Example: stratus share list --zone files --store ./store
                 """)
 
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, acting.opening) { session in
-                let id = try session.zone(zone)
-                let sight = try session.sight(of: id, acting)
-                try session.read(id) { zone in
-                    let progress = Progress("looking", total: nil, on: console)
+            try StoreSession.with(store, acting.opening) { session, console in
+                try session.read(zone, acting) { zone, sight in
+                    let progress = ProgressLine("looking", total: nil, on: console)
                     defer { progress.finish() }
-                    // Who sees few of very many shares is shown nothing for long.
+                    // A person who sees few of many shares gets no output for a long time.
                     let looked = try LookCounter(progress, of: zone)
                     try zone.visitShareNames(looking: looked.add) { name in
                         guard try sight.sees(name), let content = try zone.shareContent(name) else { return .next }
@@ -65,16 +59,15 @@ struct Share: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
     }
 
-    struct ShowShare: ParsableCommand {
+    struct ShowShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "show",
-            abstract: "Shows who takes part in a share.",
+            abstract: "Shows a share and its participants.",
             discussion: """
-                With --as what the person may know of it.
+                With --as it shows what the person may see.
 
                 --json: {"share","root","publicPermission","allowsAccessRequests","participants":[{"id","user","handle",\
                 "role","permission","status","added"}],"requesters":[{"id","user","handle"}],"blocked":[…]}, and "url" \
@@ -84,55 +77,46 @@ struct Share: ParsableCommand {
                 """)
 
         @Argument(help: "The share, by its record name, or a record that is in it.")
-        var record: RecordAddress
+        var record: RecordArgument
 
         @OptionGroup var secret: URLArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), acting.opening) { session in
-                let id = try session.zone(zone)
-                let sight = try session.sight(of: id, acting)
-                let found = try session.read(id) { zone in
-                    try zone.share(of: zone.resolve(record, sight, console))
+            try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+                let (name, seen, viewer) = try session.read(zone, acting) { zone, sight in
+                    let found = try zone.share(of: zone.resolve(record, sight, console))
+                    return (found.name, ShareSight(viewer: sight.viewer).seen(found.content), sight.viewer)
                 }
-                let seen = ShareSight(viewer: sight.viewer).seen(found.content)
                 try session.engine.read { reader in
-                    let people = People(reader: reader, viewer: sight.viewer)
-                    try ShareSummary(found.name, seen, url: secret.url(of: seen)).show(people, console)
+                    let people = People(reader: reader, viewer: viewer)
+                    try ShareSummary(name: name, content: seen, url: secret.url(of: seen)).show(people, console)
                 }
             }
-            try console.flush()
         }
     }
 
-    struct CreateShare: ParsableCommand {
+    struct CreateShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Makes a record the root of a share. Nobody is invited yet.",
+            abstract: "Shares a record and everything below it. Invites no one yet.",
             discussion: """
                 --json: {"record","share","cost":{…}}, and "url" with --url.
 
                 Example: stratus share create /share/doc --share documents --store ./store
                 """)
 
-        @Argument(help: RecordAddress.help)
-        var record: RecordAddress
+        @Argument(help: RecordArgument.help)
+        var record: RecordArgument
 
-        @Option(help: ArgumentHelp("The share's record name; else one is drawn.", valueName: "name"))
+        @Option(help: ArgumentHelp("The share's record name; random if you give none.", valueName: "name"))
         var share: String?
 
         @OptionGroup var secret: URLArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+            try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
                 let id = try session.zone(zone)
                 let name = try session.read(id) { try $0.resolve(record, console) }
                 let root = try session.client(of: id, acting).recordID(name)
@@ -149,46 +133,43 @@ struct Share: ParsableCommand {
                 if secret.url { object.add("url", JSONValue(made.url?.absoluteString)) }
                 try console.object(object)
             }
-            try console.flush()
         }
     }
 
-    struct SetPublicPermission: ParsableCommand {
+    struct SetPublicPermission: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "permission",
-            abstract: "Says what whoever has the URL of a share may do: none, readOnly or readWrite.",
+            abstract: "Sets the public permission of a share: what anyone with its URL may do.",
             discussion: """
-                Opening a share, with readOnly or readWrite, ends the invitations that nobody has accepted, and makes whoever \
-                has accepted a publicUser with the permission of everybody. Closing it, with none, removes all publicUsers: \
-                then only those take part who are invited.
+                readOnly and readWrite open the share. That ends the pending invitations, and turns participants who \
+                have accepted into publicUsers with the public permission. none closes the share and removes all \
+                publicUsers: only invited people take part then.
 
                 --json: as 'stratus share show'; with --dry-run {"dryRun","would","share","participants"}, where \
-                participants is how many would be removed.
+                participants is the number of people to remove.
 
                 Example: stratus share permission /share/doc readOnly --store ./store
                 """)
 
         @Argument(help: "The share, by its record name, or a record that is in it.")
-        var record: RecordAddress
+        var record: RecordArgument
 
-        @Argument(help: "none, readOnly or readWrite.")
+        @Argument(help: "The permission: none, readOnly or readWrite.")
         var permission: PermissionChoice
 
         @OptionGroup var secret: URLArguments
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
             let permission = self.permission.permission
-            try ShareChange(record, store, zone, acting, secret).run(unless: isStopped) {
+            try ShareEdit(record: record, place: place, secret: secret).run(unless: isStopped) {
                 host, shareID, container, _ in
                 try await host.setPublicPermission(permission, of: shareID, in: container)
             }
         }
 
-        /// Whether people would be removed, and that is not to be done. Where nobody would, nothing is asked.
+        /// Whether the change would remove people and the user does not confirm it. Does not ask if it removes no one.
         private func isStopped(_ session: StoreSession, _ name: RecordName, _ console: Console) throws -> Bool {
             let id = try session.zone(zone)
             let content = try session.read(id) { try $0.shareContent(name) }
@@ -206,32 +187,31 @@ struct Share: ParsableCommand {
         }
     }
 
-    struct StopShare: ParsableCommand {
+    struct StopShare: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "stop",
-            abstract: "Ends a share: everybody but the owner loses sight of its records.",
+            abstract: "Stops a share: only the owner sees its records from then on.",
             discussion: """
-                The records stay. --json: {"share","root","participants","cost":{…}}; with --dry-run {"dryRun","would",…}
+                The records stay.
+
+                --json: {"share","root","participants","cost":{…}}; with --dry-run {"dryRun","would",…}
 
                 Example: stratus share stop /share/doc --force --store ./store
                 """)
 
         @Argument(help: "The share, by its record name, or its root.")
-        var record: RecordAddress
+        var record: RecordArgument
 
         @OptionGroup var deed: DeedArguments
-        @OptionGroup var store: StoreArguments
-        @OptionGroup var zone: ZoneArguments
-        @OptionGroup var acting: ActingArguments
+        @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store.at(record.place), .existingAsClient) { session in
+            try StoreSession.with(store.at(record.place), .existingAsClient) { session, console in
                 let id = try session.zone(zone)
-                // For anybody else to delete a share is to leave it.
+                // If a participant deletes a share, they leave it.
                 try session.requireOwner(
                     acting, of: id,
-                    "Only the owner stops a share: 'stratus participants leave' takes the person out of it.")
+                    "Only the owner can stop a share. To leave it, use 'stratus participants leave'.")
                 let found = try session.read(id) { zone in
                     let name = try zone.resolve(record, console)
                     let found = try zone.share(of: name)
@@ -252,10 +232,9 @@ struct Share: ParsableCommand {
                 object.add("cost", .object(cost.object))
                 try console.object(object)
             }
-            try console.flush()
         }
 
-        /// A share is not ended by a record that merely lies in it.
+        /// Throws `refused` for a record that is in the share but is not its root.
         private static func require(_ name: RecordName, _ root: RecordName?, _ share: RecordName) throws {
             guard name != share, name != root else { return }
             throw ToolError(

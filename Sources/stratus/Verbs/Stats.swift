@@ -1,4 +1,4 @@
-// stratus stats: what a store holds and what it takes.
+// stratus stats: shows what a store holds and how much room it takes.
 
 import ArgumentParser
 import StratusKit
@@ -11,12 +11,12 @@ struct Stats: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows what a store holds and how much room it takes.",
         discussion: """
-            Sizes are estimates of LevelDB, of files only. --count counts the entries of every keyspace, which reads the \
-            whole store. Where a zone cannot be read nothing is shown, or the beginning of the output, with --json a part \
-            of the line.
+            Sizes are LevelDB's estimates and include only files. --count counts the entries of every keyspace, which \
+            reads the whole store. If a zone cannot be read, the output may end early; with --json, in the middle of \
+            the line.
 
-            If a host serves the store and takes no writes since one has failed, the cause is shown; 'stratus recover' has \
-            the host open the store again. takesWrites is null where no host was asked.
+            If a host serves the store and refuses writes after a failed write, the verb shows the cause; 'stratus \
+            recover' makes the host open the store again. takesWrites is null if no host was asked.
 
             --json: {"path","takesWrites","writeFailure":{"code","message","fields","cause"} or null,"filesByLevel","memoryBytes","zones":[{"container","owner","scope","zone","records",\
             "sequence","horizon","bytes","keyspaces":[{"keyspace","bytes","entries"}]}]}; entries is null without --count.
@@ -27,19 +27,16 @@ struct Stats: ParsableCommand {
     @Flag(help: "Count the entries of every keyspace.")
     var count = false
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        // Before the store is opened: its host may have closed it, and wait to open it again.
+        // Ask before opening the store: its host may have closed it and may be waiting to open it again.
         let (takesWrites, failure) = Self.writeState(of: store.store)
-        try StoreSession.with(store, .reading) { session in
+        try StoreSession.with(store, .reading) { session, console in
             let figures = try session.figures()
             try console.line("store \(VisibleText.of(session.path))")
             if let failure {
-                let text = "takes no writes since one has failed: fix the cause, then run 'stratus recover'"
+                let text = "refuses writes because one has failed: fix the cause, then run 'stratus recover'"
                 try console.line(console.styled(text, .red))
                 try console.line("  \(VisibleText.of(failure.description))")
             }
@@ -49,13 +46,13 @@ struct Stats: ParsableCommand {
             let counter = count ? try EntryCounter(session, console) : nil
             let store: JSONObject = [
                 "path": .string(session.path), "takesWrites": takesWrites.map { .boolean($0) } ?? .null,
-                "writeFailure": failure.map { .object($0.told) } ?? .null,
+                "writeFailure": failure.map { .object($0.object) } ?? .null,
                 "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
                 "memoryBytes": JSONValue(figures.memoryByteCount),
             ]
             try console.object(store, list: "zones") { add in
                 try session.engine.read { reader in
-                    // Whoever counts entries tells of them.
+                    // With --count, the entry counter shows the progress.
                     let zones = try count ? nil : PlaceProgress(zonesOf: reader, "measuring zones", console)
                     try reader.visitZones { id, _ in
                         try add(object(of: reader.existingZone(id), session, counter, console))
@@ -67,17 +64,16 @@ struct Stats: ParsableCommand {
             }
             counter?.finish()
         }
-        try console.flush()
     }
 
-    /// What the host of the store says; nil where there is none, or it does not answer.
+    /// Asks the store's host whether it takes writes. Nil if there is no host, or if it does not answer.
     private static func writeState(of path: String) -> (takesWrites: Bool?, failure: StratusError?) {
         do {
             let (isServed, failure) = try ServedStore.writeFailure(ofStoreAt: path)
             return (isServed ? failure == nil : nil, failure)
         } catch {
             let reason = ErrorReport(error).message
-            Console.note("note: its host was not asked whether it takes writes: \(VisibleText.of(reason))")
+            Console.note("note: could not ask the store's host whether it takes writes: \(VisibleText.of(reason))")
             return (nil, nil)
         }
     }
@@ -123,7 +119,7 @@ struct Stats: ParsableCommand {
 }
 
 extension StratusError {
-    fileprivate var told: JSONObject {
+    fileprivate var object: JSONObject {
         [
             "code": .string(code.description), "message": .string(message),
             "fields": .object(JSONObject(sorted: fields)), "cause": JSONValue(cause),
@@ -131,25 +127,25 @@ extension StratusError {
     }
 }
 
-/// Counts the entries of keyspaces, and shows how far it has come: zone by zone, and within a zone by the bytes of files that
-/// its keyspaces take.
+/// Counts the entries of keyspaces and shows the progress: zone by zone, and within a zone by the bytes of its
+/// keyspaces.
 private final class EntryCounter {
-    /// Where a large keyspace is asked for its bytes so far.
-    private static let toldEntryCount = 1 << 16
+    /// How many entries lie between two updates inside a large keyspace.
+    private static let updateEntryCount = 1 << 16
 
     private let session: StoreSession
-    private let progress: Progress
+    private let progress: ProgressLine
     private let meter: ZoneMeter
 
     init(_ session: StoreSession, _ console: Console) throws {
         self.session = session
         let (_, zones, records) = try session.placeAndRecordCount
-        let progress = Progress("counting entries of zones and records", total: zones + records, on: console)
+        let progress = ProgressLine("counting entries of zones and records", total: zones + records, on: console)
         self.progress = progress
         meter = ZoneMeter(WorkMeter(total: zones + records) { progress.update($0, of: $1) })
     }
 
-    /// Counts the entries of a zone's keyspaces, which take about so many bytes.
+    /// Counts the entries of a zone's keyspaces. `byteCounts` are their approximate sizes.
     func entryCounts(of zone: ZoneReader, recordCount: UInt64, byteCounts: [Int]) throws -> [Int] {
         meter.begin(recordCount: Int(summable: recordCount), weights: byteCounts)
         defer { meter.end() }
@@ -158,7 +154,7 @@ private final class EntryCounter {
             var count = 0
             try zone.store.scan(range) { key, _ in
                 count += 1
-                if count.isMultiple(of: Self.toldEntryCount) {
+                if count.isMultiple(of: Self.updateEntryCount) {
                     let behind = KeyRange(from: range.lower, upTo: [UInt8](copying: key))
                     meter.update(step: step, try session.approximateByteCount(of: behind), of: byteCounts[step])
                 }

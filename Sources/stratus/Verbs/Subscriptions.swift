@@ -1,4 +1,4 @@
-// stratus subscriptions: who has subscribed to what, their devices, and what waits to be told.
+// stratus subscriptions: shows subscriptions, devices, and notifications that are not yet delivered.
 
 import ArgumentParser
 import StratusCloud
@@ -9,7 +9,7 @@ import StratusStore
 
 struct Subscriptions: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Shows who has subscribed to what, their devices, and what waits to be told.",
+        abstract: "Shows subscriptions, devices and undelivered notifications.",
         discussion: "Example: stratus subscriptions --store ./store",
         subcommands: [ListSubscriptions.self, ListDevices.self, ListOutbox.self],
         defaultSubcommand: ListSubscriptions.self)
@@ -19,20 +19,17 @@ struct Subscriptions: ParsableCommand {
             commandName: "list",
             abstract: "Lists the subscriptions of all people, or of one.",
             discussion: """
-                --json: one line a subscription: {"container","user","externalID","database","subscription","kind","zone",\
+                --json: one line per subscription: {"container","user","externalID","database","subscription","kind","zone",\
                 "recordType","triggers","silent"}; kind is query, zone or database.
 
                 Example: stratus subscriptions list --as user-17 --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
+        @OptionGroup var store: WholeStoreArguments
         @OptionGroup var acting: ActingArguments
 
-        private var store: StoreArguments { whole.arguments }
-
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .reading) { session in
+            try StoreSession.with(store, .reading) { session, console in
                 let user = try acting.person.map { try session.person($0).userName }
                 try session.engine.read { reader in
                     let people = People(reader: reader)
@@ -44,7 +41,6 @@ struct Subscriptions: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
 
         private func show(
@@ -85,21 +81,18 @@ struct Subscriptions: ParsableCommand {
     struct ListDevices: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "devices",
-            abstract: "Lists the devices of people, and how much waits for each.",
+            abstract: "Lists devices, with the number of notifications that wait for each.",
             discussion: """
-                --json: one line a device: {"account","externalID","device","waiting","badge"}
+                --json: one line per device: {"account","externalID","device","waiting","badge"}
 
                 Example: stratus subscriptions devices --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
+        @OptionGroup var store: WholeStoreArguments
         @OptionGroup var acting: ActingArguments
 
-        private var store: StoreArguments { whole.arguments }
-
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .reading) { session in
+            try StoreSession.with(store, .reading) { session, console in
                 let account = try acting.person.map { try session.person($0).id }
                 try session.engine.read { reader in
                     let range = account.map { GlobalKeys.devices(of: $0) } ?? GlobalKeys.devices
@@ -118,29 +111,25 @@ struct Subscriptions: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
     }
 
     struct ListOutbox: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "outbox",
-            abstract: "Lists what commits have left behind to be told, and nobody has delivered yet.",
+            abstract: "Lists commits whose notifications are not yet delivered.",
             discussion: """
-                A host that runs delivers it at once: what stays long says that none does.
+                A running host delivers notifications at once. If commits stay in this list, no host is running.
 
-                --json: one line a commit: {"container","owner","zone","entry"}
+                --json: one line per commit: {"container","owner","zone","entry"}
 
                 Example: stratus subscriptions outbox --store ./store
                 """)
 
-        @OptionGroup var whole: WholeStoreArguments
-
-        private var store: StoreArguments { whole.arguments }
+        @OptionGroup var store: WholeStoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, .reading) { session in
+            try StoreSession.with(store, .reading) { session, console in
                 try session.engine.read { reader in
                     try reader.store.scan(GlobalKeys.outbox.keyRange) { key, value in
                         let entry = try OutboxEntry(decoding: value)
@@ -156,7 +145,6 @@ struct Subscriptions: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
     }
 }

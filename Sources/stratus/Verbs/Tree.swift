@@ -1,23 +1,23 @@
-// stratus tree: everything below a record, indented or drawn.
+// stratus tree: shows everything below a record, as indented text or as a picture.
 
 import ArgumentParser
 import StratusModel
 import StratusRecords
 import StratusStore
 
-struct Tree: ParsableCommand {
+struct Tree: PlaceCommand {
     static let configuration = CommandConfiguration(
         abstract: "Shows a record and everything below it, as text or as a picture with its shares.",
         discussion: """
-            Parents come before their children. Memory does not grow with the tree.
+            Parents come before their children. Memory use does not grow with the tree.
 
-            --format svg, html and dot draw the records, the shares among them, who takes part, and what they may do, in \
-            colours and in words. Large trees are folded: ways to shared records are kept, the rest is counted, and --nodes \
-            says how much is drawn. An html page needs nothing but itself, and opens and closes with the keyboard; 'dot \
-            -Tsvg' lays out what dot gives. URLs of shares are never drawn. With --as what the person sees is drawn and \
-            counted, and nothing else.
+            --format svg, html and dot draw the records, their shares, the participants and their permissions, in \
+            colours and in words. Large trees are folded: the paths to shared records stay, other records are counted, \
+            and --nodes limits how many are drawn. An html page is one file, and you can open and close its branches \
+            with the keyboard; lay out the dot format with 'dot -Tsvg'. Pictures never contain URLs of shares. With \
+            --as the verb draws and counts only what the person sees.
 
-            --json: one line a record: {"record","name","type","parent","share","hasChildren","size","modified","target",\
+            --json: one line per record: {"record","name","type","parent","share","hasChildren","size","modified","target",\
             "level"}; with --output {"file","format","records","drawn","shares"}.
 
             Example: stratus tree /share/doc --depth 2 --store ./store
@@ -30,49 +30,47 @@ struct Tree: ParsableCommand {
         case html
         case dot
 
-        /// Records that are drawn unless another number is asked for.
+        /// The default for --nodes.
         var nodeCount: Int { self == .html ? 2_400 : 160 }
     }
 
     /// Levels of a page that are open at first.
     private static let openLevelCount = 2
 
-    @Argument(help: RecordAddress.help)
-    var record = RecordAddress(path: "/")
+    @Argument(help: RecordArgument.help)
+    var record = RecordArgument(path: "/")
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("Go down so many levels.", valueName: "levels"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("Show at most this many levels.", valueName: "levels"))
     var depth: Int?
 
-    @Option(help: "text, svg, html or dot.")
+    @Option(help: "The format: text, svg, html or dot.")
     var format = Format.text
 
     @Option(
         parsing: .unconditional,
         help: ArgumentHelp(
-            "Draw so many records at most, 1 to 20000; 160 unless asked for, and 2400 on a page.", valueName: "count"))
+            "Draw at most this many records, 1 to 20000; the default is 160, and 2400 for html.", valueName: "count"))
     var nodes: Int?
 
     @Option(
         parsing: .unconditional,
-        help: ArgumentHelp("Levels of an html page that are open at first; else 2.", valueName: "levels"))
+        help: ArgumentHelp("The levels of an html page that are open at first; the default is 2.", valueName: "levels"))
     var open: Int?
 
     @OptionGroup var target: OutputArguments
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func validate() throws {
-        if let depth, depth < 0 { throw ValidationError("--depth is below zero.") }
-        if let open, open < 0 { throw ValidationError("--open is below zero.") }
-        if let nodes, !PictureLimits.nodeCounts.contains(nodes) { throw ValidationError("--nodes takes 1 to 20000.") }
-        if open != nil, format != .html { throw ValidationError("--open goes with --format html.") }
+        if let depth, depth < 0 { throw ValidationError("--depth must not be negative.") }
+        if let open, open < 0 { throw ValidationError("--open must not be negative.") }
+        if let nodes, !PictureLimits.nodeCounts.contains(nodes) { throw ValidationError("--nodes must be 1 to 20000.") }
+        if open != nil, format != .html { throw ValidationError("--open needs --format html.") }
         if format == .text {
             guard target.output == nil, nodes == nil else {
-                throw ValidationError("--output and --nodes go with --format svg, html or dot.")
+                throw ValidationError("--output and --nodes need --format svg, html or dot.")
             }
         } else if store.json, target.output == nil {
-            throw ValidationError("--json goes with --format text, or with --output: a picture is no JSON.")
+            throw ValidationError("--json needs --format text or --output, because a picture is not JSON.")
         }
     }
 
@@ -96,7 +94,7 @@ struct Tree: ParsableCommand {
             for line in text.split(separator: "\n") { try console.line(String(line)) }
             return
         }
-        try PageFile.write(text, to: file, replacing: target.force)
+        try target.write(text, to: file)
         try console.line("drew \(picture.summary) to \(VisibleText.of(file))")
         try console.object([
             "file": .string(file), "format": .string(format.rawValue), "records": JSONValue(picture.recordCount),
@@ -120,7 +118,7 @@ struct Tree: ParsableCommand {
         }
     }
 
-    /// The command that draws what was folded away below a record; nil where no shell takes its name.
+    /// The command that draws what is folded below a record; nil if its name cannot be typed in a shell.
     private func command(for node: PictureNode?, in picture: TreePicture) -> String? {
         guard let place = PlaceAddress(argument: picture.title) else { return nil }
         let address = node.map { place.text(of: $0.name) } ?? place.text
@@ -144,23 +142,19 @@ struct Tree: ParsableCommand {
 
     private func list(_ console: Console) throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session in
-            let id = try session.zone(zone)
-            let sight = try session.sight(of: id, acting)
-            try session.read(id) { try list($0, sight, console) }
+            try session.read(zone, acting) { zone, sight in
+                // In JSON, `hasChildren` says that --depth hides records.
+                guard try list(zone, sight, console), let depth, !store.json else { return }
+                try console.flush()
+                console.note("note: records deeper than --depth \(depth) are not shown")
+            }
         }
     }
 
-    /// Shows what is seen, and says where --depth hides some of it. With JSON `hasChildren` says so.
-    private func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
-        guard try listing(zone, sight, console), let depth, !store.json else { return }
-        try console.flush()
-        console.note("note: records deeper than --depth \(depth) are not shown")
-    }
-
-    /// Returns whether records lie below those that are shown.
-    private func listing(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Bool {
+    /// Lists the records that the person sees. Returns whether --depth hides some.
+    private func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Bool {
         let root = try record.isTop ? nil : zone.resolve(record, sight, console)
-        let progress = Progress("looking", total: nil, on: console)
+        let progress = ProgressLine("looking", total: nil, on: console)
         defer { progress.finish() }
         // A tree tells by itself that something is going on, unless little of it is seen.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
@@ -176,7 +170,7 @@ struct Tree: ParsableCommand {
         return try show(Child(name: root, hasChildren: hasChildren), zone, sight, looked, console)
     }
 
-    /// Returns whether records lie below those that are shown.
+    /// Lists a record and everything below it. Returns whether --depth hides some.
     private func show(
         _ root: Child, _ zone: ZoneReader, _ sight: Sight, _ looked: LookCounter?, _ console: Console
     ) throws -> Bool {

@@ -1,4 +1,4 @@
-// stratus watch: what a host does, as it happens.
+// stratus watch: shows the requests of a host as they happen.
 
 import ArgumentParser
 import FoundationEssentials
@@ -6,36 +6,38 @@ import StratusKit
 
 struct Watch: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Watches a host: every request that it answers, and how many there are a second.",
+        abstract: "Watches a host: every request that it answers, and requests per second.",
         discussion: """
-            The store must be open in a process that serves it: Stratus.Options.servesTool. Watching ends with that process, \
-            with --limit, or when it is interrupted; then the whole is summed up. The host never waits: whoever reads too \
-            slowly loses events, and is told how many. Secrets of shares' URLs are left out.
+            The store must be open in a process that serves it: Stratus.Options.servesTool. Watching ends with that \
+            process, after --limit events, or when you interrupt it; the last line sums up everything. The host never \
+            waits for the tool: a slow reader loses events, and the output says how many. The secrets of share URLs \
+            are left out.
 
-            --json: one line an event: {"time","operation","container","account","items","failedItems","conflicts",\
-            "commits","milliseconds","errorCode","error"}; {"lost"} where events were lost; a summary is {"summary":\
+            --json: one line per event: {"time","operation","container","account","items","failedItems","conflicts",\
+            "commits","milliseconds","errorCode","error"}; {"lost"} if events were lost; a summary is {"summary":\
             {"seconds","requests","failed","items","failedItems","conflicts","commits","lost","requestsPerSecond",\
-            "itemsPerSecond","commitsPerSecond","operations":{NAME:requests}}}, at the end of the whole.
+            "itemsPerSecond","commitsPerSecond","operations":{NAME:requests}}}, and the last line sums up everything.
 
             Example: stratus watch --summary --store ./store
             """)
 
-    @Flag(help: "Tell rates in place of events.")
+    @Flag(help: "Show rates instead of events.")
     var summary = false
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("How often rates are told.", valueName: "seconds"))
+    @Option(parsing: .unconditional, help: ArgumentHelp("The time between two rates.", valueName: "seconds"))
     var interval = 1.0
 
-    @Option(parsing: .unconditional, help: ArgumentHelp("End after so many events; 0 is none.", valueName: "count"))
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("End after this many events; 0 for no limit.", valueName: "count"))
     var limit = 0
 
-    @OptionGroup var whole: WholeStoreArguments
-
-    private var store: StoreArguments { whole.arguments }
+    @OptionGroup var store: WholeStoreArguments
 
     func validate() throws {
-        guard (0.1...86_400).contains(interval) else { throw ValidationError("--interval takes 0.1 to 86400 seconds.") }
-        guard limit >= 0 else { throw ValidationError("--limit is a number of events, or 0 to watch on and on.") }
+        guard (0.1...86_400).contains(interval) else {
+            throw ValidationError("--interval must be 0.1 to 86400 seconds.")
+        }
+        guard limit >= 0 else { throw ValidationError("--limit must be a number of events, or 0 for no limit.") }
     }
 
     func run() throws {
@@ -44,19 +46,19 @@ struct Watch: ParsableCommand {
         guard let watch = try HostWatch(directory: store.store) else {
             throw try StoreFiles.notServed(store.store, "No process has the store open: there is nothing to watch.")
         }
-        Interruption.stopQuietly()
-        if !store.json { console.note("note: watches process \(watch.processID); interrupt to end") }
+        StopSignal.stopQuietly()
+        if !store.json { console.note("note: watching process \(watch.processID); interrupt to end") }
         var whole = WatchTally()
         var recent = WatchTally()
-        watching: while !Interruption.isRequested {
-            let told = try watch.next(waitingAtMost: max(0, interval - recent.seconds)) { Interruption.isRequested }
+        watching: while !StopSignal.isRequested {
+            let next = try watch.next(waitingAtMost: max(0, interval - recent.seconds)) { StopSignal.isRequested }
             if recent.seconds >= interval {
-                try tell(recent, console)
+                try showRates(recent, console)
                 recent = WatchTally()
             }
-            switch told {
+            switch next {
             case .ended:
-                if !Interruption.isRequested { sayEnded(console) }
+                if !StopSignal.isRequested { sayEnded(console) }
                 break watching
             case .nothing: continue
             case .events(let events):
@@ -76,16 +78,16 @@ struct Watch: ParsableCommand {
     }
 
     private func show(
-        _ told: WatchedEvents, left: Int, _ whole: inout WatchTally, _ recent: inout WatchTally, _ console: Console
+        _ page: WatchedEvents, left: Int, _ whole: inout WatchTally, _ recent: inout WatchTally, _ console: Console
     ) throws {
         if console.drawsProgress { console.clearProgressLine() }
-        whole.lostCount += told.lostCount
-        recent.lostCount += told.lostCount
-        if told.lostCount > 0, !summary {
-            try console.line("… \(Quantities.count(told.lostCount, "event")) lost")
-            try console.object(["lost": JSONValue(told.lostCount)])
+        whole.lostCount += page.lostCount
+        recent.lostCount += page.lostCount
+        if page.lostCount > 0, !summary {
+            try console.line("… \(Quantities.count(page.lostCount, "event")) lost")
+            try console.object(["lost": JSONValue(page.lostCount)])
         }
-        for event in told.events.prefix(left) {
+        for event in page.events.prefix(left) {
             whole.add(event)
             recent.add(event)
             guard !summary else { continue }
@@ -95,8 +97,8 @@ struct Watch: ParsableCommand {
         try console.flush()
     }
 
-    /// Rates as lines of their own where they were asked for; on a terminal drawn over and over below the events.
-    private func tell(_ recent: WatchTally, _ console: Console) throws {
+    /// Prints the rates with --summary; otherwise draws them below the events on a terminal.
+    private func showRates(_ recent: WatchTally, _ console: Console) throws {
         if summary {
             try console.line(recent.rates)
             try console.object(["summary": .object(recent.object)])
@@ -107,7 +109,7 @@ struct Watch: ParsableCommand {
     }
 }
 
-/// What has happened in some time.
+/// The events of a period, counted.
 private struct WatchTally {
     private let clock = ContinuousClock()
     private let started = ContinuousClock().now

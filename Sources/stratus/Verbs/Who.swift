@@ -1,16 +1,16 @@
-// stratus who: everybody who can see a record, and how.
+// stratus who: lists the people who can see a record, with their permissions.
 
 import ArgumentParser
 import StratusCloud
 import StratusModel
 import StratusRecords
 
-struct Who: ParsableCommand {
+struct Who: PlaceCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists everybody who can see a record, and how.",
+        abstract: "Lists the people who can see a record, with their permissions.",
         discussion: """
-            Each of them is asked for as the server asks; 'stratus explain' says why. Who is invited sees nothing before \
-            they accept. With --as those whom the person may know of.
+            The verb asks the server's own rules; 'stratus explain' shows the reasons. Invited people see nothing \
+            before they accept. With --as it lists the people that the person may see.
 
             --json: {"record","share","root","publicPermission","viewers":[{"user","externalID","handle","as",\
             "permission"}],"excluded":[…],"invited":[…],"everybody","everybodyWithAccount"}; as is owner, \
@@ -19,16 +19,13 @@ struct Who: ParsableCommand {
             Example: stratus who /share/doc/README --store ./store
             """)
 
-    @Argument(help: RecordAddress.help)
-    var record: RecordAddress
+    @Argument(help: RecordArgument.help)
+    var record: RecordArgument
 
-    @OptionGroup var store: StoreArguments
-    @OptionGroup var zone: ZoneArguments
-    @OptionGroup var acting: ActingArguments
+    @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        try StoreSession.with(store.at(record.place), .readingAsClient) { session in
+        try StoreSession.with(store.at(record.place), .readingAsClient) { session, console in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
             let name = try session.read(id) { try $0.resolve(record, sight, console) }
@@ -38,13 +35,12 @@ struct Who: ParsableCommand {
                 audience = content.map { ShareSight(viewer: sight.viewer).seen(audience, $0) } ?? audience
             }
             try session.engine.read { reader in
-                try tell(audience, of: name, id, People(reader: reader, viewer: sight.viewer), console)
+                try show(audience, of: name, id, People(reader: reader, viewer: sight.viewer), console)
             }
         }
-        try console.flush()
     }
 
-    private func tell(
+    private func show(
         _ audience: RecordAudience, of name: RecordName, _ zone: ZoneID, _ people: People, _ console: Console
     ) throws {
         let alone = zone.database.scope == .public ? "creator" : "owner"
@@ -54,20 +50,20 @@ struct Who: ParsableCommand {
             try console.line("\(try people.title(of: viewer.user, viewer.participant))  \(role), may \(may)")
         }
         for one in audience.excluded {
-            try console.line("\(try people.title(of: one.user, one))  takes part and may do nothing now")
+            try console.line("\(try people.title(of: one.user, one))  participates, but has no access now")
         }
         for one in audience.invited {
             try console.line("\(try people.title(of: one.user, one))  invited as \(one.role), has not accepted")
         }
         if zone.database.scope == .public {
             try console.line(
-                "everybody may \(Self.text(audience.world)); "
-                    + "everybody with an account may \(Self.text(audience.anyUser))")
+                "anyone may \(Self.text(audience.world)); "
+                    + "anyone with an account may \(Self.text(audience.anyUser))")
         } else if let share = audience.share {
             let subject = audience.root.map { "with the root \(VisibleText.of($0.text))" } ?? "of the whole zone"
             try console.line("by the share \(VisibleText.of(share.text)) \(subject)")
             if audience.publicPermission != .none {
-                try console.line("whoever has its URL may join with the permission \(audience.publicPermission)")
+                try console.line("anyone with its URL may join with the permission \(audience.publicPermission)")
             }
         } else {
             try console.line("it is in no share")

@@ -1,4 +1,4 @@
-// stratus zones: the zones of a database are listed, made and deleted.
+// stratus zones: lists, creates, deletes and purges the zones of a database.
 
 import ArgumentParser
 import FoundationEssentials
@@ -10,7 +10,7 @@ import StratusStore
 
 struct Zones: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Lists, makes and deletes zones.",
+        abstract: "Lists, creates and deletes zones.",
         discussion: "Example: stratus zones --store ./store",
         subcommands: [ListZones.self, CreateZone.self, DeleteZone.self, PurgeZones.self],
         defaultSubcommand: ListZones.self)
@@ -20,10 +20,10 @@ struct Zones: ParsableCommand {
             commandName: "list",
             abstract: "Lists the zones of the database.",
             discussion: """
-                With --as the zones that the person has or that others share with them, in all databases of the container.
+                With --as it lists the person's own zones and those shared with them, in all databases of the container.
 
-                --json: one line a zone: {"zone","address","records","sequence","horizon","created","identity"}; with --as \
-                {"zone","owner"}, where owner is null for the person's own.
+                --json: one line per zone: {"zone","address","records","sequence","horizon","created","identity"}; \
+                with --as {"zone","owner"}, where owner is null for the person's own zones.
 
                 Example: stratus zones list --store ./store
                 """)
@@ -32,9 +32,8 @@ struct Zones: ParsableCommand {
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            try StoreSession.with(store, acting.opening) { session in
-                if acting.person != nil { return try tell(session.container(acting), console) }
+            try StoreSession.with(store, acting.opening) { session, console in
+                if acting.person != nil { return try show(session.container(acting), console) }
                 let database = try session.database
                 try session.engine.read { reader in
                     let owner = try session.owner(of: database, in: reader)
@@ -45,7 +44,7 @@ struct Zones: ParsableCommand {
                         let address = PlaceAddress(database, ownedBy: owner, zone: listing.name).text
                         try console.line(
                             "\(VisibleText.of(listing.name.text))  \(Quantities.count(header.recordCount, "record")), "
-                                + "sequence \(Quantities.count(header.sequence)), made \(Quantities.date(created))")
+                                + "sequence \(Quantities.count(header.sequence)), created \(Quantities.date(created))")
                         try console.object([
                             "zone": .string(listing.name.text), "address": .string(address),
                             "records": JSONValue(header.recordCount),
@@ -57,10 +56,9 @@ struct Zones: ParsableCommand {
                     }
                 }
             }
-            try console.flush()
         }
 
-        private func tell(_ container: CKContainer, _ console: Console) throws {
+        private func show(_ container: CKContainer, _ console: Console) throws {
             let client = ShareClient(container)
             for zone in try client.privateZones() + client.sharedZones() {
                 let owner = zone.ownerName == CKCurrentUserDefaultName ? nil : zone.ownerName
@@ -75,7 +73,7 @@ struct Zones: ParsableCommand {
             commandName: "create",
             abstract: "Creates a zone, and the store if there is none.",
             discussion: """
-                A zone that exists is left as it is. In a private database only its owner creates zones.
+                An existing zone stays unchanged. In a private database, only the owner can create zones.
 
                 --json: {"zone","created"}
 
@@ -92,7 +90,7 @@ struct Zones: ParsableCommand {
                 let id = try session.zone(named.zone(store))
                 return (id.name.text, try session.createZone(id, acting))
             }
-            try console.line("zone \(VisibleText.of(name)) \(isNew ? "made" : "exists")")
+            try console.line("zone \(VisibleText.of(name)) \(isNew ? "created" : "exists")")
             try console.object(["zone": .string(name), "created": .boolean(isNew)])
             try console.flush()
         }
@@ -103,8 +101,8 @@ struct Zones: ParsableCommand {
             commandName: "delete",
             abstract: "Deletes a zone with all its records.",
             discussion: """
-                The zone is gone at once; then its entries are removed. If that is interrupted, 'stratus zones purge' \
-                goes on with it.
+                Deletes the zone at once, then removes its entries. If that is interrupted, continue with 'stratus \
+                zones purge'.
 
                 --json: {"zone","deleted","entriesRemoved"}; with --dry-run {"dryRun","would","zone","records"}
 
@@ -122,9 +120,10 @@ struct Zones: ParsableCommand {
                 let zone = try session.zone(named.zone(store))
                 guard zone.database.scope == .private else {
                     throw ToolError(
-                        .refused, "A public database keeps its zone: delete the records, with 'stratus rm'.")
+                        .refused,
+                        "The zone of a public database cannot be deleted: delete its records with 'stratus rm'.")
                 }
-                try session.requireOwner(acting, of: zone, "Only its owner deletes a zone.")
+                try session.requireOwner(acting, of: zone, "Only the owner can delete a zone.")
                 let count = try session.read(zone) { try $0.header().recordCount }
                 let what = "delete zone \(zone.name.text) with its \(Quantities.count(count, "record"))"
                 let details: JSONObject = ["zone": .string(zone.name.text), "records": JSONValue(count)]
@@ -148,9 +147,9 @@ struct Zones: ParsableCommand {
     struct PurgeZones: ParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "purge",
-            abstract: "Removes what deleted zones and accounts have left behind.",
+            abstract: "Removes the remaining entries of deleted zones and accounts.",
             discussion: """
-                It may be interrupted; the next run, or host, goes on with it.
+                You can interrupt it; the next run or host continues.
 
                 --json: {"zonesFinished","entriesRemoved","commits"}
 
@@ -174,15 +173,15 @@ struct Zones: ParsableCommand {
         }
     }
 
-    /// Removes what was deleted, and shows how far it has come.
+    /// Removes the entries of deleted zones and accounts, and shows the progress.
     static func purge(_ session: StoreSession, _ console: Console) throws -> PurgeProgress {
-        Interruption.stopAtSafePoints()
+        StopSignal.stopAtSafePoints()
         let progress = try session.purge(console)
-        guard !Interruption.isRequested else {
-            // What was to be deleted is: the same again would not find it.
+        guard !StopSignal.isRequested else {
+            // The deletion itself is done: running the same verb again would find nothing to delete.
             throw ToolError(
                 .interrupted,
-                "Interrupted; what is deleted stays so, and 'stratus zones purge' removes what it left behind.")
+                "Interrupted; the deletion is done, and 'stratus zones purge' removes the remaining entries.")
         }
         return progress
     }

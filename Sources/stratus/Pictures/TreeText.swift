@@ -1,5 +1,6 @@
-// A hierarchy in Graphviz's language, for those who want to lay it out themselves.
+// A hierarchy in Graphviz's language, and as an HTML page.
 
+/// A hierarchy in Graphviz's language.
 struct TreeDOT {
     private static let shareCount = 24
 
@@ -51,7 +52,7 @@ struct TreeDOT {
         let colour = PictureColours.light[index % PictureShare.colourCount]
         let subject = share.rootLabel.map { "of \($0)" } ?? "of the whole zone"
         let lines = [
-            "\(PictureShare.badge(index))  \(share.name)", subject, "whoever has its URL: \(share.publicPermission)",
+            "\(PictureShare.badge(index))  \(share.name)", subject, "anyone with its URL: \(share.publicPermission)",
         ]
         var dot: DOT = """
               s\(index) [shape=note, label=\(lines: lines), color=\(colour), fontcolor=\(colour), style=bold];
@@ -76,12 +77,91 @@ struct TreeDOT {
 }
 
 extension PicturePerson.Rights {
-    /// The line from a share to whom has these rights.
+    /// The style of the line from a share to a person with these rights.
     fileprivate var line: DOT {
         switch self {
         case .readWrite: "bold"
         case .readOnly: "dashed"
         case .nothing: "dotted"
         }
+    }
+}
+
+/// A hierarchy as a page: nested lists that open and close without scripts, also with the keyboard.
+struct TreeHTML {
+    private let picture: TreePicture
+    /// The levels that are open at first.
+    private let openLevelCount: Int
+    /// The command that shows a folded record; nil if its name cannot be typed.
+    private let command: (PictureNode?) -> String?
+
+    static func text(
+        of picture: TreePicture, openLevelCount: Int, command: @escaping (PictureNode?) -> String?
+    ) -> String {
+        let tree = TreeHTML(picture: picture, openLevelCount: openLevelCount, command: command)
+        return PageFrame.text(heading: picture.title, body: tree.body)
+    }
+
+    private var body: HTML {
+        """
+        <p>\(picture.summary).</p>
+        <h2 id="shares">Shares</h2>
+        \(PageFrame.shareTable(picture.shares, moreCount: picture.moreShareCount))\
+        <h2 id="records">Records</h2>
+        <p class="soft">Open and close records with a click, or with the Tab and Enter keys.</p>
+        \(list)
+        """
+    }
+
+    /// The records, nested by their levels.
+    private var list: HTML {
+        var list: HTML = "<ul class=\"tree\">\n"
+        /// Nodes whose lists are open, the innermost last.
+        var open: [Int] = []
+        func close(downTo level: Int) {
+            while let node = open.last, picture.nodes[node].level >= level {
+                open.removeLast()
+                list += "\(more(of: node))</ul></details></li>\n"
+            }
+        }
+        for (index, node) in picture.nodes.enumerated() {
+            close(downTo: node.level)
+            let hasChildren = index + 1 < picture.nodes.count && picture.nodes[index + 1].parent == index
+            guard hasChildren || !node.fold.isEmpty else {
+                list += "<li><span class=\"leaf\">\(label(of: node))</span></li>\n"
+                continue
+            }
+            let isOpen: HTML = node.level < openLevelCount ? " open" : ""
+            list += "<li><details\(isOpen)><summary>\(label(of: node))</summary><ul>\n"
+            open.append(index)
+        }
+        close(downTo: 0)
+        if !picture.fold.isEmpty {
+            let text = picture.fold.text(besideOthers: !picture.nodes.isEmpty)
+            list += "<li><span class=\"more\">\(text)\(hint(for: nil))</span></li>\n"
+        }
+        return list + "</ul>\n"
+    }
+
+    private func label(of node: PictureNode) -> HTML {
+        var label: HTML = node.isRoot ? "<bdi class=\"root\">\(node.label)</bdi>" : PageFrame.name(node.label)
+        label += " <span class=\"soft\">\(node.type)</span>"
+        guard let share = node.share else { return label }
+        label += " \(PageFrame.badge(share))"
+        return node.isRoot ? "\(label) <span class=\"soft\">root of the share</span>" : label
+    }
+
+    /// The records below a node that are not in the list, and the command that shows them.
+    private func more(of index: Int) -> HTML {
+        let node = picture.nodes[index]
+        guard !node.fold.isEmpty else { return "" }
+        let hasChildren = index + 1 < picture.nodes.count && picture.nodes[index + 1].parent == index
+        let text = node.fold.text(besideOthers: hasChildren)
+        return "<li><span class=\"more\">\(text)\(hint(for: node))</span></li>\n"
+    }
+
+    private func hint(for node: PictureNode?) -> HTML {
+        guard let command = command(node) else { return "" }
+        return ": <code>\(command)</code>"
     }
 }

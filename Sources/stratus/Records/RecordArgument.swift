@@ -1,8 +1,8 @@
-// How a record is named on the command line, the same for every verb.
+// How the command line names a record. All verbs use the same forms.
 //
-//   /share/doc/README   a path: the names from a record without parent down to the record, as the store has it now
-//   /                   the records without parent
-//   name:/odd           the record name that follows, whatever it is
+//   /share/doc/README   a path: the names from a record without a parent down to the record, as they are now
+//   /                   the records without a parent
+//   name:/odd           any record name
 //   db://…              a record with its database and zone; see `PlaceAddress`
 //   anything else       a record name
 
@@ -13,7 +13,7 @@ import StratusRecords
 import StratusStore
 
 /// One record, by name or by path.
-struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
+struct RecordArgument: ExpressibleByArgument, Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case recordName(RecordName)
         case path([String])
@@ -23,7 +23,7 @@ struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
 
     let text: String
     let form: Form
-    /// The zone, where the address names one.
+    /// The zone, if the address names one.
     let place: PlaceAddress?
 
     init?(argument: String) {
@@ -55,34 +55,33 @@ struct RecordAddress: ExpressibleByArgument, Hashable, Sendable {
 
     var defaultValueDescription: String { text }
 
-    /// Whether it means the place above all records without parent.
+    /// Whether it is '/', the place above all records.
     var isTop: Bool { form == .path([]) }
 
     static let help: ArgumentHelp = ArgumentHelp(
         """
-        A record: a path of names like /share/doc, a record name (name:TEXT where that begins with '/'), or \
-        db://CONTAINER/PERSON/ZONE and a path ('stratus help addresses').
+        A record: a path of names such as /share/doc, a record name (name:TEXT if it begins with '/'), or \
+        db://CONTAINER/PERSON/ZONE with a path ('stratus help addresses').
         """,
         valueName: "record")
 }
 
 extension ZoneReader {
-    /// Is told of a path as far as it is looked for, how many records were looked at for its last name, and of how many at
-    /// most.
+    /// Gets the part of a path that is being resolved, how many records were examined for its last name, and the upper
+    /// bound.
     typealias PathListener = (_ path: String, _ looked: Int, _ most: Int) -> Void
 
-    /// The name of the record that an address leads to. A path reads each child of the folders on its way, and people see how
-    /// far that has come.
+    /// The name of the record that an address leads to. A path reads every child of the folders on it, with progress.
     ///
-    /// Throws `notFound` when there is none, `ambiguous` when a folder on the way has several children of the name.
-    func resolve(_ address: RecordAddress, _ console: Console) throws -> RecordName {
-        let progress = Progress("looking for", total: nil, on: console)
+    /// Throws `notFound` if there is none, `ambiguous` if a folder on the path has several children of the name.
+    func resolve(_ address: RecordArgument, _ console: Console) throws -> RecordName {
+        let progress = ProgressLine("looking for", total: nil, on: console)
         defer { progress.finish() }
         return try resolve(address, looking: { progress.update($0, $1, ofAtMost: $2) })
     }
 
-    /// The same where `looking` is told now and then. Each folder on the way is counted anew.
-    func resolve(_ address: RecordAddress, looking: @escaping PathListener) throws -> RecordName {
+    /// Does the same with a listener. Counts each folder of the path separately.
+    func resolve(_ address: RecordArgument, looking: @escaping PathListener) throws -> RecordName {
         switch address.form {
         case .recordName(let name):
             guard try node(name) != nil else { throw unknown(address, missing: name.text, below: nil) }
@@ -96,7 +95,7 @@ extension ZoneReader {
             }
             guard let found else {
                 throw ToolError(
-                    .notFound, "'/' is above all records and no record itself: name one below it.",
+                    .notFound, "'/' is not a record: name a record below it.",
                     ["address": address.text])
             }
             return found
@@ -104,7 +103,7 @@ extension ZoneReader {
     }
 
     private func child(
-        named name: String, of parent: RecordName?, _ address: RecordAddress,
+        named name: String, of parent: RecordName?, _ address: RecordArgument,
         looking: @escaping (_ looked: Int, _ most: Int) -> Void
     ) throws -> RecordName {
         if parent == nil, let top = try top(named: name) { return top }
@@ -113,14 +112,14 @@ extension ZoneReader {
         var matches: [RecordName] = []
         try visitChildrenOrTops(of: parent, passing: looked.add) { child in
             guard let record = try record(child.name, fields: .only([TreeField.name]))?.record else { return .next }
-            // Names are compared by their bytes, as everywhere.
+            // Compare bytes: canonically equivalent names are different.
             if record.label.utf8.elementsEqual(name.utf8) { matches.append(child.name) }
             return matches.count > 1 ? .stop : .next
         }
         guard let match = matches.first else { throw unknown(address, missing: name, below: parent) }
         guard matches.count == 1 else {
             throw ToolError(
-                .ambiguous, "Several records here have this name: use a record name ('ls --names' shows them).",
+                .ambiguous, "Several records have this name: use a record name ('stratus ls --names' shows them).",
                 [
                     "address": address.text, "name": name, "recordNames": matches.map(\.text).joined(separator: ", "),
                     "below": parent?.text ?? "/",
@@ -129,24 +128,25 @@ extension ZoneReader {
         return match
     }
 
-    /// A record without parent whose record name is its label too, as an imported tree's is, is found at once.
+    /// Finds at once a record without a parent whose record name is also its label, such as the top of an imported
+    /// tree.
     private func top(named name: String) throws -> RecordName? {
         guard let record = try record(RecordName(name), fields: .only([TreeField.name]))?.record else { return nil }
         return record.parent == nil && record.label.utf8.elementsEqual(name.utf8) ? record.name : nil
     }
 
-    private func unknown(_ address: RecordAddress, missing: String, below: RecordName?) -> ToolError {
+    private func unknown(_ address: RecordArgument, missing: String, below: RecordName?) -> ToolError {
         var fields = ["address": address.text, "zone": id.name.text]
         if let below {
             fields["missing"] = missing
             fields["below"] = below.text
         }
         return ToolError(
-            .notFound, "No such record: look with 'stratus ls' at what is there (paths begin with '/').", fields)
+            .notFound, "There is no such record: 'stratus ls' lists records (paths begin with '/').", fields)
     }
 
-    /// Visits the children of a record, or the records without parent, in the byte order of their names. `passing` is called
-    /// for each record on the way: each child, or each record of the zone.
+    /// Visits the children of a record, or the records without a parent, in the byte order of their names. Calls
+    /// `passing` for each examined record: each child, or each record of the zone.
     func visitChildrenOrTops(
         of parent: RecordName?, passing: () -> Void = {}, _ visit: (Child) throws -> ScanStep
     ) throws {
@@ -157,7 +157,7 @@ extension ZoneReader {
         }
     }
 
-    /// The records without parent have no list of their own: this looks at every entry of the parent index.
+    /// There is no index of the records without a parent: this scans the whole parent index.
     private func visitTops(_ passing: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
         try store.scan(keys.parents.keyRange) { key, value in
             passing()

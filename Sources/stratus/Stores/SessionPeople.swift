@@ -1,4 +1,4 @@
-// People of an opened store: who they are, what they see, and the store as they have it.
+// The people of an opened store: their accounts, their clients, and what they see.
 
 import Foundation
 import StratusCloud
@@ -7,9 +7,9 @@ import StratusModel
 import StratusRecords
 
 extension StoreSession {
-    /// The store with the calls of hosts.
+    /// The calls of hosts.
     ///
-    /// Throws where it was opened with the engine alone.
+    /// Throws `notFound` if the store was opened with the engine only.
     var host: any StoreHost {
         get throws {
             guard let host = availableHost else { throw choice.noAccount }
@@ -17,9 +17,9 @@ extension StoreSession {
         }
     }
 
-    /// The store that this process has open itself.
+    /// The store that this process itself has open.
     ///
-    /// Throws where it is another process's, or was opened with the engine alone.
+    /// Throws `notFound` if another process has it, or if it was opened with the engine only.
     var ownHost: Stratus {
         get throws {
             guard let stratus = availableHost as? Stratus else { throw choice.noAccount }
@@ -29,58 +29,58 @@ extension StoreSession {
 
     /// The account of a person.
     ///
-    /// Throws `notFound` where there is none.
-    func person(_ address: PersonAddress) throws -> StratusModel.Account {
+    /// Throws `notFound` if there is none.
+    func person(_ address: PersonArgument) throws -> StratusModel.Account {
         guard let account = try engine.read({ try address.account(in: $0) }) else { throw address.notFound }
         return account
     }
 
-    /// The same as hosts have it.
-    func hostAccount(_ address: PersonAddress) throws -> Stratus.Account {
+    /// The account of a person in the host API.
+    func hostAccount(_ address: PersonArgument) throws -> Stratus.Account {
         let id = try person(address).id
         guard let account = try host.account(id: id.text) else { throw address.notFound }
         return account
     }
 
-    /// Who acts: the person, or the database's owner.
+    /// The account that acts: the named person's, or the database owner's.
     ///
-    /// Throws `notFound` where they have no account.
+    /// Throws `notFound` if there is no account.
     func actor(_ acting: ActingArguments) throws -> StratusModel.Account {
         if let person = acting.person { return try self.person(person) }
         guard let account else { throw choice.noAccount }
         return account
     }
 
-    /// Throws `refused`, with the reason that is given, where somebody else than the owner of a zone acts.
+    /// Throws `refused` with the given reason if the acting person is not the owner of the zone.
     func requireOwner(_ acting: ActingArguments, of zone: ZoneID, _ reason: String) throws {
         guard let person = acting.person, try self.person(person).userName != zone.database.owner else { return }
         throw ToolError(.refused, reason, ["person": person.text, "zone": zone.name.text])
     }
 
-    /// Throws where who acts may not delete a record: `notFound` where they do not see it, else `refused`.
+    /// Throws if the acting person may not delete a record: `notFound` if they do not see it, otherwise `refused`.
     func requireMayDelete(_ name: RecordName, in zone: ZoneID, _ acting: ActingArguments) throws {
         guard let person = acting.person else { return }
         try sight(of: zone, acting).require(name)
         let user = try self.person(person).userName
         guard try !service.explainAccess(to: name, in: zone, for: user).verdict.mayDelete else { return }
         throw ToolError(
-            .refused, "The person may not delete the record: 'stratus explain' says why.",
+            .refused, "The person may not delete the record: 'stratus explain' shows why.",
             ["person": person.text, "record": name.text])
     }
 
-    /// The container of who acts.
+    /// The container, signed in as the acting person.
     func container(_ acting: ActingArguments) throws -> CKContainer {
         let actor = try actor(acting)
         guard let account = try host.account(id: actor.id.text) else { throw choice.noAccount }
         return try host.container(database.container.text, signedInAs: account)
     }
 
-    /// The zone as who acts has it.
+    /// The zone as the acting person's client.
     func client(of zone: ZoneID, _ acting: ActingArguments) throws -> ZoneClient {
         try ZoneClient(container(acting), zone, as: actor(acting))
     }
 
-    /// How a query of who acts is answered.
+    /// How the store answers a query of the acting person.
     func explainQuery(
         _ query: CKQuery, in zone: ZoneID, _ acting: ActingArguments, limit: Int
     ) throws -> Stratus.QueryExplanation {
@@ -91,14 +91,13 @@ extension StoreSession {
             inContainer: zone.database.container.text, as: host.account(id: actor.id.text), resultsLimit: limit)
     }
 
-    /// What who acts sees of the zone.
+    /// What the acting person sees of the zone.
     func sight(of zone: ZoneID, _ acting: ActingArguments) throws -> Sight {
         guard let person = acting.person else { return .all }
         return Sight(service: try service, zone: zone, user: try self.person(person).userName)
     }
 
-    /// The zones of a store of which a person sees anything, or may: their own, those that others share with them, and the
-    /// public ones. The server's rules are asked.
+    /// The zones that a person may see by the server's rules: their own, those shared with them, and the public ones.
     func visibleZones(
         of person: StratusModel.Account, in reader: RecordReader
     ) throws -> [(zone: ZoneID, isOwn: Bool)] {
@@ -124,54 +123,51 @@ extension StoreSession {
         (zone.database.owner?.text ?? "", zone.name.text)
     }
 
-    /// Fills and clears indexes until all are what their schemas want. `progress` is told of its parts.
+    /// Fills and clears indexes until they agree with their schemas.
     ///
-    /// Throws `interrupted` where the verb was asked to stop: the next run or host goes on with it.
+    /// Throws `interrupted` if a signal asks the verb to stop: the next run or host continues.
     func finishIndexes(progress: @escaping PartListener = { _, _, _ in }) throws {
         if let served {
             _ = try served.finishIndexes(
-                progress: { told in
-                    // A host of before tells of records alone.
-                    let part = told.part.flatMap { IndexingProgress.Part(rawValue: $0) } ?? .records
-                    progress(part.words, told.doneCount, told.totalCount ?? 0)
-                }, isStopping: { Interruption.isRequested })
+                progress: { work in
+                    // A host of an older version names no part.
+                    let part = work.part.flatMap { IndexingProgress.Part(rawValue: $0) } ?? .records
+                    progress(part.words, work.doneCount, work.totalCount ?? 0)
+                }, isStopping: { StopSignal.isRequested })
         } else {
-            let pace = UpkeepPace(pause: { Waiting.aLittle() }, shouldContinue: { !Interruption.isRequested })
             try service.finishIndexes(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
         }
-        try Interruption.safePoint()
+        try StopSignal.safePoint()
     }
 
-    /// The same where people see how far it has come.
+    /// Does the same and shows the progress.
     func finishIndexes(_ console: Console) throws {
-        let progress = Progress("filling indexes", total: nil, on: console)
+        let progress = ProgressLine("filling indexes", total: nil, on: console)
         defer { progress.finish() }
         try finishIndexes { progress.update($0, $1, of: $2) }
     }
 
-    /// The account of a database's owner; nil for the public one, and where they have none.
+    /// The account of a database's owner; nil for the public database, and if the owner has none.
     func owner(of database: DatabaseID, in reader: RecordReader) throws -> StratusModel.Account? {
         guard let owner = database.owner else { return nil }
         return try AccountDirectory().account(userName: owner, in: reader)
     }
-}
 
-extension StoreSession {
-    /// The database's owner with CloudKit's face, for what only clients do.
+    /// The database's owner as a client.
     ///
-    /// Throws `notFound` where the database's owner has no account.
+    /// Throws `notFound` if the owner has no account.
     func owner() throws -> ShareClient {
         guard let account, let found = try host.account(id: account.id.text) else { throw choice.noAccount }
         return try ShareClient(host.container(try database.container.text, signedInAs: found))
     }
 
-    /// Somebody else of the store, by the host's own identifier.
+    /// Another person of the store.
     struct Guest {
         let account: Stratus.Account
         let client: ShareClient
     }
 
-    /// Another person of the store, who is made where there is none.
+    /// The person with a host identifier. Creates the account if there is none.
     func guest(externalID: String, email: String) throws -> Guest {
         let account = try host.account(externalID: externalID, createIfMissing: .init(emails: [email]))
         return Guest(
@@ -179,13 +175,13 @@ extension StoreSession {
             client: try ShareClient(host.container(try database.container.text, signedInAs: account)))
     }
 
-    /// Accepts a share as somebody who has its URL.
+    /// Accepts a share by its URL.
     func open(_ url: URL, as guest: Guest) throws -> CKShare.Metadata {
         try host.open(url, as: guest.account)
     }
 }
 
-/// What somebody sees of a zone.
+/// What a person, or the host, sees of a zone.
 struct Sight {
     static let all = Sight(asked: nil)
 
@@ -195,10 +191,10 @@ struct Sight {
 
     init(service: CloudService, zone: ZoneID, user: UserName) { asked = (service, zone, user) }
 
-    /// Who looks; nil for the host.
+    /// The person; nil for the host.
     var viewer: UserName? { asked?.user }
 
-    /// Whether everything is seen that is there.
+    /// Whether everything is seen.
     var isWhole: Bool { asked == nil }
 
     func sees(_ name: RecordName) throws -> Bool {
@@ -207,17 +203,70 @@ struct Sight {
             .first?.contains(.read) ?? false
     }
 
-    /// Those of the records that are seen.
+    /// For each record, whether it is seen.
     func seen(of names: [RecordName]) throws -> [Bool] {
         guard let asked else { return names.map { _ in true } }
         return try asked.service.permissions(for: names, in: asked.zone, of: asked.user).map { $0.contains(.read) }
     }
 
-    /// Throws `notFound` where the record is not seen.
+    /// Throws `notFound` if the record is not seen.
     func require(_ name: RecordName) throws {
         guard try !sees(name) else { return }
         throw ToolError(
-            .notFound, "The person sees no such record: 'stratus explain' says why.",
+            .notFound, "The person sees no such record: 'stratus explain' shows why.",
             ["record": name.text, "user": asked?.user.text ?? ""])
     }
 }
+
+/// The host calls that verbs use: on the store itself, or on the process that has it open and serves it.
+protocol StoreHost: Sendable {
+    /// The server's rules. For a served store, they only read.
+    var service: CloudService { get throws }
+    func account(id: String) throws -> Stratus.Account?
+    func account(externalID: String, createIfMissing account: Stratus.NewAccount) throws -> Stratus.Account
+    func createAccount(_ account: Stratus.NewAccount, externalID: String?) throws -> Stratus.Account
+    func setHandles(
+        emails: Set<String>, phoneNumbers: Set<String>, of account: Stratus.Account
+    ) throws -> Stratus.Account
+    func setStanding(_ standing: Stratus.Standing, of account: Stratus.Account) throws -> Stratus.Account
+    func deleteAccountWithAllData(
+        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
+    ) throws
+    func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer
+    func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata
+    func invite(
+        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
+        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
+    ) async throws
+    func setPublicPermission(
+        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
+    ) async throws
+    func importSchema(_ text: String, intoContainer identifier: String) throws
+    func close()
+}
+
+extension Stratus: StoreHost {
+    func deleteAccountWithAllData(
+        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
+    ) throws {
+        // The optional type selects the method of `Stratus` itself.
+        let listener: FreeingProgress.Listener? = progress
+        try deleteAccountWithAllData(account, progress: listener)
+    }
+
+    func invite(
+        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
+        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
+    ) async throws {
+        try await invite(
+            people, to: shareID, in: container, permission: permission, role: role, allowing: .standard)
+    }
+
+    func setPublicPermission(
+        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
+    ) async throws {
+        try await setPublicPermission(permission, of: shareID, in: container, allowing: .standard)
+    }
+}
+
+extension ServedStore: StoreHost {}

@@ -1,0 +1,124 @@
+// HTML, SVG and DOT that cannot be built without escaping: literals in the source are markup, interpolated strings are
+// text.
+
+/// Text escaped for HTML and XML. One rule serves both.
+enum MarkupText {
+    /// The text for use between tags and between double quotes. Spells out control characters and noncharacters: HTML
+    /// parsers report them, and XML 1.0 forbids them even escaped.
+    static func escaped(_ text: String) -> String {
+        var escaped = ""
+        for scalar in text.unicodeScalars {
+            switch scalar {
+            case "&": escaped += "&amp;"
+            case "<": escaped += "&lt;"
+            // Also ends what XML does not allow in text: "]]>".
+            case ">": escaped += "&gt;"
+            case "\"": escaped += "&quot;"
+            case "'": escaped += "&#39;"
+            case _ where isForbidden(scalar): escaped += DisplayText.spelled(scalar)
+            default: escaped.unicodeScalars.append(scalar)
+            }
+        }
+        return escaped
+    }
+
+    /// Includes line ends and tabs, which attributes would turn into spaces.
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || DisplayText.isNoncharacter(scalar)
+    }
+}
+
+/// A piece of HTML. An interpolated `String` becomes text, or the value of an attribute between double quotes. Only
+/// HTML and SVG are inserted unchanged.
+struct HTML: ExpressibleByStringInterpolation {
+    private(set) var markup: String
+
+    init(stringLiteral value: String) { markup = value }
+    init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
+
+    init(_ parts: some Sequence<HTML>) {
+        markup = ""
+        for part in parts { markup += part.markup }
+    }
+
+    static func += (left: inout HTML, right: HTML) { left.markup += right.markup }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var markup = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) { markup.reserveCapacity(literalCapacity) }
+        mutating func appendLiteral(_ literal: String) { markup += literal }
+        mutating func appendInterpolation(_ text: String) { markup += MarkupText.escaped(text) }
+        mutating func appendInterpolation(_ number: Int) { markup += String(number) }
+        mutating func appendInterpolation(_ part: HTML) { markup += part.markup }
+        mutating func appendInterpolation(_ part: SVG) { markup += part.markup }
+    }
+}
+
+/// A piece of SVG, for files (XML) and for HTML. An interpolated `String` becomes text, or the value of an attribute
+/// between double quotes. Only SVG is inserted unchanged. Every element is closed, so that it is valid XML and valid
+/// HTML.
+struct SVG: ExpressibleByStringInterpolation {
+    private(set) var markup: String
+
+    init(stringLiteral value: String) { markup = value }
+    init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
+
+    static func + (left: SVG, right: SVG) -> SVG { "\(left)\(right)" }
+    static func += (left: inout SVG, right: SVG) { left.markup += right.markup }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var markup = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) { markup.reserveCapacity(literalCapacity) }
+        mutating func appendLiteral(_ literal: String) { markup += literal }
+        mutating func appendInterpolation(_ text: String) { markup += MarkupText.escaped(text) }
+        mutating func appendInterpolation(_ number: Int) { markup += String(number) }
+        mutating func appendInterpolation(_ part: SVG) { markup += part.markup }
+    }
+}
+
+/// A piece of Graphviz's DOT. An interpolated `String` becomes a quoted string. Only DOT is inserted unchanged.
+struct DOT: ExpressibleByStringInterpolation {
+    private(set) var source: String
+
+    init(stringLiteral value: String) { source = value }
+    init(stringInterpolation: StringInterpolation) { source = stringInterpolation.source }
+
+    static func += (left: inout DOT, right: DOT) { left.source += right.source }
+
+    struct StringInterpolation: StringInterpolationProtocol {
+        fileprivate var source = ""
+
+        init(literalCapacity: Int, interpolationCount: Int) { source.reserveCapacity(literalCapacity) }
+        mutating func appendLiteral(_ literal: String) { source += literal }
+        mutating func appendInterpolation(_ text: String) { source += DOT.quoted([text]) }
+        mutating func appendInterpolation(_ number: Int) { source += String(number) }
+        mutating func appendInterpolation(_ part: DOT) { source += part.source }
+        /// A label of several left-aligned lines.
+        mutating func appendInterpolation(lines: [String]) { source += DOT.quoted(lines) }
+    }
+
+    /// A quoted string for identifiers and labels. Escapes backslashes and '&', which have a meaning in labels. Spells
+    /// out characters that XML, which Graphviz writes, forbids.
+    static func quoted(_ lines: [String]) -> String {
+        var quoted = "\""
+        for line in lines {
+            for scalar in line.unicodeScalars {
+                switch scalar {
+                case "\"": quoted += "\\\""
+                case "\\": quoted += "\\\\"
+                case "&": quoted += "&amp;"
+                case _ where isForbidden(scalar): quoted += "\\" + DisplayText.spelled(scalar)
+                default: quoted.unicodeScalars.append(scalar)
+                }
+            }
+            if lines.count > 1 { quoted += "\\l" }
+        }
+        return quoted + "\""
+    }
+
+    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || DisplayText.isNoncharacter(scalar)
+    }
+}
