@@ -47,7 +47,7 @@ struct StrictDiskTests {
         return lost
     }
 
-    @Test("no acknowledged commit is lost when the power is cut after it, with an environment of our own and without")
+    @Test("no acknowledged commit is lost by a power cut after it, with Stratus's own environment and without")
     func cuts() async throws {
         for withoutEnvironment in [false, true] {
             let lost = try await TestThreads.offPool {
@@ -57,7 +57,7 @@ struct StrictDiskTests {
         }
     }
 
-    @Test("a store that does not sync the names of its logs is found out")
+    @Test("a store that does not sync the names of its logs is detected")
     func planted() async throws {
         let lost = try await TestThreads.offPool { try lostCommits { $0.leavesLogsUnnoted = true } }
         #expect(lost.count > 3)

@@ -57,7 +57,7 @@ import Testing
         return (count, newCount)
     }
 
-    @Test("slices lie side by side, cover everything, and count every table once")
+    @Test("slices are adjacent, cover everything, and count every table once")
     func slices() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("slice by slice as much room is given back as at once, and nothing is lost")
+    @Test("compacting in slices frees as much space as at once, and nothing is lost")
     func sameAsAtOnce() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("compacting slice by slice tells of every slice and of the end, and nothing is done behind an error")
+    @Test("compacting in slices reports every slice and the end, and stops at an error")
     func sliceProgress() async throws {
         struct Stopped: Error {}
         try await TestThreads.offPool {
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("reading everything against its checksums tells how many bytes of the tables lie behind")
+    @Test("verifying all checksums reports how many bytes of the tables are done")
     func checksumProgress() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()

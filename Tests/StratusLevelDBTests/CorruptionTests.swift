@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("a log cut at any byte of its last commits leaves a prefix of the commits")
+    @Test("a log truncated at any byte of its last commits leaves a prefix of the commits")
     func cutLogs() throws {
         let original = try Original(logged: 12)
         let log = try #require(try files(in: original.path, suffix: ".log").last)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("damage that a scan passed over goes before the error that its visitor throws")
+    @Test("damage that a scan skipped takes precedence over the error that its visitor throws")
     func visitorThrows() throws {
         struct VisitorError: Error {}
         let original = try Original(logged: 0)
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("a table that was cut short is corruption")
+    @Test("a truncated table is corruption")
     func cutTable() throws {
         let original = try Original(logged: 0)
         let table = try #require(try files(in: original.path, suffix: ".ldb").last)
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test("damage that a compaction meets is thrown with its place, ends writing, and reading goes on")
+    @Test("damage found by a compaction is thrown with its place, ends writing, and reading continues")
     func backgroundDamage() throws {
         let original = try Original(logged: 0)
         let table = try #require(try files(in: original.path, suffix: ".ldb").last)
@@ -239,7 +239,7 @@ import Testing
         #expect(try storeError { try store.compact(everything) }.code == .closed)
     }
 
-    @Test("each damage is told by the keys on both sides of it, wherever it lies and however many there are")
+    @Test("each damage is reported by the keys on both sides of it, wherever it is and however many there are")
     func places() throws {
         let original = try Original(logged: 0)
         let table = try #require(try files(in: original.path, suffix: ".ldb").last)
@@ -280,7 +280,7 @@ import Testing
         #expect(report.entryCount >= 400 - lost)
     }
 
-    @Test("a table that cannot be opened at all counts as damaged up to where the next one begins")
+    @Test("a table that cannot be opened at all counts as damaged up to the beginning of the next one")
     func unreadableTable() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
@@ -311,7 +311,7 @@ import Testing
         #expect(damage.fields["candidateFiles"]?.contains(tables[1]) == true)
     }
 
-    @Test("repairing a store, asked for by name, opens it again with what could be read")
+    @Test("an explicit repair reopens a store with everything that could be read")
     func repairs() throws {
         let original = try Original(logged: 5)
         try FileManager.default.removeItem(atPath: "\(original.path)/CURRENT")
@@ -323,7 +323,7 @@ import Testing
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: original.path) }.code == .held)
     }
 
-    @Test("a new store of a damaged one tells of each file copied, of LevelDB's part, and of each file made durable")
+    @Test("repairing into a new store reports each file copied, LevelDB's part, and each file made durable")
     func salvageProgress() throws {
         let original = try Original(logged: 5)
         let destination = original.directory.path(of: "salvaged")
@@ -349,7 +349,7 @@ import Testing
         #expect(try contents(store) == original.entries)
     }
 
-    @Test("a store that an opening has claimed is not repaired, and a repair gives its own claim back")
+    @Test("a store claimed by an opening is not repaired, and a repair releases its own claim")
     func repairClaims() throws {
         let original = try Original(logged: 0)
         let path = original.path

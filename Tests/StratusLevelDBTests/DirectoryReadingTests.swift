@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("an error that another call left is none of the directory's")
+    @Test("an error of another call is not attributed to the directory")
     func foreignErrors() throws {
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.path(of: "a")))

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The architecture page")
 struct EngineExampleTests {
-    @Test("the example compiles and says that the milk is in the family's share")
+    @Test("the example compiles and prints that the milk is in the family's share")
     func example() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
@@ -39,7 +39,7 @@ struct EngineExampleTests {
         #expect(share == ShareMembership(root: "list", share: "family"))
     }
 
-    @Test("the example of the page is the one above, but for blanks and comments")
+    @Test("the page's example equals the one above, except for white space and comments")
     func sameText() throws {
         let own = try String(contentsOfFile: #filePath, encoding: .utf8)
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -48,7 +48,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("who stands at the lane when a flush could begin is taken along, instead of waiting for another one")
+    @Test("writers that wait when a flush could begin are included in it")
     func takesAlongWhoStandsAtTheLane() async throws {
         try await TestThreads.offPool {
             let arrivals = Locked(0)
@@ -95,7 +95,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("nobody waits for those who have had a turn, however it ended")
+    @Test("no writer waits for those that have had a turn, however it ended")
     func countsTurns() async throws {
         try await TestThreads.offPool {
             let fails = Locked(false)
@@ -128,7 +128,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("closing, and a group that fills, end the waiting for who stands at the lane")
+    @Test("closing, and a full group, end the wait for other writers")
     func endsGathering() async throws {
         try await TestThreads.offPool {
             for isClosing in [false, true] {
@@ -223,7 +223,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a flush does not wait for somebody who comes to the lane and never has a turn")
+    @Test("a flush does not wait for a writer that arrives and never has a turn")
     func waitsNoLongerThanAFlush() async throws {
         try await TestThreads.offPool {
             let arrivals = Locked(0)
@@ -257,7 +257,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("readers see the version before while a group is written, and transactions see the group")
+    @Test("readers see the previous version while a group is written, and transactions see the group")
     func readersDoNotWait() async throws {
         try await TestThreads.offPool {
             let isHeld = Latch("the group to be written")
@@ -290,7 +290,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a failed write ends its group, and all that was validated on it, with commitUnknown")
+    @Test("a failed write ends its group, and everything validated on it, with commitUnknown")
     func endsWithCommitUnknown() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -342,7 +342,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a result that rests on a group in flight comes after the group is durable")
+    @Test("a result that depends on a group in flight is returned after the group is durable")
     func waitsForWhatItRead() async throws {
         try await TestThreads.offPool {
             let events = Locked<[String]>([])
@@ -374,7 +374,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a group that is full makes later transactions wait for the flush")
+    @Test("a full group makes later transactions wait for the flush")
     func boundsGroups() async throws {
         try await TestThreads.offPool {
             let groups = Locked<[Int]>([])

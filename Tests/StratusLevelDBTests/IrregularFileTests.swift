@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "what is no file in place of one of the store's is refused at once, by whoever opens, copies or repairs it",
+        "anything but a file in the place of a store's file is refused at once by opening, copying and repairing",
         arguments: SpecialFile.allCases)
     func refused(thing: SpecialFile) async throws {
         let path = path

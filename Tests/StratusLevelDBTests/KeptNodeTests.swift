@@ -53,7 +53,7 @@ import Testing
         try ask((0..<groupCount).map { RecordName("\(group * groupCount + $0)") }, in: engine)
     }
 
-    @Test("what is asked for often is taken into the ancestor cache again, though the store has kept it meanwhile")
+    @Test("a frequently read key re-enters the ancestor cache, even if the store has cached it meanwhile")
     func comesBack() async throws {
         try await TestThreads.offPool {
             try Self.withEngine { engine, store in
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a snapshot sees the node that it has, not one that is kept of before or after")
+    @Test("a snapshot sees its own version of a node, not a cached one from before or after")
     func snapshots() async throws {
         try await TestThreads.offPool {
             try Self.withEngine { engine, _ in

@@ -5,7 +5,7 @@ import Testing
 @testable import StratusLevelDB
 
 @Suite struct LogSyncTests {
-    @Test("logs are synced in the background by LevelDB 1.23 and by no other version")
+    @Test("only LevelDB 1.23 syncs logs in the background, and no other version")
     func versions() {
         for major in 0..<4 {
             for minor in 0..<100 {

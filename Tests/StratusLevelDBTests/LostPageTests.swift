@@ -98,7 +98,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a last commit that has lost any of its pages is dropped and named", arguments: [0, 1, 37, 150])
+    @Test("a last commit that has lost any of its pages is dropped and reported", arguments: [0, 1, 37, 150])
     func anySubset(smallCommits: Int) throws {
         let original = try Original(smallCommits: smallCommits, lastByteCount: 5 * Self.pageByteCount)
         let pages = original.pages(of: original.lastCommit)
@@ -114,7 +114,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a last commit over several blocks that has lost pages is dropped, cut short or not")
+    @Test("a last commit over several blocks that has lost pages is dropped, truncated or not")
     func blocks() throws {
         let original = try Original(smallCommits: 20, lastByteCount: 150_000)
         let pages = original.pages(of: original.lastCommit)
@@ -139,7 +139,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("what was cut off stays cut off: the store opens again, with nothing to drop")
+    @Test("a dropped commit stays dropped: the store opens again, with nothing to drop")
     func again() throws {
         let original = try Original(smallCommits: 3, lastByteCount: 9_000)
         let page = original.pages(of: original.lastCommit)[1]
@@ -176,7 +176,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a flipped bit beside a lost page, in another block, is corruption")
+    @Test("a flipped bit next to a lost page, in another block, is corruption")
     func flippedBitAndLostPage() throws {
         let original = try Original(smallCommits: 5, lastByteCount: 100_000)
         let pages = original.pages(of: original.lastCommit)
@@ -188,7 +188,7 @@ struct LostPageTests {
         #expect(error?.fields["candidateFiles"] == original.log)
     }
 
-    @Test("a lost page is corruption where commits are not synced: the commit may have been acknowledged")
+    @Test("a lost page is corruption if commits are not synced: the commit may have been acknowledged")
     func unsynced() throws {
         let original = try Original(smallCommits: 5, lastByteCount: 9_000)
         let page = original.pages(of: original.lastCommit)[1]
@@ -199,7 +199,7 @@ struct LostPageTests {
         #expect(error?.code == .corruption)
     }
 
-    @Test("a lost page, and a log cut short, are corruption where a newer log holds commits")
+    @Test("a lost page, and a truncated log, are corruption if a newer log has commits")
     func newerLog() throws {
         let original = try Original(smallCommits: 5, lastByteCount: 9_000)
         let page = original.pages(of: original.lastCommit)[1]
@@ -224,7 +224,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a log that lost everything and is known to hold commits is corruption; its first commit is not dropped")
+    @Test("a log that lost everything and is known to have commits is corruption; its first commit is not dropped")
     func acknowledgedLog() throws {
         let original = try Original(smallCommits: 0, lastByteCount: 9_000)
         let number = try #require(UInt64(original.log.dropLast(4)))
@@ -242,7 +242,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("repair keeps whole commits: of one that lost a page it keeps nothing, of the others everything")
+    @Test("repair keeps whole commits: nothing of one that lost a page, and all of the others")
     func repair() throws {
         let original = try Original(smallCommits: 40, lastByteCount: 100_000, lastWriteCount: 50)
         let pages = original.pages(of: original.lastCommit)

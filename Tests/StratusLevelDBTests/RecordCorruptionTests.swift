@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("points, scans and whole checks name the keyspace and the keys between which the damage lies")
+    @Test("points, scans and full checks name the keyspace and the keys around the damage")
     func descriptions() throws {
         let directory = try TemporaryDirectory()
         let (path, table) = try Self.makeDamagedStore(in: directory)

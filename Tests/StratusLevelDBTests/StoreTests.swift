@@ -8,7 +8,7 @@ import Testing
 @testable import StratusLevelDB
 
 @Suite struct StoreTests {
-    @Test("what was committed is there after reopening")
+    @Test("committed data is there after reopening")
     func reopens() throws {
         let directory = try TemporaryDirectory()
         let store = try LevelDBStore.open(at: directory.path(of: "store"))
@@ -30,7 +30,7 @@ import Testing
         #expect(keys == (0..<100).filter { $0 != 50 })
     }
 
-    @Test("a store whose emptying was begun is emptied by whoever opens it next, and only its lock and marker stay")
+    @Test("a store whose emptying was interrupted is emptied by the next opening, except its lock and marker")
     func emptying() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
@@ -66,7 +66,7 @@ import Testing
         #expect(try contents(again) == [[2]: [2]])
     }
 
-    @Test("a transaction's scan merges its writes with what is stored, in both directions")
+    @Test("a transaction's scan merges its writes with the stored data, in both directions")
     func mergesScans() throws {
         let directory = try TemporaryDirectory()
         let store = try LevelDBStore.open(at: directory.path(of: "store"))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("closing waits for the readers that are in, who read on until they leave")
+    @Test("closing waits for current readers, which can read until they finish")
     func closingWaits() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()

@@ -51,7 +51,7 @@ import Testing
         try bytes.write(to: url)
     }
 
-    @Test("it says so from the opening on, and a purge ends with the cause instead of waiting for ever")
+    @Test("a store whose compactions have stopped says so from the opening on, and a purge ends with the cause")
     func stoppedCompaction() async throws {
         let (before, after, error) = try await TestThreads.offPool {
             let directory = try TemporaryDirectory()

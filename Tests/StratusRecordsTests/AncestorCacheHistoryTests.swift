@@ -23,7 +23,7 @@ struct AncestorCacheHistoryTests {
         }
     }
 
-    @Test("the checker notices a fill that ignores what was published since its reader began")
+    @Test("the checker detects a fill that ignores publications since its reader began")
     func plantedFill() {
         let seeds = (UInt64(1)...20).filter { seed in
             var history = CacheHistory(seed: seed)
@@ -32,7 +32,7 @@ struct AncestorCacheHistoryTests {
         #expect(seeds.count >= 5)
     }
 
-    @Test("the checker notices a publication that older readers see")
+    @Test("the checker detects a publication that older readers see")
     func plantedPublication() {
         let seeds = (UInt64(1)...20).filter { seed in
             var history = CacheHistory(seed: seed)
@@ -41,7 +41,7 @@ struct AncestorCacheHistoryTests {
         #expect(seeds.count >= 5)
     }
 
-    @Test("the checker notices a deleted zone that is not forgotten")
+    @Test("the checker detects a deleted zone that is not forgotten")
     func plantedForgetting() {
         let seeds = (UInt64(1)...20).filter { seed in
             var history = CacheHistory(seed: seed)

@@ -47,7 +47,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.entryCount == 0)
     }
 
-    @Test("what was read before a publication is not filled after it")
+    @Test("a value read before a publication is not filled after it")
     func staleFillIsRefused() {
         cache.publish([HierarchyChange(zone: zone, name: "a", node: nil)], version: 6)
         cache.fill(zone: zone, name: "a", node: node(under: "b"), at: 5)
@@ -81,7 +81,7 @@ struct AncestorCacheTests {
 
     // MARK: Walks
 
-    @Test("the nearest share root is found at every depth, across the stretches of a long walk")
+    @Test("the nearest share root is found at every depth, across the segments of a long walk")
     func shareAtEveryDepth() {
         fillChain(cache, count: 1_200, isShared: true)
         for depth in [0, 1, 2, 10, 255, 256, 257, 511, 512, 513, 1_199] {
@@ -98,7 +98,7 @@ struct AncestorCacheTests {
         #expect(cache.nearestShareRoot(zone: zone, of: "?", at: 1, limit: 10_000) == .unknown(at: "?", levels: 0))
     }
 
-    @Test("a walk shows every record from the first to the top, stops when asked, and says where it knows no more")
+    @Test("a walk visits every record from the first to the top, stops on request, and reports where the cache ends")
     func walks() {
         fillChain(cache, count: 50)
         var seen: [RecordName] = []
@@ -128,7 +128,7 @@ struct AncestorCacheTests {
         #expect(cache.node(zone: zone, name: "cafe\u{301}", at: 1) == node(under: "caf\u{E9}", share: "e\u{301}"))
     }
 
-    @Test("names of every length come back as they were")
+    @Test("names of every length round-trip")
     func namesOfEveryLength() {
         for length in 0...300 {
             let name = RecordName(
@@ -146,7 +146,7 @@ struct AncestorCacheTests {
 
     // MARK: Size
 
-    @Test("without room the cache is off and knows nothing", arguments: [-1, 0, 100, 1_500])
+    @Test("without capacity the cache is off and knows nothing", arguments: [-1, 0, 100, 1_500])
     func off(capacityByteCount: Int) {
         let cache = AncestorCache(capacityByteCount: capacityByteCount)
         #expect(cache.isOff)
@@ -159,7 +159,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics == AncestorCacheStatistics())
     }
 
-    @Test("an entry with a name of 36 bytes takes at most 130 bytes, and the capacity holds")
+    @Test("an entry with a name of 36 bytes takes at most 130 bytes, and the capacity is respected")
     func bytesPerEntry() {
         let cache = AncestorCache(capacityByteCount: 4_000_000)
         let names = (0..<60_000).map { RecordName(String(repeating: "u", count: 30) + "\(100_000 + $0)") }
@@ -173,7 +173,7 @@ struct AncestorCacheTests {
         #expect(statistics.byteCount / statistics.entryCount <= 130)
     }
 
-    @Test("filling and removing again and again takes no more bytes")
+    @Test("repeated filling and removing takes no more bytes")
     func nothingLeaks() {
         var sizes: Set<Int> = []
         for round in UInt64(0)..<4 {
@@ -187,7 +187,7 @@ struct AncestorCacheTests {
         #expect(sizes.count == 1)
     }
 
-    @Test("records asked for again and again outlive a flood of others, their ancestors too")
+    @Test("frequently read records survive a flood of others, and so do their ancestors")
     func hotChainsStay() {
         let cache = AncestorCache(capacityByteCount: 60_000)
         fillChain(cache, count: 20, isShared: true)
@@ -204,7 +204,7 @@ struct AncestorCacheTests {
     }
 
     @Test(
-        "a full cache takes in share roots and other zones, forgets few values for them, and looks at few places",
+        "a full cache accepts share roots and other zones, evicts few values for them, and probes few slots",
         arguments: [60_000, 16_000_000])
     func roomForRareOnes(capacityByteCount: Int) {
         let cache = AncestorCache(capacityByteCount: capacityByteCount)
@@ -241,7 +241,7 @@ struct AncestorCacheTests {
     }
 
     @Test(
-        "names of share roots keep their room in a full cache, however many there were before and whatever came since")
+        "names of share roots keep their space in a full cache, whatever was there before or came since")
     func roomForMarks() {
         let cache = AncestorCache(capacityByteCount: 1_000_000)
         func name(_ text: String, _ number: Int) -> RecordName {
@@ -278,7 +278,7 @@ struct AncestorCacheTests {
     }
 
     @Test(
-        "share roots leave zones their room in a full cache, and zones leave it to share roots",
+        "share roots leave zones their space in a full cache, and zones leave it to share roots",
         arguments: [true, false])
     func roomForEachOther(rootsComeFirst: Bool) {
         let cache = AncestorCache(capacityByteCount: 16_000_000)
@@ -318,7 +318,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.byteCount <= 16_000_000)
     }
 
-    @Test("zones without room in a full cache take little from those that are in it")
+    @Test("new zones in a full cache take little space from existing ones")
     func zonesWithoutRoom() {
         let cache = AncestorCache(capacityByteCount: 1_000_000)
         for index in 0..<20_000 {
@@ -332,7 +332,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.entryCount > full * 8 / 10)
     }
 
-    @Test("where nearly all places are free and there is no room, an insertion looks at few of them")
+    @Test("if nearly all slots are free and space is exhausted, an insertion probes few of them")
     func sparseTable() {
         let cache = AncestorCache(capacityByteCount: 16_000_000)
         let names = (0..<200_000).map { RecordName("\($0)") }
@@ -355,7 +355,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.byteCount <= 16_000_000)
     }
 
-    @Test("the room of a forgotten zone is used again")
+    @Test("the space of a forgotten zone is reused")
     func forgottenZonesGiveTheirRoomBack() {
         let cache = AncestorCache(capacityByteCount: 60_000)
         for number in UInt64(1)...200 {
@@ -369,7 +369,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.byteCount <= 60_000)
     }
 
-    @Test("questions are counted as hits or misses")
+    @Test("look-ups are counted as hits or misses")
     func statistics() {
         fillChain(cache, count: 3)
         _ = cache.nearestShareRoot(zone: zone, of: "2", at: 1, limit: 9)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Ancestor cache: threads")
 struct AncestorCacheThreadTests {
-    @Test("every reader's answers are true for its snapshot while two writers publish", arguments: [9_000, 1_000_000])
+    @Test("every reader's answers match its snapshot while two writers publish", arguments: [9_000, 1_000_000])
     func readersAndWriters(capacityByteCount: Int) async {
         let cache = AncestorCache(capacityByteCount: capacityByteCount)
         let scene = CommittedScene(seed: 11, commitCount: 600)

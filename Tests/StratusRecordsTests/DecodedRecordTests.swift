@@ -14,7 +14,7 @@ import Testing
 struct DecodedRecordTests {
     private static let names: [RecordName] = ["a", "b", "c", "d"]
 
-    @Test("are what was written last, whole and in part, while they are overwritten, deleted and split")
+    @Test("return the last written version, whole and in part, during overwrites, deletions and splits")
     func areNeverOld() async throws {
         try await TestThreads.offPool {
             let (engine, place) = try Self.engine()

@@ -40,7 +40,7 @@ struct DeepSavingTests {
         return try sample.engine.transact { try $0.apply(request, in: sample.id) }
     }
 
-    @Test("saving below a record asks as much of the cache and of the store at depth 2,000 as at depth 20")
+    @Test("saving below a record costs the same cache and store reads at depth 2,000 as at depth 20")
     func counted() throws {
         let found = try [20, 2_000].map { depth in
             let sample = try Self.chain(depth)
@@ -54,7 +54,7 @@ struct DeepSavingTests {
         #expect(found[1][0] < 20)
     }
 
-    @Test("what a transaction has moved or shared counts for what it saves next below")
+    @Test("records that a transaction has moved or shared count for its next saves below them")
     func ownWrites() throws {
         let sample = try Self.chain(30)
         try sample.apply(.save("other", share: "Other"), .save("plain"))
@@ -106,7 +106,7 @@ struct DeepSavingTests {
     }
 
     @Test(
-        "a record with just as many above it as may be is saved, also before them in the request; with one more it is not"
+        "a record at the maximum depth is saved, also before its ancestors in the request; one deeper is not"
     )
     func wholeChains() throws {
         let limit = 4
@@ -135,7 +135,7 @@ struct DeepSavingTests {
         }
     }
 
-    @Test("at the depth limit and everywhere else requests end as they do without a cache")
+    @Test("at the depth limit and everywhere else requests have the same results as without a cache")
     func limits() throws {
         let seed = SplitMix64.announced("saving at the depth limit")
         var outcomes: Set<String> = []

@@ -17,7 +17,7 @@ struct EngineThreadTests {
         HistorySubject.inMemory[0], HistorySubject.inMemory[4], HistorySubject.onLevelDB[0],
     ]
 
-    @Test("every reader's answers are true for its snapshot", arguments: 0..<subjects.count)
+    @Test("every reader's answers match its snapshot", arguments: 0..<subjects.count)
     func readersAndWriters(index: Int) async throws {
         let log = try await TestThreads.offPool {
             let subject = Self.subjects[index]

@@ -11,7 +11,7 @@ struct HistoryCheckerTests {
     }
 
     @Test(
-        "a rule that the oracle gets wrong is found and shown by a short history",
+        "a wrong rule of the oracle is found and shown by a short history",
         arguments: [
             OracleFault.overlooksRootsBelow, .overlooksRootsAbove, .overlooksMissingParents, .forgetsTombstones,
             .countsOneLevelTooMany,

@@ -26,7 +26,7 @@ struct RebuildProgressTests {
         _ = try sample.engine.transact { try $0.apply(request, in: sample.id) }
     }
 
-    @Test("a rebuild tells of what it counts, without a total, and of every step up to its total, share roots too")
+    @Test("a rebuild reports what it counts, without a total, and every step up to its total, share roots too")
     func steps() throws {
         let sample = try filled()
         var told: [RebuildProgress] = []

@@ -7,7 +7,7 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("The progress of work on many zones")
+@Suite("Progress of work on many zones")
 struct WholeProgressTests {
     /// What was told, which never goes back and keeps to its total.
     private final class Told {
@@ -38,7 +38,7 @@ struct WholeProgressTests {
         return sample
     }
 
-    @Test("a verification ends at what databases, zones and records there are, and tells of every step on the way")
+    @Test("a verification's total is the number of databases, zones and records, and every step is reported")
     func verification() throws {
         let sample = try filled()
         let counts = try sample.engine.read { try $0.placeAndRecordCount() }
@@ -56,7 +56,7 @@ struct WholeProgressTests {
         #expect(brief.dones.count < told.dones.count)
     }
 
-    @Test("a verification also ends where it was foretold to when a zone cannot be read, or counts other than it holds")
+    @Test("a verification also ends at its predicted total if a zone is unreadable or counted wrongly")
     func faults() throws {
         for count in [nil, 2, 1 << 62, UInt64(Int.max), .max] as [UInt64?] {
             let sample = try filled()
@@ -80,7 +80,7 @@ struct WholeProgressTests {
         try sample.store.transact { try $0.set(key, to: planted) }
     }
 
-    @Test("a database without a header is told once, and its zones are looked at all the same")
+    @Test("a database without a header is reported once, and its zones are still verified")
     func lostDatabaseHeader() throws {
         let sample = try filled()
         // One more that has no zones.
@@ -109,7 +109,7 @@ struct WholeProgressTests {
         return told.dones.count
     }
 
-    @Test("a verification tells of tombstones too, which are no records")
+    @Test("a verification also reports tombstones, which are no records")
     func tombstones() throws {
         let counts = try [1, 30].map { count in
             let sample = try SampleZone()
@@ -124,7 +124,7 @@ struct WholeProgressTests {
         #expect(counts[1] >= counts[0] + 3 * 29)
     }
 
-    @Test("what is wrong with a zone is looked for in that zone alone, and told of")
+    @Test("faults of a zone are searched and reported in that zone only")
     func lookingForFaults() throws {
         let sample = try filled()
         let sound = try tellingCount(sample)
@@ -137,7 +137,7 @@ struct WholeProgressTests {
         #expect(faulty > faultyBefore + 30, "\(sound), \(faultyBefore), \(faulty)")
     }
 
-    @Test("steps take shares of a zone as they weigh, and what weighs nothing takes none")
+    @Test("steps take shares of a zone by weight, and a step without weight takes none")
     func weights() {
         var dones: [Int] = []
         let meter = ZoneMeter(WorkMeter(total: 21) { done, _ in dones.append(done) })
@@ -160,7 +160,7 @@ struct WholeProgressTests {
         #expect(dones.last == 21)
     }
 
-    @Test("the rebuild of a zone is told in steps of one piece of work")
+    @Test("the rebuild of a zone is reported in steps of one piece of work")
     func rebuild() throws {
         let sample = try filled()
         let count = try sample.engine.read { try $0.existingZone(sample.id).recordBound() }

@@ -4,7 +4,7 @@
 import StratusTestSupport
 import Testing
 
-@Suite("Entries that were asked for lately")
+@Suite("Recently read entries")
 struct RecentEntriesTests {
     /// Says naively of every key what it holds and how much has been asked for since it was asked for last.
     private struct Asked {
@@ -14,7 +14,7 @@ struct RecentEntriesTests {
     }
 
     @Test(
-        "a key is found with its newest value until half of the room has been asked for besides it, and the room is kept",
+        "a key keeps its newest value until half of the capacity was read besides, and the capacity is respected",
         arguments: 1...8)
     func randomHistories(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -61,7 +61,7 @@ struct RecentEntriesTests {
         #expect(forgotten > 100, "seed \(seed): the history does not show both")
     }
 
-    @Test("what is read through from beginning to end, again and again, is kept when it is half of the room")
+    @Test("repeated complete scans are kept if they take half of the capacity")
     func readingThrough() {
         var entries = RecentEntries<Int, Int>(room: 200)
         for key in 0..<100 { entries.insert(key, key) }
@@ -70,7 +70,7 @@ struct RecentEntriesTests {
         }
     }
 
-    @Test("the newest value of a cache over a store is what was published last, however often older ones are read")
+    @Test("a cache over a store has the last published value, however often older ones are read")
     func publishedValues() {
         let cache = PublishedCache<Int, String>(maximumCount: 8)
         cache.fill(1, "old", at: 5)

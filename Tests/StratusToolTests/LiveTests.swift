@@ -30,7 +30,7 @@ struct LiveTests {
     /// Rounds of ten readings, 200 in all: each costs a start of the tool, so that two go on at a time.
     private static let roundCount = 20
 
-    @Test("readings under full load are prefixes of what was saved, and the host does not notice")
+    @Test("readings under full load are prefixes of the saved data, and do not disturb the host")
     func underLoad() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         let load = Task { try await host.saveUntilStopped() }
@@ -85,14 +85,16 @@ struct LiveTests {
         }
     }
 
-    @Test("people are told of the copy on one line, and verbs that write name who holds the store, and change nothing")
+    @Test("one line reports the copy, and writing verbs name the holder of the store, and change nothing")
     func words() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         defer { host.close() }
         let people = try await shell("\"$TOOL\" ls / --store store")
-        #expect(people.status == 0 && people.lines.count == 1)
+        #expect(people.status == 0)
+        #expect(people.lines.count == 1)
         let note = people.told
-        #expect(note.count == 1 && note.first?.hasPrefix("note: reads a copy of the store as of 20") == true)
+        #expect(note.count == 1)
+        #expect(note.first?.hasPrefix("note: reads a copy of the store as of 20") == true)
         #expect(note.first?.contains(" UTC, held by process \(ProcessInfo.processInfo.processIdentifier) (") == true)
         for verb in [
             "rm /top -r --force", "move counter --under /", "zones create --zone z", "zones delete --force",
@@ -109,14 +111,15 @@ struct LiveTests {
         let stats = try await shell("\"$TOOL\" stats --store store --json")
         #expect(try stats.object()["asOf"] is String)
         let picture = try await shell("\"$TOOL\" tree / --format svg --nodes 400 --store store")
-        #expect(picture.status == 0 && picture.output.contains("28 records, no share, as of 20"))
+        #expect(picture.status == 0)
+        #expect(picture.output.contains("28 records, no share, as of 20"))
         let page = try String(contentsOfFile: "\(directory.path)/report.html", encoding: .utf8)
         #expect(page.contains("a copy of a store that another process has open, as of 20"))
         #expect(try leftCopies.isEmpty)
     }
 
     @Test(
-        "a token of a store of which nobody has ever fetched changes is taken by the next run, while a host has it open"
+        "a first change token of a store is accepted by the next run, while a host has the store open"
     )
     func tokens() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
@@ -132,7 +135,7 @@ struct LiveTests {
         #expect(try second.objects().last?["changes"] as? Int == 3)
     }
 
-    @Test("a store that was opened before stores had a secret for tokens gives none, and says what to do")
+    @Test("a store from before token secrets gives no token, and says what to do")
     func noTokens() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         do {
@@ -145,7 +148,8 @@ struct LiveTests {
                 people.lines.last?.contains("28 changes, no token: the process that has the store must open it") == true
             )
             let following = try await shell("\"$TOOL\" changes --follow --store store --json")
-            #expect(following.status == 1 && following.errors.contains("no secret for tokens"))
+            #expect(following.status == 1)
+            #expect(following.errors.contains("no secret for tokens"))
         }
         try await LiveHost(at: "\(directory.path)/store").close()
         let token = try #require(
@@ -153,7 +157,7 @@ struct LiveTests {
         #expect(try await shell("\"$TOOL\" changes --since \(token) --store store --json").status == 0)
     }
 
-    @Test("the copy of a reader that was killed is removed by the next, that of one that runs is left")
+    @Test("the copy of a killed reader is removed by the next one, that of a running reader stays")
     func sweeping() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         defer { host.close() }

@@ -11,7 +11,7 @@ import Testing
 struct AccountRaceTests {
     private static let threadCount = 16
 
-    @Test("of many who create an account with one handle exactly one succeeds")
+    @Test("when many callers create an account with one handle, exactly one succeeds")
     func oneHandle() throws {
         let bench = try AccountBench()
         for round in 0..<20 {
@@ -32,7 +32,7 @@ struct AccountRaceTests {
         #expect(try bench.service.accounts(limit: 1_000).accounts.count == 20)
     }
 
-    @Test("many who ask for one external identifier get the same account")
+    @Test("callers that ask for one external identifier at the same time get the same account")
     func oneExternalID() throws {
         let bench = try AccountBench()
         for round in 0..<20 {
@@ -45,7 +45,7 @@ struct AccountRaceTests {
         }
     }
 
-    @Test("handles that wander between accounts are never owned twice and never lost")
+    @Test("handles that move between accounts are never owned twice and never lost")
     func wanderingHandles() throws {
         let bench = try AccountBench()
         let accounts = try (0..<8).map { _ in try bench.service.createAccount(.init()).id }
@@ -79,7 +79,7 @@ struct AccountRaceTests {
         #expect(try AccountVerifier(engine: bench.service.engine).findings() == [])
     }
 
-    @Test("a reader of any snapshot never sees an account as it was not then, cached or not")
+    @Test("a reader sees an account as of its snapshot, cached or not")
     func cacheIsExact() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -110,7 +110,7 @@ struct AccountRaceTests {
         #expect(try service.account(id)?.quotaByteCount == 400)
     }
 
-    @Test("a deletion that commits first is seen by every transaction after it")
+    @Test("every transaction after a committed deletion sees the deletion")
     func deletionIsSeen() throws {
         let bench = try AccountBench()
         let service = bench.service

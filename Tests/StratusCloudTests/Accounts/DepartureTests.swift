@@ -116,7 +116,7 @@ struct DepartureTests {
         }
     }
 
-    @Test("deleting an account removes all its data in every container, and nothing of anybody else's")
+    @Test("deleting an account removes its data in every container, and no other account's data")
     func everything() throws {
         let town = try Town()
         let service = town.bench.service
@@ -143,7 +143,7 @@ struct DepartureTests {
         #expect(again.userName != town.alice.userName)
     }
 
-    @Test("finishing waits for the purge, which may be stopped and resumed")
+    @Test("finishing a deletion waits for the purge, which can be stopped and resumed")
     func stopped() throws {
         let town = try Town()
         let service = town.bench.service
@@ -156,7 +156,7 @@ struct DepartureTests {
         #expect(try town.bench.service.finishDepartures() == 0)
     }
 
-    @Test("a deletion that was cut off tells how much there is still to do, part by part, and comes to its end")
+    @Test("an interrupted deletion reports how much remains, part by part, and completes")
     func progress() throws {
         let town = try Town()
         let service = town.bench.service
@@ -179,7 +179,7 @@ struct DepartureTests {
         #expect(entries.doneCount > 10)
     }
 
-    @Test("a deletion of an account can be stopped between any two of its commits, and is finished by the next call")
+    @Test("a deletion can be stopped between any two of its commits, and the next call finishes it")
     func stopping() throws {
         var stop = 0
         while true {
@@ -231,7 +231,7 @@ struct DepartureTests {
         #expect(keyCount == 2)
     }
 
-    @Test("whatever fails while an account is deleted, it is there whole or gone, and going on ends with nothing left")
+    @Test("if anything fails during a deletion, the account exists whole or not at all, and resuming leaves nothing")
     func sweep() throws {
         let current = Locked<Town?>(nil)
         let report = try FaultSweep.run(
@@ -269,7 +269,7 @@ struct DepartureTests {
         print("deleting an account: \(report.runCounts)")
     }
 
-    @Test("whatever fails while an account is created or changed, it and all that leads to it agree")
+    @Test("if anything fails while an account is created or changed, the account and its indexes agree")
     func changeSweep() throws {
         let current = Locked<AccountBench?>(nil)
         let report = try FaultSweep.run(

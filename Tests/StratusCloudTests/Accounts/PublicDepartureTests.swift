@@ -65,7 +65,9 @@ struct PublicDepartureTests {
 
     private static func owned(by name: String) -> ClientValue { .owned(by: name, in: .defaultZone) }
 
-    @Test("[R-03] what is deleted with a user record goes with the account, at any depth, and nothing else")
+    @Test(
+        "[R-03] records with a deleteSelf reference to a user record are deleted with the account, at any depth, and no others"
+    )
     func cascade() throws {
         let town = try Town()
         let (user, bob) = (town.alice.userName.text, town.bob.userName.text)
@@ -90,7 +92,7 @@ struct PublicDepartureTests {
         #expect(try town.bench.service.verifyAssets() == [])
     }
 
-    @Test("[R-03][R-08] a record that others have as their parent stays for them, with nothing in it, and only then")
+    @Test("[R-03][R-08] a record that is the parent of other people's records stays, empty, for as long as they exist")
     func parents() throws {
         let town = try Town()
         let user = town.alice.userName.text
@@ -114,7 +116,9 @@ struct PublicDepartureTests {
         #expect(town.bench.store.statistics.transactionsCommitted <= commits + 6)
     }
 
-    @Test("[R-03] more than a batch goes, also where the store takes less in a transaction", arguments: [false, true])
+    @Test(
+        "[R-03] more than a batch is deleted, also where the store allows less per transaction",
+        arguments: [false, true])
     func large(isNarrow: Bool) async throws {
         let left = try await TestThreads.offPool {
             let town = try Town(isInMemory: true)
@@ -131,7 +135,9 @@ struct PublicDepartureTests {
         #expect(left == [])
     }
 
-    @Test("[R-03] whatever fails on the way, going on removes all that is deleted with a user record")
+    @Test(
+        "[R-03] if anything fails on the way, resuming deletes everything that refers to the user record with deleteSelf"
+    )
     func sweep() async throws {
         let report = try await TestThreads.offPool { try Self.sweptRuns() }
         #expect(report.runCounts.count == StratusTestSupport.FaultPoint.allCases.count)

@@ -52,7 +52,7 @@ struct ServedDepartureTests {
             ZoneAddress(zoneName: "Purged"), of: account.id, in: AccountBench.container, reason: .purged)
     }
 
-    @Test("nothing is left of what a client saved but its public records, and other people's data is untouched")
+    @Test("only a client's public records remain after the deletion, and other people's data is untouched")
     func everything() throws {
         let bench = try AccountBench()
         let alice = try bench.service.createAccount(.init(externalID: "alice"))

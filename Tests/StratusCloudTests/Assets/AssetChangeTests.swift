@@ -83,7 +83,7 @@ struct AssetChangeTests {
     }
 
     @Test(
-        "[C-10][A-02] a file that changes while it is read fails its record, and its atomic zone, of which nothing is written"
+        "[C-10][A-02] a file that changes while it is read fails its record and its atomic zone, of which nothing is written"
     )
     func atomic() throws {
         let steady = try scratch.write([1], to: "steady")
@@ -109,7 +109,7 @@ struct AssetChangeTests {
         #expect(try contentCount() == 3)
     }
 
-    @Test("[C-10][A-05] where each record stands alone, one whose file changes while it is read fails alone")
+    @Test("[C-10][A-05] without atomicity, a record whose file changes while it is read fails alone")
     func standingAlone() throws {
         let steady = try scratch.write([1], to: "steady")
         let answer = try modify(

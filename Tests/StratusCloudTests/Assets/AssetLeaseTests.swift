@@ -13,7 +13,7 @@ import Testing
         leases.ifMarked(key, mark, unusedSince: leases.newestHold) { true } ?? false
     }
 
-    @Test("[R-14] a content that somebody takes in after the collector has marked it is not removed")
+    @Test("[R-14] a content that is imported again after the collector marked it is not removed")
     func takenInMeanwhile() {
         let (mark, marked) = leases.mark([key])
         #expect(marked == [key])
@@ -26,7 +26,7 @@ import Testing
         #expect(isRemoved(by: newer))
     }
 
-    @Test("[R-14] a content with a lease is not marked, and one whose lease was given back is")
+    @Test("[R-14] a content with a lease is not marked, and one whose lease was released is")
     func leased() {
         leases.acquire(key)
         #expect(leases.mark([key]).keys.isEmpty)

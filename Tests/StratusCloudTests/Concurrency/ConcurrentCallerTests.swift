@@ -73,7 +73,9 @@ struct ConcurrentCallerTests {
         }
     }
 
-    @Test("[A-01][S-01] 64 callers of 16 accounts: each account sees only its own, no raise is lost, no pair is halved")
+    @Test(
+        "[A-01][S-01] 64 callers of 16 accounts: each account sees only its own data, no increment is lost, no pair is split"
+    )
     func crowd() throws {
         let crowd = try Crowd(accountCount: 16)
         let seed = SplitMix64.announced("concurrent callers")
@@ -93,7 +95,8 @@ struct ConcurrentCallerTests {
         }
     }
 
-    @Test("accounts deleted while their callers are at work: no answer afterwards, nothing left, nobody else disturbed")
+    @Test(
+        "when accounts are deleted during their calls, no answer follows, nothing remains, and others are undisturbed")
     func departures() throws {
         let crowd = try Crowd(accountCount: 8)
         let service = crowd.bench.service
@@ -136,7 +139,7 @@ struct ConcurrentCallerTests {
         #expect(try AccountVerifier(engine: service.engine).findings() == [])
     }
 
-    @Test("a standing that changes under its callers lets each request through whole or refuses it")
+    @Test("a standing that changes during calls lets each request through whole or refuses it")
     func standings() throws {
         let crowd = try Crowd(accountCount: 4)
         let service = crowd.bench.service
@@ -166,7 +169,7 @@ struct ConcurrentCallerTests {
         for tally in crowd.tallies { #expect(try crowd.problem(of: tally) == nil) }
     }
 
-    @Test("the checks find a record of somebody else, half a pair, a lost raise, and a wrong count")
+    @Test("the checks find a foreign record, half a pair, a lost increment and a wrong count")
     func planted() throws {
         let crowd = try Crowd(accountCount: 2)
         let bench = crowd.bench

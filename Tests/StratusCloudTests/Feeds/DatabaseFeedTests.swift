@@ -23,7 +23,7 @@ struct DatabaseFeedTests {
         try bench.save(.new(name, in: Self.zone(zone)))
     }
 
-    @Test("[T-06][T-08][N-02] the private feed tells of zones that changed, once, never of the default zone")
+    @Test("[T-06][T-08][N-02] the private feed reports each changed zone once, and never the default zone")
     func changes() throws {
         let bench = try RecordBench()
         #expect(try bench.zonePage().changed.isEmpty)
@@ -48,7 +48,7 @@ struct DatabaseFeedTests {
         #expect(try bench.zonePage(second.token).changed.isEmpty)
     }
 
-    @Test("[Z-07][Z-08][T-09] a zone that is gone says why, and one that was made anew has changed")
+    @Test("[Z-07][Z-08][T-09] a deleted zone is reported with its reason, and a recreated zone is reported as changed")
     func deletions() throws {
         let bench = try RecordBench()
         for name in ["A", "B", "C", "D", "E"] { try bench.makeZone(Self.zone(name)) }
@@ -87,7 +87,7 @@ struct DatabaseFeedTests {
         #expect(error.code == .notAuthenticated)
     }
 
-    @Test("[D-06][D-08][M-08][X-16] the shared feed tells of zones as the caller comes to see them, and ceases to")
+    @Test("[D-06][D-08][M-08][X-16] the shared feed reports zones as the caller gains and loses access to them")
     func shared() throws {
         let bench = try RecordBench.forSharing()
         let notes = bench.others()
@@ -132,7 +132,7 @@ struct DatabaseFeedTests {
         #expect(try page(nil).changed == [notes])
     }
 
-    @Test("[L-14][T-14] zones come in pages, each once, however many change meanwhile")
+    @Test("[L-14][T-14] zones come in pages, each exactly once, however many change meanwhile")
     func pages() throws {
         let bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false)
         let names = (0..<30).map { "Z\($0)" }

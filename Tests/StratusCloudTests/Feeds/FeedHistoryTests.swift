@@ -17,7 +17,7 @@ import Testing
 
 @Suite("feeds: random histories")
 struct FeedHistoryTests {
-    @Test("[T-06][D-06][D-08][D-12] replicas of any age, paged while others write, are what their readers see")
+    @Test("[T-06][D-06][D-08][D-12] replicas of any age, paged while others write, equal what their readers see")
     func histories() async throws {
         let seed = SplitMix64.announced("feed histories")
         let environment = ProcessInfo.processInfo.environment

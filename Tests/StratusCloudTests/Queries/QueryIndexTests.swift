@@ -15,7 +15,7 @@ struct QueryIndexTests {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a new record in development costs one entry for each value and word, and the same reads as without them")
+    @Test("a new record in development costs one entry for each value and word, and no additional reads")
     func costOfSaves() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.makeNotes()
@@ -38,7 +38,7 @@ struct QueryIndexTests {
         try clean(bench)
     }
 
-    @Test("W10: a page costs a read for each result and a constant, whatever the size of the zone")
+    @Test("W10: a page costs one read for each result plus a constant, for any size of the zone")
     func costOfPages() throws {
         var costs: [[Int]] = []
         for size in [150, 600] {
@@ -71,7 +71,7 @@ struct QueryIndexTests {
         #expect(costs[0] == costs[1])
     }
 
-    @Test("[Q-10] an imported schema fills and clears the indexes of records that were there, while others write")
+    @Test("[Q-10] an imported schema fills and clears the indexes of existing records while others write")
     func schemaChanges() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.makeNotes()
@@ -127,7 +127,7 @@ struct QueryIndexTests {
         try clean(bench)
     }
 
-    @Test("[Q-10] an imported schema's indexes reach every zone of its container, wherever that is stopped")
+    @Test("[Q-10] an imported schema's indexes reach every zone of its container, wherever the work is interrupted")
     func reviewInPages() throws {
         func schema(_ marks: String) -> String {
             """
@@ -189,7 +189,7 @@ struct QueryIndexTests {
         }
     }
 
-    @Test("[Q-10] a schema that is imported while zones are told of another one reaches all of them")
+    @Test("[Q-10] importing a schema while zones are applying an earlier one reaches all zones")
     func schemaDuringReview() throws {
         func schema(_ marks: String, _ more: String = "") -> String {
             """
@@ -234,7 +234,7 @@ struct QueryIndexTests {
     }
 
     @Test(
-        "records from before there were indexes are entered in the background, and found by looking through them until then"
+        "records from before there were indexes are indexed in the background, and found by scanning until then"
     )
     func oldStores() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
@@ -269,7 +269,7 @@ struct QueryIndexTests {
         try clean(bench)
     }
 
-    @Test("the verifier finds an entry that is missing and one that is dangling, and a rebuild mends both")
+    @Test("the verifier finds a missing and a dangling entry, and a rebuild repairs both")
     func damage() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.makeNotes()

@@ -57,7 +57,7 @@ import Testing
         .all("Note", .where("title", .notEquals, .string("x")), sorted: sorts)
     }
 
-    @Test("[Q-14] pages in the order of an index tell of each record once, also of those that two pages look at")
+    @Test("[Q-14] pages in index order return each record once, also records that two pages examine")
     func inOrder() throws {
         let bench = try bench()
         for query in [titled(sorted: Self.byAge), titled()] {
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("[Q-14] a page that ends before it is full tells of all that it looked at")
+    @Test("[Q-14] a page that ends before it is full reports everything that it examined")
     func stopped() throws {
         let bench = try bench(lookedAt: 4)
         for query in [titled(sorted: Self.byAge), titled()] {
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test("[Q-13][Q-14] of equal values, which further keys sort anew for each page, results count until all are given")
+    @Test("[Q-13][Q-14] equal values, sorted by further keys for each page, count as results until all are returned")
     func groups() throws {
         let bench = try bench()
         let query = ClientQuery.all("Note", sorted: [QuerySort(key: "odd")] + Self.byAge)
@@ -97,7 +97,8 @@ import Testing
         #expect(told.foundCount == 10)
     }
 
-    @Test("[Q-13] pages that are picked out of all tell out of how many, and results count until the last page")
+    @Test(
+        "[Q-13] pages that are sorted in memory report the number of candidates, and count results until the last page")
     func picked() throws {
         let bench = try bench()
         let query = ClientQuery.all("Note", sorted: [QuerySort(key: "at", origin: .at(0, 0))])
@@ -113,7 +114,7 @@ import Testing
         #expect(told.foundCount == 10)
     }
 
-    @Test("[Q-07][Q-14] what is too much to be picked from, and is looked through instead, counts once")
+    @Test("[Q-07][Q-14] a result set too large to sort is scanned instead, and counts once")
     func lookedThrough() throws {
         let bench = try bench(pickedFrom: 4)
         let query = ClientQuery.all("Note", .near("at", 0, 0, 2_000))
@@ -126,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("[Q-12] over all zones a page tells of what lies before its place, in one order of its results alone")
+    @Test("[Q-12] over all zones, a page counts what is before its position, in one order of its results alone")
     func allZones() throws {
         let bench = try RecordBench(inMemory: true)
         for zone in ["A", "B", "C"] {

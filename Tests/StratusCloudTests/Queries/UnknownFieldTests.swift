@@ -8,7 +8,7 @@ import Testing
 
 @Suite("unknown fields")
 struct UnknownFieldTests {
-    @Test("[X-31] of more than 1,000 unknown fields the least recently used one is forgotten, and warned of again")
+    @Test("[X-31] of more than 1,000 unknown fields the least recently used is forgotten, and warned about again")
     func bound() {
         let fields = UnknownFields(incarnation: UUID(), memory: UnknownFields.Memory())
         func warningCount(_ field: String) -> Int {

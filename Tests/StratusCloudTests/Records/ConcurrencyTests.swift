@@ -40,7 +40,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("callers of several accounts at once each find their own records and no others")
+    @Test("concurrent callers of several accounts each find their own records and no others")
     func accounts() async throws {
         try await TestThreads.offPool {
             let bench = try RecordBench()

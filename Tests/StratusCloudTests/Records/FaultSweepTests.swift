@@ -53,7 +53,7 @@ struct FaultSweepTests {
         }
     }
 
-    @Test("[A-02][S-21] whatever fails, a request is carried out whole or not at all", arguments: [true, false])
+    @Test("[A-02][S-21] if anything fails, a request is applied completely or not at all", arguments: [true, false])
     func sweep(isAtomic: Bool) throws {
         let before: [Int64?] = [0, 0, 0, 1, nil]
         let after: [Int64?] = [nil, nil, nil, 2, 0]

@@ -12,7 +12,7 @@ struct PolicyHistoryTests {
     private static let names = ["a", "b", "c", "d", "e", "f", "g"]
 
     @Test(
-        "[S-01][S-02][S-04][A-01][A-02][A-05][A-11][R-03][R-07][R-08] what the server answers and keeps is the oracle's"
+        "[S-01][S-02][S-04][A-01][A-02][A-05][A-11][R-03][R-07][R-08] what the server answers and stores equals the oracle"
     )
     func histories() throws {
         let random = SplitMix64.announced("PolicyHistoryTests")
@@ -29,7 +29,7 @@ struct PolicyHistoryTests {
         #expect(codes == [1, 11, 14, 22, 27, 31])
     }
 
-    @Test("the oracle notices a server that answers a save that never was")
+    @Test("the oracle detects a server that acknowledges a save it did not store")
     func oracleNotices() throws {
         let random = SplitMix64.announced("PolicyHistoryTests, planted")
         var found = 0

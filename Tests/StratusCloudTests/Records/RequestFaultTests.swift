@@ -137,7 +137,7 @@ private struct Outcomes {
 
 @Suite("faults under requests with files, a quota and two zones")
 struct RequestFaultTests {
-    @Test("nothing fails: everything is done that is allowed, and the checks know the difference")
+    @Test("without faults, everything allowed is done, and the checks see the difference")
     func undisturbed() throws {
         for isAtomic in [true, false] {
             let scene = try FaultScene()
@@ -151,7 +151,7 @@ struct RequestFaultTests {
     }
 
     @Test(
-        "[A-01][A-02][S-16][S-21] whatever of the store fails, each zone is done or not, as it was answered",
+        "[A-01][A-02][S-16][S-21] if any store operation fails, each zone is written or not as the answer said",
         arguments: [true, false])
     func storeFaults(isAtomic: Bool) async throws {
         let report = try await TestThreads.offPool {
@@ -171,7 +171,7 @@ struct RequestFaultTests {
         #expect(report.runCounts.count == StratusTestSupport.FaultPoint.allCases.count)
     }
 
-    @Test("[S-16] whatever of the file system fails, no record is without its content and nothing stays for ever")
+    @Test("[S-16] if any file system operation fails, no record lacks its content and nothing is leaked")
     func fileFaults() async throws {
         let callCount = try await TestThreads.offPool {
             let undisturbed = try FaultScene()

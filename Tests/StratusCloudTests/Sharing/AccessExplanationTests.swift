@@ -77,7 +77,7 @@ struct AccessExplanationTests {
         }
     }
 
-    @Test("what may be done with records that were asked about before is told without reading them")
+    @Test("permissions on known records are returned without reading the records")
     func permissionsCostNothing() throws {
         let world = try World()
         let share = try world.bench.share(
@@ -97,7 +97,7 @@ struct AccessExplanationTests {
         #expect(nobody == records.map { _ in [] })
     }
 
-    @Test("the verdict is what happens when it is tried, through the life of a share")
+    @Test("the verdict matches the outcome of trying, throughout the life of a share")
     func verdicts() throws {
         let world = try World()
         let bench = world.bench
@@ -135,7 +135,7 @@ struct AccessExplanationTests {
         #expect(try world.explain("page", world.dave).verdict == AccessExplanation.Verdict())
     }
 
-    @Test("an explanation tells the chain, the share, the participant and the verdict in words")
+    @Test("an explanation describes the chain, the share, the participant and the verdict in words")
     func words() throws {
         let world = try World()
         let bench = world.bench
@@ -179,7 +179,7 @@ struct AccessExplanationTests {
         #expect(nobody.verdict == AccessExplanation.Verdict())
     }
 
-    @Test("an explanation is JSON, without secrets")
+    @Test("an explanation encodes to JSON without secrets")
     func json() throws {
         let world = try World()
         let share = try world.bench.share("folder", as: "Share", with: [.email("bob@example.com", .readOnly)])

@@ -8,7 +8,7 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("references of guests")
+@Suite("references of participants")
 struct GuestReferenceTests {
     private let bench: RecordBench
 
@@ -58,7 +58,8 @@ struct GuestReferenceTests {
     }
 
     @Test(
-        "[R-06][L-05] a participant's reference to a hidden record is answered, stored and told as one to none at all")
+        "[R-06][L-05] a participant's reference to a hidden record is answered, stored and reported like a dangling one"
+    )
     func alike() throws {
         /// Everything that Bob can learn of a save with this target, and what it costs.
         func traces(_ target: String) throws -> [String] {
@@ -81,7 +82,7 @@ struct GuestReferenceTests {
         #expect(try traces("absent") == traces("hidden"))
     }
 
-    @Test("[R-03] deleting a hidden record takes along no record whose reference a participant stored unseeing")
+    @Test("[R-03] deleting a hidden record deletes no record with a participant's reference to it")
     func hiddenTarget() throws {
         _ = try save([.new(bench.shared("new"), parent: "root", ["up": owned("hidden")])]).map { try $0.get() }
         // A target that comes to be later is no other.
@@ -96,7 +97,7 @@ struct GuestReferenceTests {
         #expect(try reference(of: "new", by: bench.alice)?.action == ReferenceAction.none)
     }
 
-    @Test("[R-03] a reference to what a participant sees, has just made or found stored deletes as every other")
+    @Test("[R-03] a reference to a visible, just created or already stored record cascades like any other")
     func seenTarget() throws {
         let hidden = try bench.fetch(.note("root")).get()
         try bench.save(.new("target"))
@@ -122,7 +123,7 @@ struct GuestReferenceTests {
         #expect(try bench.seen(["both"], by: bench.bob) == [])
     }
 
-    @Test("a name that a participant may not take makes no reference that deletes", arguments: [true, false])
+    @Test("a name that a participant cannot use makes no cascading reference", arguments: [true, false])
     func takenName(atomic: Bool) throws {
         let answers = try save(
             [
@@ -135,7 +136,8 @@ struct GuestReferenceTests {
     }
 
     @Test(
-        "[R-03] a hidden record goes with what a participant deletes, and they are not told", arguments: [true, false])
+        "[R-03] a hidden record is deleted with a participant's deletion, without telling them",
+        arguments: [true, false])
     func hiddenHolder(atomic: Bool) throws {
         try bench.save(.new("secret", ["page": .owned(by: "page")]))
         let start = try feed(after: nil).token
@@ -145,7 +147,7 @@ struct GuestReferenceTests {
     }
 
     @Test(
-        "[R-08] what stands in the way of hidden records is no obstacle to a participant: they stay",
+        "[R-08] hidden records do not prevent a participant's deletion: they stay",
         arguments: [true, false])
     func heldHolder(atomic: Bool) throws {
         // One has a child, one is the root of another share; a visible one goes all the same.

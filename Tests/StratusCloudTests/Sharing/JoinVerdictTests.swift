@@ -225,7 +225,7 @@ struct JoinVerdictTests {
         #expect(Set(users).isDisjoint(with: content.blocked.map(\.user)), "\(facts)")
     }
 
-    @Test("whoever accepts does not wait for access any more, and keeps only one place")
+    @Test("accepting ends a request for access and keeps exactly one place")
     func merging() throws {
         let asking = SharePetitioner(id: "asking", user: Self.guest, handle: nil, date: Self.date)
         var content = Self.content(

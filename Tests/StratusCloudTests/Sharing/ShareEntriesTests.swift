@@ -39,7 +39,7 @@ struct ShareEntriesTests {
     }
 
     @Test(
-        "everybody who has accepted has an acceptance, but for the owner; public users may do what everybody may (X-14)"
+        "everyone who has accepted has an acceptance, except the owner; public users have the public permission (X-14)"
     )
     func acceptances() {
         let content = Self.content(
@@ -58,7 +58,7 @@ struct ShareEntriesTests {
         #expect(found["_erin"]?.access.isAdmitted == true)
     }
 
-    @Test("a share has an entry for its URL and for every one-time URL, used or not, and no key holds a secret")
+    @Test("a share has an entry for its URL and for every one-time URL, used or not, and no key contains a secret")
     func urls() throws {
         let used = Self.participant("_bob", .privateUser, .readOnly, .accepted, .oneTime(ShareStage.token(2)))
         let unused = Self.participant(nil, .privateUser, .readOnly, .pending, .oneTime(ShareStage.token(3)))
@@ -79,7 +79,7 @@ struct ShareEntriesTests {
                 == "be45cb2605bf36bebde684841a28f0fd43c69850a3dce5fedba69928ee3a8991")
     }
 
-    @Test("whoever goes on seeing a share keeps since when; whoever ceases to is told of, with when it began")
+    @Test("a continuing viewer keeps the date of acceptance; a former one is reported with it")
     func times() throws {
         let sees = Self.content([Self.participant("_bob"), Self.participant("_carol")])
         var change = try Self.apply(from: nil, to: sees, sequence: 5)
@@ -106,7 +106,7 @@ struct ShareEntriesTests {
         #expect(change.entries.isEmpty)
     }
 
-    @Test("what stays the same is not written, and not read either")
+    @Test("unchanged entries are neither read nor written")
     func untouched() throws {
         let many = (0..<50).map { Self.participant(UserName("_\($0)")) }
         let old = Self.content(many)
@@ -130,7 +130,7 @@ struct ShareEntriesTests {
         #expect(same == ShareEntriesDifference())
     }
 
-    @Test("an acceptance that should be there and is not is corruption, not somebody new")
+    @Test("a missing acceptance is corruption, not a new participant")
     func missing() {
         let old = Self.content([Self.participant("_bob")])
         let error = #expect(throws: RecordsError.self) {
@@ -140,7 +140,7 @@ struct ShareEntriesTests {
         #expect(error?.code == .corruption)
     }
 
-    @Test("after any history of changes the entries are exactly those of the last content")
+    @Test("after any history of changes, the entries are exactly those of the last content")
     func histories() throws {
         let seed = SplitMix64.announced("entries of shares")
         for index in 0..<300 {

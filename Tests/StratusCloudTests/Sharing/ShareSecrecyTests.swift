@@ -30,7 +30,7 @@ struct ShareSecrecyTests {
             + "\(cost.entriesWritten) writes, \(after.transactionsCommitted - before.transactionsCommitted) commits"
     }
 
-    @Test("[M-04][M-05][X-18] nobody can tell a URL of nothing from one of a share that is not theirs")
+    @Test("[M-04][M-05][X-18] the URL of a foreign share cannot be distinguished from a URL of nothing")
     func sameWay() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         let secret = try town.share(with: [
@@ -67,7 +67,7 @@ struct ShareSecrecyTests {
         }
     }
 
-    @Test("a secret is told by no error, event or description")
+    @Test("no error, event or description contains a secret")
     func noTrace() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited("once", .oneTime(ShareTown.token(50)))])

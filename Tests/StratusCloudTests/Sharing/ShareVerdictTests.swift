@@ -147,7 +147,7 @@ struct ShareVerdictTests {
     }
 
     @Test(
-        "[P-04][P-05][P-06][P-07][P-14][X-12][X-13][X-14][X-22] every claim of one participant comes to what the rules say"
+        "[P-04][P-05][P-06][P-07][P-14][X-12][X-13][X-14][X-22] every claim of one participant gives the result that the rules prescribe"
     )
     func exhaustive() throws {
         var count = 0

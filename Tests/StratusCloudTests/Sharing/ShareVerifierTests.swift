@@ -53,7 +53,7 @@ struct ShareVerifierTests {
         }
     }
 
-    @Test("shares as they are written are clean: of a folder, of a whole zone, changed, stopped and shared again")
+    @Test("valid shares have no findings: of a folder, of a whole zone, changed, stopped and shared again")
     func clean() throws {
         let scene = try Scene()
         #expect(try scene.findings() == [])
@@ -69,7 +69,7 @@ struct ShareVerifierTests {
         #expect(try town.problems() == [])
     }
 
-    @Test("contents that break a rule are found, each by that rule")
+    @Test("contents that break a rule are found, each by its rule")
     func invariants() throws {
         let scene = try Scene()
         let sound = try #require(try scene.town.stored("Share-1"))
@@ -83,7 +83,7 @@ struct ShareVerifierTests {
         }
     }
 
-    @Test("[X-10] however many take part is for the host to say, and no fault of the store's")
+    @Test("[X-10] any number of participants is valid, because the host sets the limit")
     func numbers() throws {
         let scene = try Scene()
         // Only their URLs are missing.
@@ -95,7 +95,7 @@ struct ShareVerifierTests {
         #expect(findings.unkeptCount == 50)
     }
 
-    @Test("[X-08] an address by which somebody has accepted may be that of another who is invited by it")
+    @Test("[X-08] an address that was used to accept may also be another person's invitation")
     func movedAddresses() throws {
         let scene = try Scene()
         let address = Invitation.handle(.email("x@example.com"))
@@ -103,7 +103,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings() == [])
     }
 
-    @Test("an identifier of a participant that everybody can guess is found")
+    @Test("a participant with a guessable identifier is found")
     func predictable() throws {
         let scene = try Scene()
         try scene.plant { $0.participants[3].id = ParticipantID(UUID.withoutRandomness.uuidString) }
@@ -167,7 +167,7 @@ struct ShareVerifierTests {
         ]
     }
 
-    @Test("a share that cannot be read, or has no content, is damage, and the others are verified all the same")
+    @Test("an unreadable or empty share is damage, and the others are still verified")
     func damage() throws {
         let scene = try Scene()
         for field in [nil, Field(.string("x")), Field(.bytes([1, 2, 3])), Field(.bytes([]))] {
@@ -178,7 +178,7 @@ struct ShareVerifierTests {
         }
     }
 
-    @Test("no finding shows a secret")
+    @Test("no finding contains a secret")
     func secrets() throws {
         let scene = try Scene()
         let shown = try [
@@ -203,7 +203,7 @@ struct ShareVerifierTests {
         }
     }
 
-    @Test("a share where nothing is shared is found: in the default zone, and in a public database")
+    @Test("a share in a place without sharing is found: in the default zone, and in a public database")
     func misplaced() throws {
         let scene = try Scene()
         let town = scene.town
@@ -250,7 +250,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings().filter { $0.kind == .wrongRoot }.count == 2)
     }
 
-    @Test("a whole zone that is shared with something in it besides is found")
+    @Test("a shared zone that also contains another share is found")
     func zoneWideAndHierarchical() throws {
         let scene = try Scene()
         try scene.town.write(scene.town.fullContent(root: "album", 400), "Share-2", in: Self.photos)
@@ -259,7 +259,7 @@ struct ShareVerifierTests {
         #expect(found[0].detail.contains("SH-09"))
     }
 
-    @Test("secrets that are not the root's, and those of records that are not there, are found")
+    @Test("secrets that are not the root's, and those of missing records, are found")
     func tokens() throws {
         let scene = try Scene()
         let key = scene.zone.shareToken("folder")
@@ -277,7 +277,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings() == [])
     }
 
-    @Test("every acceptance and URL that is missing, says something else or is of no share is found, at its key")
+    @Test("every missing, wrong or orphaned acceptance and URL is found, at its key")
     func entries() throws {
         let scene = try Scene()
         let town = scene.town
@@ -325,7 +325,7 @@ struct ShareVerifierTests {
         return entry.encoded()
     }
 
-    @Test("an acceptance that began ahead of the zone, or before the last one ended, is found")
+    @Test("an acceptance that began ahead of the zone, or before the previous one ended, is found")
     func times() throws {
         let scene = try Scene()
         let key = scene.place.acceptanceKey(of: scene.town.bob.userName)
@@ -347,7 +347,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings().map(\.kind) == [.wrong])
     }
 
-    @Test("somebody who has accepted and has no account is found")
+    @Test("a participant who accepted and has no account is found")
     func strangers() throws {
         let scene = try Scene()
         var content = try #require(try scene.town.stored("Share-1"))

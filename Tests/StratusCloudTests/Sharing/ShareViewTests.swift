@@ -78,7 +78,7 @@ struct ShareViewTests {
     ]
 
     @Test(
-        "[X-15][P-03][P-16] owner and administrators see everybody, how they were invited, and who asks",
+        "[X-15][P-03][P-16] owner and administrators see everyone, how they were invited, and who requests access",
         arguments: [
             UserName("_owner"), "_admin",
         ])
@@ -98,7 +98,7 @@ struct ShareViewTests {
         #expect(share.blocked.map { $0.identity.name?.given } == ["blocked"])
     }
 
-    @Test("[X-15][P-08] others see the owner, themselves and who has accepted, but not how those came")
+    @Test("[X-15][P-08] others see the owner, themselves and accepted people, but not how those were invited")
     func others() {
         let accepted = ["owner _owner owner - account", "admin _admin admin - account", "used _used used -"]
         let member = "member _member member - account"
@@ -120,7 +120,7 @@ struct ShareViewTests {
         #expect(Self.share(nil).currentUserID == nil)
     }
 
-    @Test("[P-03][P-20] an address that is its person's no more is told to nobody")
+    @Test("[P-03][P-20] an address that no longer belongs to its person is shown to no one")
     func movedHandles() {
         var people = Self.people
         for user: UserName in ["_member", "_asking"] { people.accounts[user]?.handles = [] }
@@ -154,7 +154,7 @@ struct ShareViewTests {
         #expect(share.publicPermission == .none)
     }
 
-    @Test("[SH-14] the secret of a URL is its last component, whatever stands around it")
+    @Test("[SH-14] the secret of a URL is its last component, whatever surrounds it")
     func links() throws {
         let token = ShareTown.token(3)
         for url in [

@@ -18,7 +18,8 @@ struct SharingAccessTests {
 
     private static let names = ["top", "folder", "file", "page", "note", "sibling", "Share"]
 
-    @Test("[R-13][SH-05][D-01][D-03][X-06] a participant sees share, root and descendants, and nothing else")
+    @Test(
+        "[R-13][SH-05][D-01][D-03][X-06] a participant sees the share, its root and its descendants, and nothing else")
     func hierarchical() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -34,7 +35,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["later"], by: bench.bob) == ["later"])
     }
 
-    @Test("[D-02][D-11] names in the shared database carry the owner's user name, and the caller's own is not said")
+    @Test("[D-02][D-11] names in the shared database contain the owner's user name, and the caller's own is not shown")
     func names() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -56,7 +57,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("new")).get().creatorUserName == bench.bob.userName.text)
     }
 
-    @Test("[D-04] in a zone that is shared whole everything is seen")
+    @Test("[D-04] in a zone that is shared whole, everything is visible")
     func zoneWide() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -68,7 +69,7 @@ struct SharingAccessTests {
         #expect(root.parent?.target == bench.shared("top"))
     }
 
-    @Test("[D-03][SH-06] several shares of one zone are one zone, each with its own permission")
+    @Test("[D-03][SH-06] several shares of one zone appear as one zone, each with its own permission")
     func several() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -80,7 +81,7 @@ struct SharingAccessTests {
         #expect(try bench.write("note", by: bench.bob).code == nil)
     }
 
-    @Test("[P-10] readers are refused to write, create and delete; writers may do all of it")
+    @Test("[P-10] readers cannot write, create or delete; writers can do all of it")
     func permissions() throws {
         let bench = try RecordBench.forSharing()
         let carol = try bench.person("carol")
@@ -107,7 +108,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("file")).get().fields["n"] != nil)
     }
 
-    @Test("[P-09] somebody whose permission is none sees nothing, not even that there is a zone")
+    @Test("[P-09] a participant without permission sees nothing, not even that the zone exists")
     func nothing() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -120,7 +121,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(Self.names, by: bench.bob) == ["folder", "file", "page", "Share"])
     }
 
-    @Test("[P-11] a participant's new record needs a chain of parents to the root; the parent's reason is not told")
+    @Test("[P-11] a participant's new record needs a chain of parents to the root; the parent's error is not revealed")
     func creation() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -147,7 +148,7 @@ struct SharingAccessTests {
         #expect(try !bench.exists(.note("y")))
     }
 
-    @Test("[P-11] beside another item that fails, too, a hidden parent is answered like one that does not exist")
+    @Test("[P-11] a hidden parent is answered like a missing one, also if another item fails")
     func hiddenParents() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -191,7 +192,7 @@ struct SharingAccessTests {
         #expect(answers.map(\.code) == [nil, .referenceViolation])
     }
 
-    @Test("[P-11][D-12] a participant moves records within what they may write, and nowhere else")
+    @Test("[P-11][D-12] a participant can move records within what they may write, and nowhere else")
     func moving() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -213,7 +214,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["page"], by: bench.bob).isEmpty)
     }
 
-    @Test("[X-06] a participant changes a root but never where it hangs")
+    @Test("[X-06] a participant can change a root, but not its parent")
     func rootStays() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -229,7 +230,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("folder")).get().parent?.target == .note("top"))
     }
 
-    @Test("[P-12] only its owner deletes a root, not even by what goes along with another record")
+    @Test("[P-12] only its owner can delete a root, not even a cascade from another record can")
     func rootDeletion() throws {
         let bench = try RecordBench.forSharing()
         _ = try bench.modify([
@@ -253,7 +254,7 @@ struct SharingAccessTests {
         #expect(try bench.exists(.note("tail")))
     }
 
-    @Test("an invisible record is answered as a missing one: fetched, saved and deleted")
+    @Test("an invisible record is answered like a missing one: fetched, saved and deleted")
     func invisible() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -284,7 +285,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("sibling")).get() == before)
     }
 
-    @Test("an outsider is answered as where there is no such zone, and no such person")
+    @Test("an outsider is answered as if the zone and its owner did not exist")
     func outsider() throws {
         let bench = try RecordBench.forSharing()
         let carol = try bench.person("carol")
@@ -311,7 +312,7 @@ struct SharingAccessTests {
         #expect(real.allSatisfy { $0.hasPrefix("26/2036") })
     }
 
-    @Test("[D-05] one's own zone is not in the shared database, another's not in the private one")
+    @Test("[D-05] your own zone is not in the shared database, and another's is not in the private one")
     func wrongDatabase() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("a"))
@@ -331,7 +332,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["linked"], by: bench.bob).isEmpty)
     }
 
-    @Test("[X-09] who is suspended loses access and keeps the place")
+    @Test("[X-09] a suspended person loses access and keeps the place")
     func suspended() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -343,7 +344,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["folder"], by: bench.bob) == ["folder"])
     }
 
-    @Test("[D-07][Z-05][P-13] zones of others are listed with what they can do; who deletes one leaves its shares")
+    @Test("[D-07][Z-05][P-13] shared zones are listed with their capabilities; deleting one leaves its shares")
     func zones() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -378,7 +379,7 @@ struct SharingAccessTests {
         #expect(try left[0].1.get().share != nil)
     }
 
-    @Test("[S-16][X-27] what participants save is the owner's: its quota, its assets, each stored once")
+    @Test("[S-16][X-27] what participants save is charged to the owner: its quota and its assets, each stored once")
     func ownership() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -406,7 +407,7 @@ struct SharingAccessTests {
         #expect(try bench.modify([save], by: bench.bob, in: .shared).saves[0].code == .quotaExceeded)
     }
 
-    @Test("a record through a share costs one read when warm, whatever lies above it")
+    @Test("reading a record through a share costs one read when warm, at any depth")
     func costs() throws {
         let bench = try RecordBench.forSharing(runsBodiesTwice: false)
         var saves = [RecordSave.new("n0")]

@@ -96,7 +96,7 @@ struct DeliveryFaultTests {
         return (problems.value, report.runCounts.values.reduce(0, +))
     }
 
-    @Test("[N-05][N-04] wherever delivering fails, everybody is told once; a firing that is once is once")
+    @Test("[N-05][N-04] wherever delivery fails, everyone is notified once, and a one-time subscription fires once")
     func sweep() async throws {
         let found = try await TestThreads.offPool { () -> ([String], Int, Int) in
             let bench = try Self.prepared()
@@ -112,7 +112,7 @@ struct DeliveryFaultTests {
         #expect(found.2 > 0, "the planted fault was not found")
     }
 
-    @Test("an entry that cannot be read keeps no other from being told, is said to be damaged, and found by verifying")
+    @Test("an unreadable entry does not block others, is reported as damaged, and found by verifying")
     func damage() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))
@@ -131,7 +131,7 @@ struct DeliveryFaultTests {
     }
 
     @Test(
-        "verifying finds subscriptions and devices of nobody, queues that are counted wrongly, and what cannot be read")
+        "the verifier finds orphaned subscriptions and devices, queues with wrong counts, and unreadable entries")
     func verifying() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))

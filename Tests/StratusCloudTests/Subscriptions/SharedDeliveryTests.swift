@@ -50,7 +50,7 @@ struct SharedDeliveryTests {
         }
     }
 
-    @Test("[N-05][M-08] joining and what happens in a share is told to its members, never to those outside or invited")
+    @Test("[N-05][M-08] members are notified of joins and changes in a share; outsiders and invited people are not")
     func members() throws {
         let world = try World()
         let bench = world.bench
@@ -79,7 +79,7 @@ struct SharedDeliveryTests {
         #expect(try bench.subscriptionFindings() == [])
     }
 
-    @Test("[N-05][M-08] whoever joins between a commit and its delivery gets no notification of that commit")
+    @Test("[N-05][M-08] a person who joins between a commit and its delivery gets no notification of that commit")
     func joinedSince() throws {
         let world = try World()
         let bench = world.bench
@@ -96,7 +96,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["bob", "carol"])
     }
 
-    @Test("[X-16][P-09] whoever loses access is told of that, and of nothing that happens after")
+    @Test("[X-16][P-09] a person who loses access is notified of that, and of nothing after it")
     func losing() throws {
         let world = try World()
         let bench = world.bench
@@ -125,7 +125,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("[D-08][X-03] stopping a share is told to its members, and to nobody who had been invited")
+    @Test("[D-08][X-03] stopping a share notifies its members, and not the invited people")
     func stopping() throws {
         let world = try World()
         let bench = world.bench
@@ -139,7 +139,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("[D-12] a record that is moved into a share or out of it is told to those who see it or saw it")
+    @Test("[D-12] a record moved into or out of a share notifies those who see or saw it")
     func moving() throws {
         let world = try World()
         let bench = world.bench
@@ -166,7 +166,9 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["bob"])
     }
 
-    @Test("[D-04] a zone that is shared whole is told whole; a zone that is deleted to all who saw anything of it")
+    @Test(
+        "[D-04] a zone that is shared whole notifies of everything; deleting a zone notifies all who saw any part of it"
+    )
     func wholeZone() throws {
         let world = try World()
         let bench = world.bench
@@ -186,7 +188,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("[D-08] a deleted zone is told to its members also where its shares are let go of first")
+    @Test("[D-08] deleting a zone notifies its members, also if its shares are released first")
     func releasing() throws {
         let world = try World()
         let bench = world.bench
@@ -203,7 +205,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["carol"])
     }
 
-    @Test("deleting an account is told to the members of its shares, and to the owners of those it was in")
+    @Test("deleting an account notifies the members of its shares, and the owners of the shares it was in")
     func departure() throws {
         let world = try World()
         let bench = world.bench
@@ -229,7 +231,7 @@ struct SharedDeliveryTests {
         #expect(try next.bench.subscriptionFindings() == [])
     }
 
-    @Test("whoever joins is told of nothing from before, however late it is delivered")
+    @Test("a new participant is not notified of earlier changes, however late they are delivered")
     func late() throws {
         let world = try World()
         let bench = world.bench
@@ -247,7 +249,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("a person with no such subscription is told nothing, and a public user is told as long as they may read")
+    @Test("a person without such a subscription is not notified, and a public user is while they can read")
     func publicUsers() throws {
         let world = try World()
         let bench = world.bench

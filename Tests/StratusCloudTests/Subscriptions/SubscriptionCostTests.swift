@@ -22,7 +22,7 @@ struct SubscriptionCostTests {
         try cost(bench) { try bench.save(.new(name)) }
     }
 
-    @Test("a commit in a container without subscriptions reads and writes nothing for them, whatever others have")
+    @Test("a commit in a container without subscriptions pays nothing for them, whatever other containers have")
     func nobody() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         try bench.save(.new("warm"))
@@ -108,7 +108,7 @@ struct SubscriptionCostTests {
         #expect(found[0][0].seeks >= found[0][3].seeks + 3)
     }
 
-    @Test("who writes in a share pays for those who see it and listen, not for those who listen to other shares")
+    @Test("a write in a share pays for its viewers who subscribe, not for subscribers to other shares")
     func otherShares() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         try bench.share("in", as: "Share", with: bench.bob, "bob@example.com")
@@ -146,7 +146,7 @@ struct SubscriptionCostTests {
         #expect(try bench.told(bench.bob).sorted() == ["q created a", "q created b", "q created c"])
     }
 
-    @Test("delivering costs the same however many others have subscribed to the same container")
+    @Test("delivery costs the same for any number of other subscribers to the same container")
     func delivering() throws {
         let found = try [2, 200].map { count in
             let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
@@ -175,7 +175,7 @@ struct SubscriptionCostTests {
         ]
     }
 
-    @Test("who saves a public record of a type that nobody has subscribed to pays nothing for other types")
+    @Test("saving a public record costs nothing for subscriptions to other types")
     func otherTypes() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         for type in ["Note", "Open"] { _ = try Self.publicCosts(bench, "warm", type: type) }
@@ -186,7 +186,7 @@ struct SubscriptionCostTests {
         #expect(try Self.publicCosts(bench, "r3", type: "Open") != alone)
     }
 
-    @Test("a commit reads and writes the same for one subscription to its type and for a hundred, where none matches")
+    @Test("a commit costs the same for one and for a hundred subscriptions to its type if none matches")
     func sameType() throws {
         let found = try [1, 10, 100].map { count in
             let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)

@@ -113,7 +113,7 @@ struct SubscriptionDirectoryTests {
         }
     }
 
-    @Test("of many who write no more is kept than there is room for, and who is not kept costs a seek for each answer")
+    @Test("the cache stays within its limit for many writers, and a writer outside it costs a seek per answer")
     func bounded() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 16 << 10 }
         let people = try Self.crowd(bench, 60)
@@ -143,7 +143,7 @@ struct SubscriptionDirectoryTests {
         #expect(try without.told(without.alice) == ["d private"])
     }
 
-    @Test("[N-05] what is kept ages by use: whoever writes again and again costs nothing, however many write meanwhile")
+    @Test("[N-05] the cache is LRU: a frequent writer costs nothing, however many others write meanwhile")
     func recent() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 16 << 10 }
         let people = try Self.crowd(bench, 40)
@@ -156,7 +156,7 @@ struct SubscriptionDirectoryTests {
         }
     }
 
-    @Test("a subscription whose commit fails is not told, and one whose deletion fails still is")
+    @Test("a subscription whose commit fails does not fire, and one whose deletion fails still does")
     func refused() throws {
         let store = RefusingStore(MemoryStore())
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false, store: store)
@@ -192,7 +192,7 @@ struct SubscriptionDirectoryTests {
     }
 
     @Test(
-        "[N-07] who asks while a change of what is kept is in flight is answered with the change",
+        "[N-07] a read during a change of the cache is answered with the change",
         arguments: [true, false])
     func inFlight(isSubscribing: Bool) async throws {
         try await TestThreads.offPool {
@@ -220,7 +220,7 @@ struct SubscriptionDirectoryTests {
         }
     }
 
-    @Test("[N-07] the commit after a subscription was saved is told of, while others write and subscribe, each time")
+    @Test("[N-07] the commit after saving a subscription fires it, every time, under concurrent writes and saves")
     func beside() async throws {
         try await TestThreads.offPool {
             let bench = try RecordBench.forSubscriptions(inMemory: false, runsBodiesTwice: false)

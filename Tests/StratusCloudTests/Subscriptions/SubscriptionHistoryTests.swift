@@ -35,7 +35,8 @@ struct SubscriptionHistoryTests {
     }
 
     @Test(
-        "[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after say")
+        "[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after imply"
+    )
     func histories() async throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["STRATUS_SUBSCRIPTION_HISTORIES"].flatMap { Int($0) } ?? 12
@@ -44,7 +45,7 @@ struct SubscriptionHistoryTests {
     }
 
     @Test(
-        "a hint that is lost, doubled, sent to whoever did it or to an outsider, or decided by a stale memory, is found",
+        "a hint that is lost, doubled, sent to its writer or an outsider, or based on a stale cache, is found",
         arguments: PlantedTelling.allCases)
     fileprivate func planted(fault: PlantedTelling) async throws {
         let findings = try await TestThreads.offPool { try Self.findings(count: 4, stepCount: 60, fault) }

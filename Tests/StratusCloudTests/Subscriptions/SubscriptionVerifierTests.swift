@@ -62,7 +62,7 @@ struct SubscriptionVerifierTests {
 
     private func line(_ key: [UInt8]) -> String { "\(KeyDescription(key))" }
 
-    @Test("every planted fault is found as what it is")
+    @Test("every planted fault is found and classified correctly")
     func planted() throws {
         let phone = GlobalKeys.device(of: bench.alice.id, "phone")
         let ghosts = GlobalKeys.subscription(
@@ -99,7 +99,7 @@ struct SubscriptionVerifierTests {
         #expect(try findings() == [])
     }
 
-    @Test("who is being removed is not nobody, until the removal is done")
+    @Test("entries of a person who is being removed are not orphans until the removal is done")
     func departing() throws {
         let ghosts = GlobalKeys.subscription(
             SubscriptionKeyParts(container: RecordBench.container, user: "_ghost", database: 2, id: "d"))
@@ -111,7 +111,7 @@ struct SubscriptionVerifierTests {
         #expect(try findings(planting: leaving.map { ($0.0, .some($0.1)) }) == [])
     }
 
-    @Test("of very many faults the first of each kind are kept, and all are counted")
+    @Test("of very many faults, the first of each kind are kept and all are counted")
     func manyFaults() throws {
         let kept = VerifierFindings<SubscriptionFinding>.maximumCount
         let engine = bench.service.engine

@@ -8,9 +8,9 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("faults of the store while assets of deleted zones are let go of")
+@Suite("store faults while assets of deleted zones are released")
 struct ZoneReleaseFaultTests {
-    @Test("[S-21][R-14] whatever fails, every asset is let go of once")
+    @Test("[S-21][R-14] if anything fails, every asset is released exactly once")
     func sweep() async throws {
         let report = try await TestThreads.offPool { try Self.run() }
         #expect(report.runCounts.values.allSatisfy { $0 > 5 })

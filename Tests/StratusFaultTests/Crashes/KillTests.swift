@@ -13,7 +13,7 @@ struct KillTests {
     private static let killCount = 204
     private static let partCount = 4
 
-    @Test("what was acknowledged survives a kill, whole", arguments: 0..<partCount)
+    @Test("an acknowledged commit survives a kill completely", arguments: 0..<partCount)
     func kills(part: Int) async throws {
         let (acknowledgedCount, unfinishedIndexCount) = try await TestThreads.offPool {
             var round = try KillRound(seed: UInt64(part + 1))
@@ -25,7 +25,7 @@ struct KillTests {
         #expect(unfinishedIndexCount > 0)
     }
 
-    @Test("an acknowledged commit that is lost, and half a commit, are found", arguments: KillPlant.all)
+    @Test("a lost acknowledged commit and half a commit are detected", arguments: KillPlant.all)
     fileprivate func planted(plant: KillPlant) async throws {
         let failure = await #expect(throws: HistoryFailure.self) {
             try await TestThreads.offPool {
@@ -36,7 +36,7 @@ struct KillTests {
         #expect(failure?.description.contains("the child") == false)
     }
 
-    @Test("a child that ends by itself, or says nothing, is found", arguments: ["/bin/true", "/bin/false"])
+    @Test("a child that exits by itself, or prints nothing, is detected", arguments: ["/bin/true", "/bin/false"])
     func endsByItself(program: String) async throws {
         let failure = await #expect(throws: ChildEndedByItself.self) {
             try await TestThreads.offPool {

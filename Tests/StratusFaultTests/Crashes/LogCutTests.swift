@@ -12,7 +12,7 @@ import Testing
 struct LogCutTests {
     private static let partCount = 4
 
-    @Test("a log cut anywhere leaves the commits before the cut, whole", arguments: 0..<partCount)
+    @Test("a log truncated anywhere keeps the commits before the cut completely", arguments: 0..<partCount)
     func cuts(part: Int) async throws {
         try await TestThreads.offPool {
             let written = try WrittenStore(seed: 7, commitCount: 40)
@@ -54,7 +54,7 @@ struct LogCutTests {
         #expect(reported > 200)
     }
 
-    @Test("a commit too many and one too few are found", arguments: [-1, 1])
+    @Test("a commit too many and one too few are detected", arguments: [-1, 1])
     func wrongCommit(difference: Int) async throws {
         await #expect(throws: HistoryFailure.self) {
             try await TestThreads.offPool {
@@ -67,7 +67,7 @@ struct LogCutTests {
         }
     }
 
-    @Test("half a commit is found", arguments: CrashDamage.allCases)
+    @Test("half a commit is detected", arguments: CrashDamage.allCases)
     func halfCommit(damage: CrashDamage) async throws {
         await #expect(throws: HistoryFailure.self) {
             try await TestThreads.offPool {

@@ -9,8 +9,8 @@ import Testing
 struct ReadingWhileWritingTests {
     @Test(
         """
-        [D-12][T-06] replicas that were paged while two people wrote are what there is, and were told nothing that was \
-        not to be seen
+        [D-12][T-06] replicas that were paged while two people wrote equal the server's state, and never held \
+        anything hidden from them
         """, arguments: [(1, false), (2, false), (3, false), (4, true)] as [(UInt64, Bool)])
     func racing(seed: UInt64, isOnLevelDB: Bool) async throws {
         let directory = isOnLevelDB ? ScratchDirectory() : nil

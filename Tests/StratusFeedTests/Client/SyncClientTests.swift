@@ -17,7 +17,7 @@ struct SyncClientTests {
     }
 
     @Test(
-        "[T-01][T-09][T-15][D-01] a client that keeps archived tokens holds what there is after every synchronisation",
+        "[T-01][T-09][T-15][D-01] a client that keeps archived tokens has the server's state after every synchronisation",
         arguments: 1...12 as ClosedRange<UInt64>)
     func convergence(seed: UInt64) async throws {
         let clock = Stratus.ManualClock()

@@ -64,7 +64,7 @@ struct TokenTests {
         #expect(Self.refusals.contains(await other.owner.pullingZones(since: database)))
     }
 
-    @Test("[T-01] a token survives archiving, and is equal to what it was")
+    @Test("[T-01] a token round-trips through an archive, equal to the original")
     func archiving() async throws {
         let tree = try await TreeTown()
         let tokens = [try await tree.owner.pull(tree.place).token, try await tree.owner.pullZones().token]
@@ -83,7 +83,7 @@ struct TokenTests {
         #expect(try await tree.owner.pull(tree.place, since: token).names == ["new"])
     }
 
-    @Test("[X-24] an archived token in which anything was changed is not read, or refused")
+    @Test("[X-24] an archived token with any change is unreadable or refused")
     func damagedTokens() async throws {
         let tree = try await TreeTown()
         let zone = try await tree.owner.pull(tree.place, limit: 2).token
@@ -107,7 +107,7 @@ struct TokenTests {
         #expect(refusedCount >= 16, "\(refusedCount) damaged tokens could be read")
     }
 
-    @Test("[T-09] a token of a zone that was deleted and made again has expired")
+    @Test("[T-09] a token of a zone that was deleted and created again has expired")
     func newZone() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -128,7 +128,7 @@ struct TokenTests {
         #expect(try await owner.pullZones().changed == [owner.zoneID(place)])
     }
 
-    @Test("[T-09] a token older than the history that is kept expires, with newer ones nothing is missed")
+    @Test("[T-09] a token older than the kept history expires, and with newer ones nothing is missed")
     func purgedHistory() async throws {
         let clock = Stratus.ManualClock()
         let tree = try await TreeTown {
@@ -161,7 +161,7 @@ struct TokenTests {
         #expect(try await ann.pull(place).names == ["Share", "left", "top"])
     }
 
-    @Test("[T-09] tokens outlive a store's closing, and are refused by a copy of it")
+    @Test("[T-09] tokens survive closing the store, and a copy of it refuses them")
     func reopening() async throws {
         let directory = ScratchDirectory()
         let url = directory.url.appendingPathComponent("store")
@@ -203,7 +203,7 @@ struct TokenTests {
         _ = directory
     }
 
-    @Test("[T-09] a token of the future, from a store that was set back, is refused")
+    @Test("[T-09] a token of the future, from a store that was restored to an earlier state, is refused")
     func setBack() async throws {
         let directory = ScratchDirectory()
         try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
@@ -232,7 +232,7 @@ struct TokenTests {
         _ = directory
     }
 
-    @Test("[T-09] tokens of the future are refused where the files of an older copy took the place of the store's")
+    @Test("[T-09] tokens of the future are refused after the files of an older copy replaced the store's")
     func copiedBack() async throws {
         let directory = ScratchDirectory()
         try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)

@@ -113,7 +113,7 @@ import Testing
         return bytes
     }
 
-    @Test("every archive that is cut short is refused")
+    @Test("every truncated archive is refused")
     func cut() throws {
         for archive in try Self.corpus() {
             for length in stride(from: 0, to: archive.count, by: 7) {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("an archive larger than the limit is refused unread")
+    @Test("an archive larger than the limit is refused without decoding")
     func size() throws {
         let data = try ArchiveSamples.archive(ArchiveSamples.recordID)
         #expect(throws: StratusArchiveError.self) {
@@ -139,7 +139,7 @@ import Testing
         #expect(code(of: Data("<plist/>".utf8), CKRecord.self) == .notAnArchive)
     }
 
-    @Test("circles, deep nesting and a container in a million places are refused quickly")
+    @Test("cycles, deep nesting and a container referenced a million times are refused quickly")
     func bombs() {
         let circle: [TestList] = [
             .text("$null"), .dictionary([("$class", .reference(2)), ("NS.objects", .array([.reference(1)]))]),
@@ -185,7 +185,7 @@ import Testing
         #expect(code(of: data, CKRecord.self) != nil)
     }
 
-    @Test("[X-25] references in the place of objects, which lead in a circle, are refused", arguments: [1, 2, 3])
+    @Test("[X-25] references in place of objects that form a cycle are refused", arguments: [1, 2, 3])
     func circlesOfReferences(length: Int) {
         // An unknown key names the first of the circle; whether that is empty must not be looked for without end.
         var objects: [TestList] = [
@@ -199,7 +199,7 @@ import Testing
         }
     }
 
-    @Test("objects that fail to decode are tried once, not once for each place")
+    @Test("an object that fails to decode is tried once, not once per reference")
     func failingObjects() {
         // Each record names the next one under five keys and fails for want of a type, forty levels deep.
         let keys = ["RecordID", "CreatorUserRecordID", "LastModifiedUserRecordID", "ParentReference", "ShareReference"]

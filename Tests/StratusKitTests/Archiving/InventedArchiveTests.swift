@@ -100,7 +100,7 @@ import Testing
         return AppleArchive.archive(objects: objects, top: top)
     }
 
-    @Test("4,000 archives of invented objects are refused or decode, and none traps")
+    @Test("4,000 archives of random objects are refused or decode, and none traps")
     func invented() async throws {
         let whole = try StratusArchive.decode(
             CKRecord.self, from: AppleArchive.archive(objects: Self.objects, top: Self.top))

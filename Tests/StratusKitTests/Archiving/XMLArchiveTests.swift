@@ -34,13 +34,15 @@ import Testing
     func values(way: ArchivingTests.Way) throws {
         let record = Self.record()
         let decoded = try way.decode(CKRecord.self, from: Self.archive(record))
-        #expect(decoded.recordID == record.recordID && decoded.parent == record.parent)
-        #expect(decoded.allKeys() == record.allKeys() && decoded.changedKeys() == record.changedKeys())
+        #expect(decoded.recordID == record.recordID)
+        #expect(decoded.parent == record.parent)
+        #expect(decoded.allKeys() == record.allKeys())
+        #expect(decoded.changedKeys() == record.changedKeys())
         #expect(decoded["mark"] as? String == "<&>'\" 😀")
         #expect(decoded["double"] as? Double == 2.5)
     }
 
-    @Test("a place comes back from XML to the last bit", arguments: ArchivingTests.Way.allCases)
+    @Test("a location round-trips through XML to the last bit", arguments: ArchivingTests.Way.allCases)
     func numbers(way: ArchivingTests.Way) throws {
         let place = CLLocation(latitude: 52.123456789012345, longitude: -1.0 / 3)
         #expect(try way.decode(CLLocation.self, from: Self.archive(place)) == place)
@@ -63,7 +65,7 @@ import Testing
 
     private static let root = "<dict><key>CF$UID</key><integer>0</integer></dict>"
 
-    @Test("what is no property list, or a damaged one, is refused")
+    @Test("data that is not a property list, or a damaged one, is refused")
     func damaged() {
         #expect(code(of: Self.list(Self.root)) == .wrongClass)
         #expect(code(of: "<plist/>") == .notAnArchive)
@@ -77,7 +79,7 @@ import Testing
         #expect(code(of: Self.list(Self.root) + "x") == .damaged)
     }
 
-    @Test("a document type with entities, and deep nesting, are refused quickly")
+    @Test("a document type with entities and deep nesting are refused quickly")
     func bombs() {
         let entities = "<!DOCTYPE plist [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;&a;\">]>"
         #expect(code(of: entities + Self.list(Self.root)) == .damaged)

@@ -21,7 +21,7 @@ struct AssetHostTests {
     }
 
     @Test(
-        "[X-27] an asset's content survives closing, and every copy handed out is the client's own",
+        "[X-27] an asset's content survives closing, and every copy belongs to the client",
         arguments: [false, true])
     func survival(isOnDisk: Bool) async throws {
         let directory = try HostDirectory()
@@ -47,7 +47,7 @@ struct AssetHostTests {
         try await onThread { opened.close() }
     }
 
-    @Test("[R-14] upkeep removes the contents that no record holds any more")
+    @Test("[R-14] upkeep removes the contents that no record holds")
     func collecting() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())
@@ -63,7 +63,7 @@ struct AssetHostTests {
     }
 
     @Test(
-        "[X-27] the file of a fetched asset stays as long as an asset of its record, and the time the host gives it",
+        "[X-27] the file of a fetched asset stays as long as an asset of its record, plus the host's delay",
         arguments: [TimeInterval?.some(100), nil])
     func copies(seconds: TimeInterval?) async throws {
         let clock = Stratus.ManualClock()
@@ -96,7 +96,7 @@ struct AssetHostTests {
         #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
     }
 
-    @Test("[X-27] the file of a fetched asset is there when the fetch completes, whatever becomes of record and store")
+    @Test("[X-27] the file of a fetched asset exists when the fetch completes, whatever happens to record and store")
     func pinned() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())
@@ -138,7 +138,7 @@ struct AssetHostTests {
         withExtendedLifetime(unread) {}
     }
 
-    @Test("[X-27] files are fetched with their records alone: as a request of their own, and none for other fields")
+    @Test("[X-27] files are fetched only with their records, as a separate request, and not for other fields")
     func events() async throws {
         let events = Collected<Stratus.Event>()
         let directory = try HostDirectory()
@@ -175,7 +175,7 @@ struct AssetHostTests {
     }
 
     @Test(
-        "a damaged content is the error of every item that has a result, and the host gets an event that names the file",
+        "a damaged content is the error of every item with a result, and the host gets an event with the file's name",
         arguments: Damage.allCases)
     func damagedContent(damage: Damage) async throws {
         let directory = try HostDirectory()

@@ -28,7 +28,7 @@ struct DeletedAccountOperationTests {
         return operation
     }
 
-    @Test("[O-14] when deleting an account returns, no operation of it is left, nor a file that one uploads")
+    @Test("[O-14] after an account is deleted, none of its operations is left, nor their upload files")
     func deleted() async throws {
         let directory = try HostDirectory()
         let clock = Stratus.ManualClock()
@@ -59,7 +59,7 @@ struct DeletedAccountOperationTests {
         try await onThread { store.close() }
     }
 
-    @Test("[O-14] what a crash has left of a deleted account's operations goes when the store is opened, or by upkeep")
+    @Test("[O-14] operations that a crash left of a deleted account are removed at the next opening, or by upkeep")
     func leftovers() async throws {
         let directory = try HostDirectory()
         var store = try await Stratus.open(at: directory.store, options: .tested())

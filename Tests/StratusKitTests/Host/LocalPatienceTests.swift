@@ -13,7 +13,7 @@ import Testing
 
 @testable import StratusKit
 
-@Suite("The patience of the host's socket", .timeLimit(.minutes(15)))
+@Suite("Time-outs of the host's socket", .timeLimit(.minutes(15)))
 struct LocalPatienceTests {
     private let directory: HostDirectory
 
@@ -43,7 +43,7 @@ struct LocalPatienceTests {
         return try LocalCoding.decode(from: frame.content)
     }
 
-    @Test("whoever asks nothing for too long, or begins a frame and does not end it, is told so and let go")
+    @Test("a client that sends nothing for too long, or an unfinished frame, gets an error and is disconnected")
     func silence() async throws {
         try await TestThreads.offPool {
             var patience = LocalPatience.tested
@@ -70,7 +70,7 @@ struct LocalPatienceTests {
         }
     }
 
-    @Test("a watcher that does not read is let go when the frame that it is sent takes too long")
+    @Test("a watcher that does not read is disconnected when sending a frame takes too long")
     func unreadEvents() async throws {
         let host = WorkingHost()
         try await TestThreads.offPool {
@@ -94,7 +94,7 @@ struct LocalPatienceTests {
 
     // MARK: Long work
 
-    @Test("long work tells how far it has come before its answer, and who does not ask gets the answer alone")
+    @Test("long work reports its progress before its answer, if the client asks for it")
     func progress() async throws {
         let host = WorkingHost(stepCount: 3)
         try await TestThreads.offPool {
@@ -113,7 +113,7 @@ struct LocalPatienceTests {
         }
     }
 
-    @Test("work is told when nobody waits for it any more, and the host serves the next one")
+    @Test("work learns that no client waits any longer, and the host serves the next client")
     func interruption() async throws {
         // Without end, unless it is told.
         let host = WorkingHost(stepCount: nil)
@@ -136,7 +136,7 @@ struct LocalPatienceTests {
         }
     }
 
-    @Test("progress without a total is a host's of before, and one with a total does not trouble a tool of before")
+    @Test("progress without a total comes from older hosts, and a total does not break older tools")
     func progressOfOtherVersions() throws {
         let old: WorkProgress = try LocalCoding.decode(from: Array(#"{"doneCount":7}"#.utf8))
         #expect(old == WorkProgress(doneCount: 7))
@@ -147,7 +147,7 @@ struct LocalPatienceTests {
         #expect(try LocalCoding.decode(WorkProgress.self, from: new).part == "entries")
     }
 
-    @Test("a host compacts slice by slice, tells how far it has come, and stops where nobody waits any longer")
+    @Test("a host compacts in slices, reports progress, and stops if no client waits any longer")
     func compaction() async throws {
         let options = Stratus.Options.tested {
             $0.servesTool = true
@@ -176,7 +176,9 @@ struct LocalPatienceTests {
                     if told.count == 2 { throw Stopped() }
                 }
             }
-            #expect(told.count == 2 && told[1].done > 0 && told[1].done < told[1].total, "\(told)")
+            try #require(told.count == 2, "\(told)")
+            #expect(told[1].done > 0, "\(told)")
+            #expect(told[1].done < told[1].total, "\(told)")
             let served = try #require(try ServedStore(directory: self.directory.store.path))
             var (first, totals): ((Int, Int?)?, Set<Int?>) = (nil, [])
             let files = try served.compact(progress: {
@@ -184,7 +186,9 @@ struct LocalPatienceTests {
                 totals.insert($0.totalCount)
             })
             #expect(try #require(files).byteCountAfter > 0)
-            #expect(first?.0 == 0 && totals.count == 1 && totals.allSatisfy { ($0 ?? 0) > 1 << 20 }, "\(totals)")
+            #expect(first?.0 == 0, "\(totals)")
+            #expect(totals.count == 1, "\(totals)")
+            #expect(totals.allSatisfy { ($0 ?? 0) > 1 << 20 }, "\(totals)")
             #expect(try served.compact(isStopping: { true }) == nil)
             // The host serves the next one, with everything there.
             #expect(try served.compact() != nil)
@@ -193,7 +197,7 @@ struct LocalPatienceTests {
     }
 
     @Test(
-        "a rebuild and a purge of a host's store tell how far they have come, and a rebuild that nobody waits for ends")
+        "a rebuild and a purge in a host's store report progress, and a rebuild without a waiting client stops")
     func ofStore() async throws {
         let store = try await Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
         defer { store.close() }
@@ -214,7 +218,8 @@ struct LocalPatienceTests {
             #expect(throws: CloudError.self) { _ = try store.carryOut(.purgeZones) { _ in false } }
             var told: [WorkProgress] = []
             let purged = try served.purgeDeletedZones(progress: { told.append($0) })
-            #expect(try #require(purged).entriesDeleted > 50 && told.first?.doneCount == 0)
+            #expect(try #require(purged).entriesDeleted > 50)
+            #expect(told.first?.doneCount == 0)
             #expect(told.contains { $0.part.flatMap(FreeingProgress.Part.init) != nil && $0.totalCount != nil })
             let incarnation = UUID()
             told = []

@@ -35,7 +35,7 @@ struct LongLivedUploadTests {
         return operation
     }
 
-    @Test("[O-14] what was to be uploaded is uploaded by the next process, though the file is gone")
+    @Test("[O-14] an interrupted upload is completed by the next process, even if the original file is gone")
     func upload() async throws {
         let directory = try HostDirectory()
         let (store, account) = try unreachable(directory.store)
@@ -84,7 +84,8 @@ struct LongLivedUploadTests {
         }
     }
 
-    @Test("[X-33] an operation is listed and resumed on its device alone; containers without a device count as one")
+    @Test(
+        "[X-33] an operation is listed and resumed only on its device; containers without a device count as one device")
     func devices() async throws {
         let directory = try HostDirectory()
         let (store, account) = try unreachable(directory.store)
@@ -131,7 +132,7 @@ struct LongLivedUploadTests {
         }
     }
 
-    @Test("[X-33] an operation that an earlier version has kept belongs to the containers without a device")
+    @Test("[X-33] an operation that an earlier version stored belongs to the containers without a device")
     func ofEarlierVersion() throws {
         let directory = try HostDirectory()
         let file = #"{"container":"iCloud.test","id":"a","kind":"modifyRecords","request":""}"#
@@ -143,7 +144,7 @@ struct LongLivedUploadTests {
         #expect(entry.device == local.keepingDevice)
     }
 
-    @Test("[O-14] a kept file that the disk has damaged is not uploaded: its record fails, and nothing is saved")
+    @Test("[O-14] a stored file that the disk damaged is not uploaded: its record fails, and nothing is saved")
     func damagedFile() async throws {
         let directory = try HostDirectory()
         let (store, account) = try unreachable(directory.store)
@@ -179,7 +180,7 @@ struct LongLivedUploadTests {
         }
     }
 
-    @Test("[O-14] what was to be uploaded is uploaded though the file is gone", arguments: [false, true])
+    @Test("[O-14] an upload succeeds even if the original file is gone", arguments: [false, true])
     func uploadByItself(isInMemory: Bool) async throws {
         let directory = try HostDirectory()
         let clock = Stratus.ManualClock()
@@ -241,7 +242,7 @@ struct LongLivedUploadTests {
         try await onThread { store.close() }
     }
 
-    @Test("[L-04][O-14] a file that is larger than the server takes is refused as always, and is not copied")
+    @Test("[L-04][O-14] a file over the server's limit is refused as usual, and is not copied")
     func tooLarge() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested { $0.assetByteCount = 5 })
@@ -262,7 +263,7 @@ struct LongLivedUploadTests {
         try await onThread { store.close() }
     }
 
-    @Test("[O-14][C-10] a file that is not there is told as always, and the operation is kept without it")
+    @Test("[O-14][C-10] a missing file is reported as usual, and the operation is stored without it")
     func missing() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())

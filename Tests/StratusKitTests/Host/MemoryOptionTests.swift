@@ -50,20 +50,20 @@ struct MemoryOptionTests {
     }
 
     @Test(
-        "hierarchyCacheByteCount keeps the walk up to a share from being read again; without it the answer is the same")
+        "hierarchyCacheByteCount avoids repeated reads of the path to a share; without it the answer is the same")
     func hierarchyCache() async throws {
         let usual = try await Self.run { _ in }
         let without = try await Self.run { $0.hierarchyCacheByteCount = 0 }
         #expect(without.reads >= usual.reads + 38, "\(usual), \(without)")
     }
 
-    @Test("writeBufferByteCount decides how much is gathered before it becomes a table")
+    @Test("writeBufferByteCount decides how much is buffered before it becomes a table")
     func writeBuffer() async throws {
         #expect(try await Self.run { _ in }.tableCount == 0)
         #expect(try await Self.run { $0.writeBufferByteCount = 64 << 10 }.tableCount > 0)
     }
 
-    @Test("options that make no sense become the nearest that do")
+    @Test("invalid options are replaced by the nearest valid ones")
     func bounds() {
         var options = Stratus.Options()
         options.cacheByteCount = -1

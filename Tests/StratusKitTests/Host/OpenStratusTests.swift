@@ -12,7 +12,7 @@ struct OpenStratusTests {
     /// The register has forgotten a store that is open.
     private struct Forgotten: Error {}
 
-    @Test("two threads that close one store do not forget the one that a third opens meanwhile")
+    @Test("two threads that close one store do not remove the one that a third opens meanwhile")
     func closedTwice() async throws {
         let directory = try HostDirectory()
         let path = OpenStratus.canonicalPath(directory.store)

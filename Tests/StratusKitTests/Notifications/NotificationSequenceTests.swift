@@ -9,7 +9,7 @@ import Testing
     private let center = NotificationCenter()
     private let name = Notification.Name("NotificationSequenceTests")
 
-    @Test("[O-18] a loop over notifications hears that the account has changed", .stratus)
+    @Test("[O-18] a loop over notifications learns that the account has changed", .stratus)
     func account() async throws {
         let store = try Stratus.current
         let container = CKContainer.default()
@@ -21,7 +21,7 @@ import Testing
         #expect(try await container.accountStatus() == .noAccount)
     }
 
-    @Test("notifications come in order, from where the loop began, and only those of the name and the object")
+    @Test("notifications come in order, from the start of the loop, and only those of the name and the object")
     func order() async {
         let other = Listener()
         center.post(name: name, object: other, userInfo: ["number": 0])
@@ -57,7 +57,7 @@ import Testing
         #expect(await task.value == 1)
     }
 
-    @Test("whoever does not listen any more is not kept")
+    @Test("a listener that has stopped is not retained")
     func release() async {
         weak var listener: Listener?
         do {

@@ -22,7 +22,7 @@ struct LongLivedLimitTests {
         } catch let error as CloudError { return error.code }
     }
 
-    @Test("[O-14] an account that has as many long-lived operations as are kept gets no more, and holds up nobody else")
+    @Test("[O-14] an account at the limit of long-lived operations gets no more, and does not block others")
     func perAccount() throws {
         let store = MemoryLongLivedStore()
         let registry = LongLivedRegistry(store: store, clock: HandClock())
@@ -37,7 +37,7 @@ struct LongLivedLimitTests {
         #expect(store.entry("more") == nil)
     }
 
-    @Test("[O-14] what nobody who is signed in has left unanswered is dropped after a month, unless it is under way")
+    @Test("[O-14] operations without a signed-in account are dropped after a month, unless they are running")
     func nobodys() throws {
         let store = MemoryLongLivedStore()
         let clock = HandClock()
@@ -57,7 +57,7 @@ struct LongLivedLimitTests {
         #expect(Set(store.entries().map(\.id)) == ["alice's", "running", "new"])
     }
 
-    @Test("[O-14] nothing is kept of an account that was forgotten: no operation, no answer, no file")
+    @Test("[O-14] nothing is kept of a purged account: no operation, no answer, no file")
     func forgotten() throws {
         let store = MemoryLongLivedStore()
         let registry = LongLivedRegistry(store: store, clock: HandClock())

@@ -67,7 +67,7 @@ struct LongLivedReplayTests {
         return operation
     }
 
-    @Test("[O-14][S-05][Z-08] an error that is replayed says all that the first one said")
+    @Test("[O-14][S-05][Z-08] a replayed error contains everything that the first one contained")
     func replayed() async throws {
         let bench = try OperationBench()
         let operation = try await failing(bench)

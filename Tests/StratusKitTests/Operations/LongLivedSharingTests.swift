@@ -70,7 +70,7 @@ private final class WatchedStore: LongLivedStore {
         #expect(try await container.allLongLivedOperationIDs() == [operation.operationID])
     }
 
-    @Test("[O-10][O-14] an object that takes the request over has its whole time for it, and leaves no timer behind")
+    @Test("[O-10][O-14] an object that takes over the request has the full time-out for it, and leaves no timer behind")
     func takenOver() async throws {
         let bench = try OperationBench()
         let store = WatchedStore()
@@ -103,7 +103,7 @@ private final class WatchedStore: LongLivedStore {
         #expect(try await bench.stored(["a"]) == ["a"])
     }
 
-    @Test("[O-08] an operation that is cancelled after it was kept and before it is sent is not sent")
+    @Test("[O-08] an operation that is cancelled after it was stored and before it is sent is not sent")
     func cancelledBeforeSending() async throws {
         let bench = try OperationBench()
         let store = WatchedStore()
@@ -119,7 +119,7 @@ private final class WatchedStore: LongLivedStore {
         #expect(try await container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test("[O-14] an answer that cannot be kept is delivered all the same, to all objects, and nothing is sent again")
+    @Test("[O-14] an answer that cannot be stored is still delivered, to all objects, and nothing is sent again")
     func unkeptAnswer() async throws {
         let bench = try OperationBench()
         let store = WatchedStore(refusesAnswers: true)

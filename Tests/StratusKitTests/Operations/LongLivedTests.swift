@@ -23,7 +23,7 @@ import Testing
         operation.modifyRecordsResultBlock = { trace.note("\(prefix)result \(outcome($0))") }
     }
 
-    @Test("[O-14] a long-lived operation is kept before its request is sent, and dropped after its last block")
+    @Test("[O-14] a long-lived operation is stored before its request is sent, and dropped after its last block")
     func life() async throws {
         let bench = try OperationBench()
         let hold = bench.hold(.modifyRecords)
@@ -56,9 +56,12 @@ import Testing
         try await hold.arrived()
         let found = try await bench.container.longLivedOperation(for: operation.operationID)
         let second = try #require(found as? CKModifyRecordsOperation)
-        #expect(second !== operation && second.operationID == operation.operationID)
-        #expect(second.savePolicy == .changedKeys && !second.isAtomic)
-        #expect(second.configuration.isLongLived && second.configuration.timeoutIntervalForRequest == 7)
+        #expect(second !== operation)
+        #expect(second.operationID == operation.operationID)
+        #expect(second.savePolicy == .changedKeys)
+        #expect(!second.isAtomic)
+        #expect(second.configuration.isLongLived)
+        #expect(second.configuration.timeoutIntervalForRequest == 7)
         #expect(second.recordsToSave?.first?["text"] as? String == "text")
         let replay = Trace()
         follow(second, replay, "2: ")
@@ -128,7 +131,7 @@ import Testing
         #expect(try await container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test("[O-14] an answer that nobody asks for is dropped after a day")
+    @Test("[O-14] an unclaimed answer is dropped after a day")
     func collected() async throws {
         let bench = try OperationBench()
         let store = MemoryLongLivedStore()

@@ -55,7 +55,7 @@ struct OperationReentrancyTests {
         try? done.wait()
     }
 
-    @Test("a block that is replaced may look at its operation while it goes, from any thread")
+    @Test("a block that is replaced may use its operation while it is released, from any thread")
     func replacing() async throws {
         let gone = Gate("the object to end")
         let hasNewBlock = try await TestThreads.offPool {
@@ -87,7 +87,7 @@ struct OperationReentrancyTests {
         #expect(hasNewBlock)
     }
 
-    @Test("the blocks of an operation that has ended may look at it, and use the store, while they go")
+    @Test("the blocks of a finished operation may use it, and the store, while they are released")
     func ending() async throws {
         let bench = try OperationBench(threadCount: 1)
         let hold = bench.hold(.fetchRecords)
@@ -125,7 +125,7 @@ struct OperationReentrancyTests {
         #expect(try await bench.stored(["farewell"]) == ["farewell"])
     }
 
-    @Test("a client's own array may look at the record that takes it in")
+    @Test("a client's own array may use the record that it is assigned to")
     func holding() async throws {
         let record = CKRecord(recordType: "Note")
         try await TestThreads.offPool {
@@ -137,7 +137,7 @@ struct OperationReentrancyTests {
         #expect(record.encryptedValues["secret"] as? [Int] == [0, 1])
     }
 
-    @Test("an asset can be looked at while its file is copied, and threads that ask for it at once get one copy")
+    @Test("an asset can be used while its file is copied, and concurrent callers get one copy")
     func copying() async throws {
         let directory = try HostDirectory()
         let content = AssetDescriptor(digest: [UInt8](repeating: 1, count: 32), byteCount: 3)

@@ -43,7 +43,7 @@ import Testing
         (try? PredicateLowering.lower(syntax, now: PredicateSamples.now))?.filters
     }
 
-    @Test("every comparison reads back from what is written of it")
+    @Test("every comparison parses from its printed form")
     func roundTrip() throws {
         for comparison in Self.comparisons {
             let written = PredicateText.format(of: .not(.comparison(comparison)))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("[Q-01][Q-03] NOT before a comparison comes to the opposite, or is refused")
+    @Test("[Q-01][Q-03] NOT before a comparison gives the opposite, or is refused")
     func negation() throws {
         var (acceptedCount, negatedCount) = (0, 0)
         for comparison in Self.comparisons {

@@ -26,7 +26,7 @@ import Testing
         return CKRecord(answer, origin: nil, download: download)
     }
 
-    @Test("[R-14] beginning a save copies no content; making its request does")
+    @Test("[R-14] starting a save copies no content; making its request does")
     func beginning() {
         let copies = Trace()
         let record = CKRecord(recordType: "Photo")
@@ -40,7 +40,7 @@ import Testing
         #expect(copies.all.count == 2)
     }
 
-    @Test("[R-14] an operation copies it on a thread of the session's own, and not on the one that starts it")
+    @Test("[R-14] an operation copies it on a thread of the session, and not on the one that starts it")
     func thread() async throws {
         let bench = try OperationBench()
         let copies = Trace()

@@ -50,11 +50,12 @@ private final class OwningAsset: CKAsset, @unchecked Sendable {
 }
 
 @Suite struct RecordSubclassTests {
-    @Test("a subclass overrides what the server decides, also where it is read by name")
+    @Test("a subclass overrides what the server decides, also when it is read by name")
     func metadata() throws {
         let date = Date(timeIntervalSinceReferenceDate: 5)
         let record: CKRecord = PastRecord("a", savedAt: date)
-        #expect(record.modificationDate == date && record.creationDate == date)
+        #expect(record.modificationDate == date)
+        #expect(record.creationDate == date)
         #expect(record.recordChangeTag == "past")
         #expect(record.creatorUserRecordID?.recordName == "_somebody")
         #expect(record.value(forKey: "modificationDate") as? Date == date)
@@ -62,7 +63,7 @@ private final class OwningAsset: CKAsset, @unchecked Sendable {
         #expect(PastRecord("b", savedAt: nil).modificationDate == nil)
     }
 
-    @Test("a subclass without initialisers of its own has those of a record")
+    @Test("a subclass without its own initialisers has those of a record")
     func inheritedInitialisers() {
         let record = TaggedRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))
         record["tag"] = "t"
@@ -70,17 +71,18 @@ private final class OwningAsset: CKAsset, @unchecked Sendable {
         #expect(TaggedRecord(recordType: "Note").recordID.zoneID == .default)
     }
 
-    @Test("a subclass is made from the system fields of another record")
+    @Test("a subclass can be created from the system fields of another record")
     func decoding() throws {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a")).encodeSystemFields(with: coder)
         coder.finishEncoding()
         let unarchiver = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
         let record = try #require(PastRecord(coder: unarchiver))
-        #expect(record.recordID.recordName == "a" && record.modificationDate == nil)
+        #expect(record.recordID.recordName == "a")
+        #expect(record.modificationDate == nil)
     }
 
-    @Test("[C-04] a record of a subclass is saved, and is the one that takes over what the server made of it")
+    @Test("[C-04] a record of a subclass is saved, and the same object gets the server's changes")
     func saving() async throws {
         let bench = try OperationBench()
         let record = TaggedRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))

@@ -153,24 +153,24 @@ private struct SyncHistory {
         }
     }
 
-    @Test("[E-04][E-06] devices that sync by hand converge, and the last text of every note wins")
+    @Test("[E-04][E-06] devices that sync manually converge, and the last text of every note wins")
     func plain() async throws { try await run(6, 1, .init()) }
 
-    @Test("[E-07][E-09] with faults and restarts nothing that was written is lost")
+    @Test("[E-07][E-09] with faults and restarts no write is lost")
     func hard() async throws { try await run(10, 2, .init(faults: true, restarts: true)) }
 
-    @Test("[E-06][Z-07] with deletions of notes and zones, faults and restarts all devices have what the server has")
+    @Test("[E-06][Z-07] with deletions of notes and zones, faults and restarts, all devices have the server's data")
     func deletions() async throws {
         try await run(10, 3, .init(deletes: true, deletesZones: true, faults: true, restarts: true))
     }
 
-    @Test("[E-07][E-12] engines that sync by themselves converge without being asked")
+    @Test("[E-07][E-12] engines that sync automatically converge without calls")
     func automatic() async throws { try await run(6, 4, .init(isAutomatic: true)) }
 
-    @Test("[E-07][E-12] engines that sync by themselves outlive faults and restarts, and lose nothing")
+    @Test("[E-07][E-12] engines that sync automatically survive faults and restarts, and lose nothing")
     func automaticHard() async throws { try await run(6, 5, .init(faults: true, restarts: true, isAutomatic: true)) }
 
-    @Test("[E-07][E-12] engines that sync by themselves agree on deletions of notes and zones")
+    @Test("[E-07][E-12] engines that sync automatically agree on deletions of notes and zones")
     func automaticDeletions() async throws {
         try await run(6, 6, .init(deletes: true, deletesZones: true, faults: true, restarts: true, isAutomatic: true))
     }

@@ -48,7 +48,7 @@ struct TupleExhaustiveTests {
         #expect(try checker.violationWhenSorted(tuples(over: alphabet, maximumCount: 2)) == nil)
     }
 
-    @Test("all bytes of up to four over the escapes' neighbours keep their order, alone and before another element")
+    @Test("all byte strings of up to four bytes around the escapes keep their order, alone and before another element")
     func bytes() throws {
         var contents: [[UInt8]] = [[]]
         var longest: [[UInt8]] = [[]]
@@ -76,7 +76,7 @@ struct TupleExhaustiveTests {
         #expect(try checker.violationInAllPairs(of: integers.map { [$0] }) == nil)
     }
 
-    @Test("any input of up to two bytes, or five over the telling ones, is refused or is what writing gives")
+    @Test("any input of up to two bytes, or five significant ones, is refused or equals the encoder's output")
     func inputs() throws {
         var readable = 0
         for first in UInt8.min...(.max) {

@@ -20,7 +20,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("what is written is read back, bit by bit, and skipping passes over as much as reading")
+    @Test("every tuple round-trips bit by bit, and skipping moves as far as reading")
     func roundTrip() throws {
         try check("tuple round trip") { random in
             let tuple = random.tuple()
@@ -37,7 +37,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("bytes sort as the values do, and so do elements")
+    @Test("bytes sort like the values, and so do elements")
     func order() throws {
         try check("tuple order") { random in
             let left = random.tuple(maximumCount: 3)
@@ -54,7 +54,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("an element ends where it ends whatever follows, and none is the beginning of another")
+    @Test("the end of an element does not depend on what follows, and none is a prefix of another")
     func selfDelimiting() throws {
         try check("tuple self-delimiting") { random in
             let element = random.tupleElement()
@@ -68,7 +68,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("a prefix range holds exactly the tuples that begin with the prefix")
+    @Test("a prefix range contains exactly the tuples that begin with the prefix")
     func prefixRange() throws {
         try check("tuple prefix range") { random in
             let tuple = random.tuple(maximumCount: 3)
@@ -85,7 +85,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("random bytes, and valid ones with a fault, are refused or are what writing gives")
+    @Test("random bytes, and valid ones with a fault, are refused or equal the encoder's output")
     func damagedBytes() throws {
         var readable = 0
         try check("tuple damaged bytes") { random in

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Queries over random histories")
 struct QueryHistoryTests {
-    @Test("[Q-13][Q-14] every query gives what looking at every record gives, in memory")
+    @Test("[Q-13][Q-14] every query gives the same result as examining every record, in memory")
     func inMemory() async throws {
         let random = SplitMix64.announced("query histories")
         let asked = try await TestThreads.offPool {
@@ -28,7 +28,7 @@ struct QueryHistoryTests {
         #expect(Set(asked.sources.keys) == QueryHistory.Asked.allSources, "\(asked.sources)")
     }
 
-    @Test("[Q-13][Q-14] every query gives what looking at every record gives, on disk")
+    @Test("[Q-13][Q-14] every query gives the same result as examining every record, on disk")
     func onDisk() async throws {
         let random = SplitMix64.announced("query histories on disk")
         try await TestThreads.offPool {

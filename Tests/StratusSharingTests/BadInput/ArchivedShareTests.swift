@@ -101,7 +101,7 @@ struct ArchivedShareTests {
         #expect(try folder.town.findings() == [])
     }
 
-    @Test("[X-22][P-04] an owner who edits the archive of a share accepts for nobody, and lets in nobody")
+    @Test("[X-22][P-04] an owner who edits the archive of a share accepts for no one, and admits no one")
     func owner() async throws {
         var folder = try await SharedFolder()
         let editions = try Self.editions(of: try await folder.share(as: folder.owner), folder.town.people)

@@ -71,14 +71,14 @@ enum ShareCostBench {
 
 @Suite("The cost of sharing")
 struct ShareCostTests {
-    @Test("a share on a root of 2,000 records is saved with the reads of one on 20")
+    @Test("a share on a root of 2,000 records is saved with the same reads as one on 20")
     func thousands() async throws { try await ShareCostBench.compare(20, 2_000) }
 }
 
 @Suite("The cost of sharing, in a long run")
 struct ShareCostSoakTests {
     @Test(
-        "a share on a root of 100,000 records is saved with the reads of one on 1,000",
+        "a share on a root of 100,000 records is saved with the same reads as one on 1,000",
         .enabled(if: ProcessInfo.processInfo.environment["STRATUS_SOAK"] == "1"))
     func hundredThousands() async throws { try await ShareCostBench.compare(1_000, 100_000) }
 }
