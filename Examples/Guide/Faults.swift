@@ -56,7 +56,7 @@ extension Guide {
         store.faults.fail(.zone(zone), with: .zoneBusy, retryAfter: 3, lasting: .times(2))
         store.faults.fail(.operation(.query), with: .networkFailure, lasting: .untilCancelled)
         store.faults.fail(.everything, with: .requestRateLimited, retryAfter: 30, lasting: .seconds(30))
-        store.faults.loseAnswers(of: .modifyRecords)  // carried out, but the client never hears of it
+        store.faults.loseAnswers(of: .modifyRecords)  // the write succeeds, but the client never gets the answer
         // end
         return store.faults.count
     }

@@ -4,7 +4,7 @@ import Foundation
 import StratusKit
 
 extension Guide {
-    /// Opens a store in a directory and saves for somebody in it.
+    /// Opens a store in a directory and saves a record for an account.
     public static func open(at directory: URL) async throws -> Stratus {
         // snippet
         let cloud = try await Stratus.open(at: directory)  // one LevelDB directory, many users

@@ -47,10 +47,10 @@ extension Guide {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
                 for id in page.modificationResultsByID.keys { changed.insert(id.recordName) }
                 for deletion in page.deletions { changed.insert(deletion.recordID.recordName) }
-                token = page.changeToken  // store it together with what the page has told
+                token = page.changeToken  // store it together with the changes of the page
                 isMoreComing = page.moreComing
             } catch CKError.changeTokenExpired {
-                token = nil  // begin again: what is not told now is gone
+                token = nil  // start over: records missing from the new feed are gone
                 changed = []
             }
         }

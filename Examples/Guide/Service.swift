@@ -15,7 +15,7 @@ extension Guide {
         // end
     }
 
-    /// Options that tell the host what happens.
+    /// Options that report events to the host.
     public static func watched(count: @escaping @Sendable (String) -> Void) -> Stratus.Options {
         // snippet
         var options = Stratus.Options()

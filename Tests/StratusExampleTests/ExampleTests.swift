@@ -1,4 +1,4 @@
-// The example programs against a store of their own, with what they print and what lies in the store afterwards.
+// The example programs against a store of their own, with their output and the contents of the store afterwards.
 //
 // Each is run twice: as compiled in Swift 6 mode and as compiled in Swift 5 mode.
 
@@ -275,7 +275,7 @@ struct ExampleTests {
 
     // MARK: Helpers
 
-    /// A container of somebody's who has an account of their own.
+    /// A container of a person with an account of their own.
     private func somebody(_ name: String) throws -> CKContainer {
         let store = try Stratus.current
         var components = PersonNameComponents()

@@ -1,4 +1,4 @@
-// The stand-ins of the page about bringing an app's tests to Linux, used as apps use what they stand for.
+// The substitutes on the page about bringing an app's tests to Linux, used as apps use the originals.
 
 import CloudKit
 import GuideExamples

@@ -1,12 +1,13 @@
-// Runs a scenario on a copy of a prepared store, with faults below LevelDB, and judges what its caller was told and
-// what is there after reopening.
+// Runs a scenario on a copy of a prepared store, with faults below LevelDB, and judges the answers to its caller and
+// the contents after reopening.
 //
-// The rules a run is judged by:
+// The rules:
 //   1. Nothing is acknowledged after a failed write: neither after a transaction ended with `commitUnknown`, nor after
 //      a request failed in the background.
-//   2. What is acknowledged is there after closing and reopening, whole. One more transaction may be: the unknown one.
+//   2. Acknowledged transactions are complete after closing and reopening. One more transaction may be there: the
+//      unknown one.
 //   3. Every error names its cause. A failed read is an error, never a missing key.
-//   4. The store that was opened again has no damage, and takes transactions.
+//   4. The reopened store has no damage, and accepts transactions.
 
 import StratusLevelDB
 import StratusStore
@@ -51,7 +52,7 @@ final class FaultBench: Sendable {
         return options
     }
 
-    /// With `syncsInBackground` the log of every commit is synced beside its insertion, else before.
+    /// With `syncsInBackground` the log of every commit is synced during its insertion, else before.
     init(_ scenario: any FaultScenario, syncsInBackground: Bool = true) throws {
         self.scenario = scenario
         self.syncsInBackground = syncsInBackground
@@ -151,6 +152,6 @@ final class FaultBench: Sendable {
 }
 
 extension LevelDBOptions {
-    /// Syncs all commits, however small, beside their insertion, or all before.
+    /// Syncs all commits, of any size, during their insertion, or all before.
     mutating func syncs(inBackground: Bool) { backgroundSyncByteCount = inBackground ? 1 : .max }
 }

@@ -4,12 +4,12 @@ import StratusLevelDB
 import StratusStore
 import StratusTestSupport
 
-/// What must come to a stop when a request has failed.
+/// What must stop after a request has failed.
 enum FaultStrictness {
     /// Every acknowledgement.
     case stops
-    /// Every acknowledgement, unless the request served a compaction that the scenario asked for. LevelDB begins one with
-    /// a new log, and when that cannot be opened it goes on with the log it has, says nothing, and loses nothing.
+    /// Every acknowledgement, unless the request served a compaction that the scenario requested. LevelDB begins one
+    /// with a new log; if that cannot be opened, it continues with the old log, reports nothing, and loses nothing.
     case stopsAfterCommits
     /// Nothing: a read may fail and the next succeed.
     case goesOn

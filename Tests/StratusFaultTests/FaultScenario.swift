@@ -12,11 +12,11 @@ protocol FaultScenario: Sendable {
     /// Fills a new store.
     func prepare(_ store: LevelDBStore) throws
 
-    /// Begins the steps. Transactions go through `store`, which may be a wrapper; `engine` is what lies under it.
-    /// `states` are the contents after so many steps, or empty when they are not known yet.
+    /// Begins the steps. Transactions go through `store`, which may be a wrapper; `engine` is the store below it.
+    /// `states` are the contents after each number of steps, or empty if they are not known yet.
     func begin(_ store: any OrderedStore, _ engine: LevelDBStore, states: [StoreContents]) throws -> any ScenarioRun
 
-    /// What is wrong with a store that was opened again, besides its contents.
+    /// The faults of a reopened store, other than its contents.
     func findings(in store: any OrderedStore) throws -> [String]
 }
 

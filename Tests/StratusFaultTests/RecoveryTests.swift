@@ -1,5 +1,5 @@
-// A store whose write has failed is opened again in place, in the same process: what was acknowledged is there, what comes later
-// is taken, and versions go on.
+// A store whose write has failed is reopened in place, in the same process: acknowledged data is there, later writes
+// are accepted, and versions continue.
 
 import Foundation
 import StratusLevelDB

@@ -72,7 +72,7 @@ struct LayoutGoldenTests {
                 == declared)
     }
 
-    // This file is written once per format and never recorded anew: it stands for other people's disks.
+    // This file is written once per format and never recorded again: it represents existing stores.
     @Test("values written by format 1 decode to the same values")
     func frozen() throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/frozen-format-1.txt")

@@ -76,7 +76,7 @@ struct ShareLayoutTests {
     @Test("neither a chunk of a share's record nor its errors contain a secret")
     func secretsInChunks() throws {
         var stored = LayoutSamples.shareRecord
-        // The secret lies at the beginning of the second chunk.
+        // The secret is at the beginning of the second chunk.
         stored.record.fields["A"] = Field(.bytes([UInt8](repeating: 0, count: 99_850)))
         let bytes = try RecordCodec.encoded(stored)
         let chunks = try RecordChunks.split(bytes, record: "Share-1", changeSequence: 1)
@@ -158,7 +158,7 @@ struct ShareLayoutTests {
         let text = token.text
         #expect(text.utf8.count == 22)
         #expect(ShareToken(text: text) == token)
-        // The last digit holds two bits of the token; whoever changes the other four has another text.
+        // The last digit holds two bits of the token; changing the other four gives another text.
         for digit in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where digit != text.last {
             let other = ShareToken(text: String(text.dropLast()) + String(digit))
             #expect(other != token)

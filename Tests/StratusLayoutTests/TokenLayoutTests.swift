@@ -1,5 +1,5 @@
-// What change tokens hold, before it is sealed: tokens lie with clients for months, so their bytes are recorded like those
-// on disk.
+// The contents of change tokens, before they are sealed: clients keep tokens for months, so their bytes are recorded
+// like those on disk.
 
 import FoundationEssentials
 import StratusLayout

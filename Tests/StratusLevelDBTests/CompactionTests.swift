@@ -11,10 +11,10 @@ import Testing
     /// LevelDB's smallest table.
     private static let sliceByteCount = 1 << 20
 
-    /// A store with some tables, of which half of what is in them was overwritten and the other half of it deleted.
+    /// A store with some tables; half of their contents was overwritten, and half of the rest deleted.
     ///
-    /// Where it is to be settled, LevelDB has nothing left to do by itself: its tables stay as they are until it is told to
-    /// compact them, and what was overwritten and deleted waits in memory.
+    /// If it is settled, LevelDB has no background work left: its tables stay as they are until a compaction, and the
+    /// overwrites and deletions are in memory.
     private static func make(at path: String, settled: Bool = false) throws -> LevelDBStore {
         var options = LevelDBOptions()
         options.compression = .none
@@ -108,7 +108,7 @@ import Testing
             #expect(try Self.sum(of: sliced) == expected)
             let byteCount = try whole.approximateByteCount(of: Self.everything)
             let slicedByteCount = try sliced.approximateByteCount(of: Self.everything)
-            // What is left, and little besides.
+            // The remaining data, and little more.
             #expect(byteCount < 4_500 * Self.valueByteCount * 11 / 10)
             #expect(abs(slicedByteCount - byteCount) * 20 < byteCount, "\(slicedByteCount), \(byteCount)")
         }

@@ -109,7 +109,7 @@ import Testing
             #expect(error.fields["candidateFiles"] == table, "\(error)")
             #expect(error.fields["key"] != nil || error.fields["lowerKey"] != nil, "\(error)")
         }
-        // Filter blocks and the padding of the footer are read by nobody or may be left out.
+        // Filter blocks and the padding of the footer are never read, or may be left out.
         #expect(found >= 70, "only \(found) of 140 flips were found")
     }
 
@@ -249,7 +249,7 @@ import Testing
         try bytes.write(to: url)
         let store = try LevelDBStore.open(at: original.path, options: Original.options)
         defer { store.close() }
-        // Newer entries of another table or of memory lie among the damaged ones.
+        // Newer entries of another table or of memory are among the damaged ones.
         var added = 0
         for number in stride(from: 1, to: 800, by: 80) {
             try store.transact { try $0.set([UInt8](number: number), to: [1]) }
@@ -284,7 +284,7 @@ import Testing
     func unreadableTable() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
-        // Two generations of the same keys: the newer lies in level 0, or above the older.
+        // Two generations of the same keys: the newer is in level 0, or above the older.
         for generation in 0..<2 {
             let store = try LevelDBStore.open(at: path, options: Original.options)
             for number in 0..<2_000 {

@@ -1,4 +1,4 @@
-// The example of the architecture page, as it stands there.
+// The example of the architecture page, copied from there.
 
 import Foundation
 import StratusLevelDB
@@ -51,7 +51,7 @@ struct EngineExampleTests {
         #expect(shown.contains("RecordEngine("))
     }
 
-    /// What lies behind the openings and before the end, without blanks and without comments at the ends of lines.
+    /// The text after the openings and before the end, without white space and without comments at the ends of lines.
     private static func code(in text: String, from openings: String..., to end: String) throws -> String {
         var rest = text[...]
         for opening in openings { rest = rest[try #require(rest.range(of: opening)).upperBound...] }

@@ -106,7 +106,7 @@ private struct Refusal: Error {}
             } willWriteGroup: { _ in
                 if fails.value { throw PlannedFault() }
             }
-            // A thread that waits for ever ends the test, at last.
+            // A thread that waits forever ends the test in the end.
             try TestThreads.run(1) { _ in
                 func save(_ key: UInt8, byteCount: Int = 1) throws {
                     try store.value.transact { try $0.set([key], to: [UInt8](repeating: 0, count: byteCount)) }
@@ -404,7 +404,7 @@ private struct Refusal: Error {}
     }
 }
 
-/// A store with the directory it lies in.
+/// A store with its directory.
 private final class OpenStore: Sendable {
     let value: LevelDBStore
     private let directory: TemporaryDirectory

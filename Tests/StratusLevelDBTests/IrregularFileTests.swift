@@ -15,7 +15,7 @@ import Testing
         path = directory.path(of: "store")
         let store = try LevelDBStore.open(at: path)
         try store.transact { try $0.set([1], to: [1]) }
-        // A table, beside the log.
+        // A table, next to the log.
         _ = try store.compact(.everything) { _, _ in }
         try store.transact { try $0.set([2], to: [2]) }
         store.close()

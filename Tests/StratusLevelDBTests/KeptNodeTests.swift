@@ -1,4 +1,4 @@
-// Hierarchy nodes that the store keeps beside their entries, where the ancestor cache has no room for all that is asked for.
+// Hierarchy nodes that the store caches with their entries, for when the ancestor cache has no room for all reads.
 
 import Foundation
 import StratusLevelDB

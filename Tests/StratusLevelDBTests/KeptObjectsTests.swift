@@ -1,5 +1,5 @@
-// What was made of values and kept beside them: when it is kept, that it costs no read of the engine, and that it is
-// bounded. That nobody is given what their snapshot does not see is in the conformance suite.
+// Objects decoded from values and cached with them: when they are cached, that they cost no read of the engine, and
+// that the cache is bounded. The conformance suite tests that no snapshot gets an object that it does not see.
 
 import Foundation
 import StratusLevelDB

@@ -1,4 +1,4 @@
-// With which LevelDB logs are synced beside the insertion. What that changes, and what not, is in the fault tests.
+// The LevelDB version that syncs logs during the insertion. The fault tests show what that changes.
 
 import Testing
 

@@ -247,7 +247,7 @@ struct LostPageTests {
         let original = try Original(smallCommits: 40, lastByteCount: 100_000, lastWriteCount: 50)
         let pages = original.pages(of: original.lastCommit)
         var bytes = original.bytes
-        // Damage that keeps the store closed: a bit besides the page.
+        // Damage that keeps the store closed: a bit in addition to the page.
         bytes.replaceSubrange(pages[3], with: repeatElement(0, count: pages[3].count))
         bytes[original.bounds[7] + 30] ^= 1
         try Data(bytes).write(to: URL(fileURLWithPath: "\(original.path)/\(original.log)"))
@@ -259,7 +259,7 @@ struct LostPageTests {
         let commits = Dictionary(grouping: try contents(store).keys) { $0.number / 100 }
         #expect(commits[40] == nil)
         #expect(commits.values.allSatisfy { $0.count == 1 })
-        // LevelDB drops what lies behind damage in the same block, as whole commits.
+        // LevelDB drops everything after damage in the same block, as whole commits.
         #expect(Set(0..<7).isSubset(of: commits.keys))
         #expect(commits[7] == nil)
     }

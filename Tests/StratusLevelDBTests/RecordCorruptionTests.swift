@@ -1,4 +1,4 @@
-// Damage below the record layer: whoever reads there learns the keyspace and the key, in words.
+// Damage below the record layer: a reader there gets the keyspace and the key, in words.
 
 import Foundation
 import StratusLayout

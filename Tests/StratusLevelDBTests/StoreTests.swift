@@ -110,7 +110,7 @@ import Testing
                 if thread == 0 {
                     try store.read { reader in
                         isReading.open()
-                        // Until closing has begun, and then long enough for whoever does not wait.
+                        // Until closing has begun, and then long enough for a caller that does not wait.
                         while (try? store.read { _ in }) != nil { TestThreads.yield() }
                         for _ in 0..<50_000 where !isClosed.value { TestThreads.yield() }
                         #expect(!isClosed.value)

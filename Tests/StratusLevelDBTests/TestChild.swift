@@ -1,4 +1,4 @@
-// Runs the helper executable that is built beside the test bundle.
+// Runs the helper executable that is built next to the test bundle.
 
 import Foundation
 import StratusTestSupport
@@ -39,7 +39,7 @@ final class TestChild {
 
     private static let fewDescriptors = "ulimit -n 128"
 
-    /// The same with an empty /dev besides; nil where this process may not make one.
+    /// The same with an empty /dev as well; nil if this process cannot create one.
     static func runWithEmptyDev(_ verb: String, _ path: String) throws -> String? {
         let unshare = URL(fileURLWithPath: "/usr/bin/unshare")
         guard FileManager.default.isExecutableFile(atPath: unshare.path) else { return nil }

@@ -1,5 +1,5 @@
-// Random histories of commits, fills by readers of any version, and questions at any version: the cache may not know,
-// but it never lies, whatever its size; and the checker that says so is shown to find the faults it looks for.
+// Random histories of commits, fills by readers of any version, and questions at any version: the cache may not know an
+// answer, but it never gives a wrong one, at any size; and the checker is shown to find planted faults.
 
 import StratusModel
 import StratusRecords
@@ -63,7 +63,7 @@ struct CacheHistory {
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
-        // Every length around the arena's segments, long names, and two that only their bytes tell apart.
+        // Every length around the arena's segments, long names, and two that differ only in their bytes.
         names =
             (0..<26).map { RecordName("\(UnicodeScalar(UInt8(97 + $0)))" + String(repeating: "x", count: $0)) }
             + ["caf\u{E9}", "cafe\u{301}", RecordName(String(repeating: "long", count: 70)), "名前"]

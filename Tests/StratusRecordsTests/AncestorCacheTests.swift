@@ -340,7 +340,7 @@ struct AncestorCacheTests {
         cache.publish(names.map { HierarchyChange(zone: zone, name: $0, node: nil) }, version: 2)
         #expect(cache.statistics.entryCount == 0)
         #expect(cache.statistics.byteCount > 14_000_000)
-        // More zones than have room beside the places; the hand passes all of those.
+        // More zones than there is space for next to the slots; the hand passes all of those.
         var (mostSteps, mostEntries) = (0, 0)
         for number in 0..<20_000 {
             let before = cache.statistics.evictionStepCount

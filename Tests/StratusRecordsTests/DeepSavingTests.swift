@@ -17,7 +17,7 @@ struct DeepSavingTests {
         return [after.hits - before.hits + after.misses - before.misses, spent.pointReads, spent.seeks]
     }
 
-    /// A chain of records, the first of which is a share's root.
+    /// A chain of records; the first is a share's root.
     private static func chain(_ depth: Int) throws -> SampleZone {
         let sample = try SampleZone(cacheByteCount: 4 << 20)
         try sample.apply(.save("top"))
@@ -100,7 +100,7 @@ struct DeepSavingTests {
         } catch let refused as RequestRefused {
             return refused.refusals.map { "\($0.key.text): \($0.value)" }.sorted().joined(separator: "\n")
         } catch let error as RecordsError {
-            // What was moved down can lie deeper than the limit.
+            // A record that was moved down can be deeper than the limit.
             return "\(error)"
         }
     }

@@ -1,4 +1,5 @@
-// Going over databases and zones where they lie, and what is said of zones that are listed and something else too.
+// Traversing databases and zones in their stored order, and the reports on zones that are listed and something else
+// too.
 
 import FoundationEssentials
 import StratusLayout

@@ -1,4 +1,4 @@
-// Verification must find every entry that is missing, dangling or wrong, and a rebuild must mend it.
+// Verification must find every entry that is missing, dangling or wrong, and a rebuild must repair it.
 
 import FoundationEssentials
 import StratusLayout

@@ -1,4 +1,4 @@
-// A rebuild that ends on its way, by a fault or with its process: nobody may take the indexes it leaves for whole ones.
+// A rebuild that is interrupted, by a fault or with its process: its indexes must not be taken for complete ones.
 
 import FoundationEssentials
 import StratusLayout

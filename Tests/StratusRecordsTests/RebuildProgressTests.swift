@@ -1,4 +1,4 @@
-// What a rebuild tells of itself: how much it counts beforehand, and how far each step has come.
+// The progress of a rebuild: how much it counts in advance, and how far each step is.
 
 import FoundationEssentials
 import StratusModel

@@ -1,5 +1,5 @@
-// What a zone keeps of shares beside its records: no record accounts for it, so a rebuild leaves it alone; it is verified
-// for what it says itself; it goes with the zone, and what ended goes with the history.
+// A zone's entries about shares, other than its records: no record accounts for them, so a rebuild leaves them alone;
+// they are verified on their own; they are deleted with the zone, and ended ones with the history.
 
 import FoundationEssentials
 import StratusLayout
@@ -41,7 +41,7 @@ struct SharingKeyspaceTests {
         return sample
     }
 
-    /// What lies in the keyspaces of sharing.
+    /// The contents of the keyspaces of sharing.
     private func kept(_ sample: SampleZone) throws -> [[UInt8]: [UInt8]] {
         let zone = try sample.keys()
         let entries = try sample.entries().filter { entry in

@@ -1,4 +1,4 @@
-// What verifying and rebuilding many zones tell of themselves: one total, which is foretold and reached.
+// The progress of verifying and rebuilding many zones: one total, which is predicted and reached.
 
 import FoundationEssentials
 import StratusLayout
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Progress of work on many zones")
 struct WholeProgressTests {
-    /// What was told, which never goes back and keeps to its total.
+    /// The reports, which never go back and stay within their total.
     private final class Told {
         private(set) var dones: [Int] = []
         private(set) var total: Int?
@@ -101,7 +101,7 @@ struct WholeProgressTests {
         #expect(told.dones.last == told.total)
     }
 
-    /// How often a verification tells when it tells of everything.
+    /// The number of reports of a verification that reports everything.
     private func tellingCount(_ sample: SampleZone) throws -> Int {
         let told = Told()
         _ = try sample.engine.verify(tellingEvery: 1, progress: told.take)
@@ -148,7 +148,7 @@ struct WholeProgressTests {
         meter.update(step: 3, 0, of: 0)
         meter.end()
         #expect(dones == [0, 1, 6, 8, 10, 10])
-        // Nothing is told that goes back, or beyond the zone.
+        // No report goes back, or beyond the zone.
         meter.begin(recordCount: 9, weights: [2, 2])
         meter.update(step: 1, 1, of: 2)
         meter.update(step: 0, 1, of: 2)

@@ -1,4 +1,4 @@
-// What the tests of this package stand on: an expectation on a thread that a test has started belongs to that test.
+// What the tests of this package rely on: an expectation on a thread that a test has started belongs to that test.
 
 import StratusStore
 import StratusTestSupport

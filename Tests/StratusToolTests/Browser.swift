@@ -1,4 +1,4 @@
-// A headless Chromium that is told what to do through a pipe: the DevTools protocol, one JSON object after another, each
+// A headless Chromium that is controlled through a pipe: the DevTools protocol, one JSON object after another, each
 // ended by a zero byte. Nothing but the browser and a shell is needed, and no port is opened.
 //
 // Everything here blocks. It runs on a thread of its own.
@@ -23,7 +23,7 @@ final class Browser {
     private var buffer = Data()
     private var lastNumber = 0
     private var session: String?
-    /// What the page has told unasked since the last page was opened.
+    /// The page's unsolicited messages since the last page was opened.
     private(set) var events: [Message] = []
 
     /// Starts a browser with a profile of its own in `directory`.
@@ -50,7 +50,7 @@ final class Browser {
             }
             usleep(10_000)
         }
-        // Held for both directions by this side too: nobody waits for a browser that has gone, or is killed by its pipe.
+        // This side holds both ends too: no one waits for a browser that has gone, or is killed by its pipe.
         guard let input = FileHandle(forUpdatingAtPath: pipes[0]),
             let keeper = FileHandle(forUpdatingAtPath: pipes[1]), let output = FileHandle(forReadingAtPath: pipes[1])
         else { throw BrowserError(description: "The pipes of the browser cannot be opened.") }

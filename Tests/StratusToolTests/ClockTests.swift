@@ -1,4 +1,4 @@
-// Hosts and verbs by a wall clock that is wrong: a library in the place of the system's takes time from it.
+// Hosts and verbs with a wrong wall clock: a library replaces the system's and changes the time.
 
 import Foundation
 import Testing

@@ -159,7 +159,7 @@ struct CommandLineTests {
         try #require(blocks.count == 2)
         #expect(blocks[0].count > 10)
         #expect(blocks[1].count >= 2)
-        // A small tree stands where theirs is large; everything else is as printed.
+        // A small tree replaces their large one; everything else is as printed.
         let setUp = """
             mkdir bin; ln -s "$TOOL" bin/stratus; PATH=$PWD/bin:$PATH
             mkdir -p share/doc/a share/man/man1; head -c 200000 /dev/zero > share/man/man1/cat.1; touch share/doc/a/file
@@ -171,7 +171,7 @@ struct CommandLineTests {
         let run = try await shell(setUp + "\n" + first.joined(separator: "\n") + "\ncat out")
         #expect(run.lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts", "\(run.output) \(run.errors)")
         #expect(!run.output.contains("failed"), "\(run.output)")
-        // The second block is for a store that a host serves, and its commands go on until they are interrupted.
+        // The second block is for a store that a host serves, and its commands run until they are interrupted.
         let second = blocks[1].map { line in
             """
             timeout -s INT 5 \(line) > out 2>&1; code=$?; [ $code = 0 ] || [ $code = 124 ] || { echo "failed: $code"; cat out; }

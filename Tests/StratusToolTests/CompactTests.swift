@@ -1,4 +1,4 @@
-// Compacting stops between two slices of a store, and goes on where it stopped.
+// Compacting stops between two slices of a store, and continues from there.
 
 import StratusRecords
 import StratusStore

@@ -39,7 +39,7 @@ struct DamageTests {
         try await ToolRun.shell("\"$TOOL\" \(line) --store store", in: directory)
     }
 
-    /// Checks an error's JSON: the table, and between which keys of which zone the damage lies.
+    /// Checks an error's JSON: the table, and the keys and the zone around the damage.
     private func expectPlace(_ error: [String: Any], _ location: SourceLocation = #_sourceLocation) throws {
         #expect(error["code"] as? String == "corruption", sourceLocation: location)
         let fields = try #require(error["fields"] as? [String: String], sourceLocation: location)
@@ -81,7 +81,7 @@ struct DamageTests {
 
     @Test("a compaction that finds damage fails with it, and prints no sizes")
     func compact() async throws {
-        // A table whose keys lie around the others, so that there is something to compact.
+        // A table whose keys are around the others, so that there is something to compact.
         try #require(try await run("zones create --zone another").status == 0)
         let run = try await run("compact --json")
         #expect(run.status == 5)
@@ -190,7 +190,7 @@ struct DamageTests {
 struct DroppedCommitTests {
     let directory: TestDirectory
 
-    /// Saves a small record, and a large one of which the log loses the last page.
+    /// Saves a small record, and a large one whose last page the log loses.
     init() async throws {
         directory = try TestDirectory()
         let made = try await ToolRun.shell(

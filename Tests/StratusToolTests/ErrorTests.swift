@@ -58,7 +58,7 @@ struct ErrorTests {
         let told = try await run("--experimental-dump-help").output
         let help = try JSONDecoder().decode(ToolHelp.self, from: Data(told.utf8))
         var meanings: [String: [String: String]] = [:]
-        // A whole tree of the owner's, and indexes, which are nobody's.
+        // A whole tree of the owner's, and indexes, which have no owner.
         let ownersVerbs = ["import-tree", "rebuild"]
         for (verb, options) in help.command.options(behind: []) where verb != "help" {
             let names = Set(options.map(\.name))
@@ -67,7 +67,7 @@ struct ErrorTests {
             if names.contains("zone"), !ownersVerbs.contains(verb) {
                 #expect(names.contains("as"), "stratus \(verb) has no --as")
             }
-            // What is said of a database is heard: nobody names an owner in vain.
+            // An option about a database has an effect: an owner is never named in vain.
             let place = names.intersection(["owner", "container", "in", "public"])
             #expect([0, 4].contains(place.count), "stratus \(verb): \(place)")
             #expect(
@@ -116,7 +116,7 @@ struct ErrorTests {
         #expect(left.lines == ["store", "tree"])
     }
 
-    /// What the tool tells of its verbs for programs to read.
+    /// The tool's machine-readable description of its verbs.
     private struct ToolHelp: Decodable {
         struct Option: Decodable {
             struct Name: Decodable {
@@ -145,7 +145,7 @@ struct ErrorTests {
                 return subcommands.flatMap { $0.options(behind: path + [$0.commandName]) }
             }
 
-            /// Every verb that does something, with those that it stands behind in front of it.
+            /// Every verb that does something, with its parent verbs in front of it.
             func verbs(behind path: [String]) -> [String] {
                 guard let subcommands, !subcommands.isEmpty else { return [path.joined(separator: " ")] }
                 return subcommands.flatMap { $0.verbs(behind: path + [$0.commandName]) }
@@ -187,7 +187,7 @@ struct ErrorTests {
         #expect((error["fields"] as? [String: String])?["argument"] == "st%FFre")
         let files = try await ToolRun.shell("LC_ALL=C ls | wc -l", in: directory)
         #expect(files.lines == ["4"])
-        // The character that stands for what could not be read may be meant.
+        // The replacement character may be intended.
         #expect(try await run("import-tree $'\\xef\\xbf\\xbd' --store store").status == 0)
         #expect(try await run("ls $'/\\xef\\xbf\\xbd' --store store").status == 0)
     }

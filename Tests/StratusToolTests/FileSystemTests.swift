@@ -53,7 +53,7 @@ struct FileSystemTests {
         let directory = try TestDirectory()
         try await directory.makeTree()
         var walker = try TreeWalker(top: directory.bytes(of: "tree"), name: FileName(Array("tree".utf8)))
-        // The top has been told and listed: "a" and "d" are still to come.
+        // The top has been reported and listed: "a" and "d" are still to come.
         _ = walker.next()
         _ = try await ToolRun.shell("rm -r tree/a", in: directory)
         var problems: [WalkProblem.Kind] = []

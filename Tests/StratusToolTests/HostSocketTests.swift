@@ -74,12 +74,12 @@ struct HostSocketTests {
             }
             #expect(seen[0] == seen[1], "\(look)")
         }
-        // That the host had the store all the time is what the other verbs were told.
+        // The other verbs' output shows that the host had the store all the time.
         let held = try await ToolRun.stratus("reset", "--force", "--json", "--store", "served", in: directory)
         #expect(held.status == 4, "\(held.output)")
     }
 
-    /// The answers of the script on a store, without what is drawn anew for every store.
+    /// The output of the script on a store, without the random values of every store.
     private func answers(of store: String) async throws -> [[String]] {
         var answers: [[String]] = []
         for verb in Self.script {
@@ -406,7 +406,7 @@ struct HostSocketTests {
     @Test("watch ends with the host, and reports it")
     func watchedToTheEnd() async throws {
         let host = try open("store")
-        // Who is let go while they are told of the end are not told.
+        // A client that is disconnected during the last message does not get it.
         host.stopServingTool()
         try host.startServingTool(LocalPatience(farewellSeconds: 900))
         let watcher = Task {

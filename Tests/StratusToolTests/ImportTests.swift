@@ -97,7 +97,7 @@ struct ImportTests {
             ]
             return (counts, told)
         }
-        // What lay in the one folder is gone by then, and in the other something stays.
+        // The contents of one folder are gone by then, and some of the other's remain.
         #expect(counts == [0, 1, 1])
         #expect(told == [[2, 2], [1, 1]])
     }
@@ -211,8 +211,8 @@ struct ImportTests {
         #expect(count(report, "records") == 6_061)
         // What the first run had read when it was stopped, to the last file, is there.
         #expect((report["gone"] as? [String: Any])?["count"] as? Int == 1)
-        // 22 folders come before the first file, and 33 between the two. Of what the second run had read, what was not yet
-        // handed over is lost, less than a commit, and maybe the commit under way; the top has changed.
+        // 22 folders come before the first file, and 33 between the two. The second run lost what it had read and not
+        // yet passed on, less than a commit, and maybe the commit under way; the top has changed.
         let unchanged = try #require(count(report, "unchanged"))
         #expect((5_021...5_422).contains(unchanged), "\(unchanged)")
         let verified = try await ToolRun.stratus("verify", "--store", "store", in: directory)

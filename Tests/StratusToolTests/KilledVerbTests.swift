@@ -1,4 +1,4 @@
-// Verbs that are killed, and verbs of which a call fails: what is left is what was there before, or what the verb makes, whole.
+// Verbs that are killed, and verbs in which a call fails: they leave the state before, or the complete state after.
 
 import Foundation
 import Testing

@@ -27,7 +27,7 @@ struct LiveTests {
         get throws { try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/scratch") }
     }
 
-    /// Rounds of ten readings, 200 in all: each costs a start of the tool, so that two go on at a time.
+    /// Rounds of ten readings, 200 in all: each costs a start of the tool, so two run at a time.
     private static let roundCount = 20
 
     @Test("readings under full load are prefixes of the saved data, and do not disturb the host")
@@ -161,7 +161,7 @@ struct LiveTests {
     func sweeping() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         defer { host.close() }
-        // A pipe that nobody reads stops a reader in the middle of its output, which must not fit into the pipe.
+        // An unread pipe stops a reader in the middle of its output, which must not fit into the pipe.
         try await host.fill()
         let run = try await shell(
             """

@@ -1,4 +1,4 @@
-// What verbs are told of the records that they look at: of each once, whether or not the person sees it.
+// The progress of verbs over the records that they read: each is reported once, whether or not the person sees it.
 
 import Foundation
 import StratusKit
@@ -33,7 +33,7 @@ struct LookingTests {
         return try StoreSession(at: path, choice, .readingAsClient)
     }
 
-    /// Opens the household, and gives `body` what everybody sees of it, or one person.
+    /// Opens the household, and passes to `body` what everyone, or one person, sees of it.
     private func look(
         as person: String?, _ body: (_ zone: ZoneReader, _ sight: Sight) throws -> Void
     ) throws {
@@ -124,7 +124,7 @@ struct LookingTests {
         #expect(listed == ["packing", "photos"])
     }
 
-    /// What a query of the items tells of each page, done and bound, and how many it finds of how many records.
+    /// A query's progress over the items for each page, done and bound, and how many it finds of how many records.
     private func pages(
         where format: String, isBackward: Bool = false, limit: Int = 0
     ) async throws -> (told: [[Int]], foundCount: Int, recordCount: Int) {

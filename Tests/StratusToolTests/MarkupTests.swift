@@ -1,4 +1,4 @@
-// What stands in a name never becomes markup.
+// The contents of a name never become markup.
 
 import Testing
 

@@ -2,7 +2,7 @@
 
 /// Expressions that give a list of faults, each as a line of text.
 enum PageAudit {
-    /// Letters too small, letters too pale for what they stand on (WCAG: 4.5 to 1), boxes and labels over each other,
+    /// Letters too small, letters too pale for their background (WCAG: 4.5 to 1), boxes and labels over each other,
     /// labels cut off, and a page wider than its window.
     static let faults = """
         (() => {

@@ -13,7 +13,7 @@ struct PageTests {
         var name: String
         var line: String
         var path = ""
-        /// What must stand in it.
+        /// What it must contain.
         var words: [String] = []
         var hasKeys = false
     }

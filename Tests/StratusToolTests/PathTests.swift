@@ -1,4 +1,4 @@
-// Records that are addressed by paths: what is told of looking for them, and what that costs.
+// Records that are addressed by paths: the progress and the cost of looking them up.
 
 import StratusModel
 import StratusRecords

@@ -85,7 +85,7 @@ struct PeopleTests {
         #expect(try await viewers(of: "/tree/a/one") == ["local"])
         let events = try await names("audit", "event")
         #expect(events == ["shared", "invited", "joined", "permissionChanged", "removed"])
-        // People are told by the names that the host has for them.
+        // People are shown by the host's names for them.
         let trail = try await run("audit").lines.map { $0.dropFirst("2026-01-31 12:00:00  ".count) }
         #expect(trail.first?.hasPrefix("local  shared in ") == true, "\(trail)")
         #expect(trail.contains { $0.hasPrefix("local  removed bob") }, "\(trail)")

@@ -46,8 +46,8 @@ enum PictureStore {
         try await anna.open(photos, for: .readOnly)
     }
 
-    /// Changes the household everywhere but in the photos and their share: records and one that is gone, a zone, a share, and
-    /// somebody new.
+    /// Changes the household everywhere but in the photos and their share: records and a deleted one, a zone, a share,
+    /// and a new person.
     static func changeBeside(at path: String) async throws {
         let anna = try Owner(of: path, zone: "home")
         defer { anna.close() }
@@ -59,8 +59,8 @@ enum PictureStore {
         try await anna.makeZone("elsewhere")
     }
 
-    /// A folder of many at the top, a folder of as many in it, and beside it one that is not called by its record name. Their
-    /// owner is anna, their zone "home".
+    /// A folder of many at the top, a folder of as many in it, and next to it one whose name differs from its record
+    /// name. Their owner is anna, their zone "home".
     static func makeWide(at path: String, childCount: Int) async throws {
         let anna = try Owner(of: path, zone: "home")
         defer { anna.close() }
@@ -103,7 +103,7 @@ enum PictureStore {
         ("", "(empty)"),
     ]
 
-    /// A store of such names, everywhere where a name can stand. Its owner is anna, its zone "home".
+    /// A store with such names in every place for names. Its owner is anna, its zone "home".
     static func makeHostile(at path: String) async throws {
         let anna = try Owner(of: path, zone: "home")
         defer { anna.close() }
@@ -183,7 +183,7 @@ private final class Owner {
         return made
     }
 
-    /// Lets everybody in who has the share's URL.
+    /// Admits everyone who has the share's URL.
     func open(_ share: CKShare, for permission: CKShare.ParticipantPermission) async throws {
         try await store.setPublicPermission(permission, of: share.recordID, in: container)
     }

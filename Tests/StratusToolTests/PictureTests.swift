@@ -12,9 +12,9 @@ import Testing
 private struct SampleTree: PictureSource {
     var children: [String: [String]]
     var shares: [String: String] = [:]
-    /// Who looks does not see these, nor what lies below them.
+    /// The viewer does not see these, nor their descendants.
     var unseen: Set<String> = []
-    /// What lies below these is counted, and visited in no other way.
+    /// The descendants of these are counted, and not visited otherwise.
     var closed: Set<String> = []
 
     private func below(_ name: String) -> [String] {
@@ -75,7 +75,7 @@ struct PictureTests {
         return TreePicture(title: "t", copyDate: nil, nodes: folded.nodes, fold: folded.fold, shares: shares)
     }
 
-    /// "top(a(x y) b+2)": nodes with what lies below, and how much is folded away.
+    /// "top(a(x y) b+2)": nodes with their children, and how many are folded.
     private func text(_ picture: TreePicture) -> String {
         var lines = picture.nodes.map { node in
             String(repeating: " ", count: node.level) + node.name.text
@@ -179,7 +179,7 @@ struct PictureTests {
         }
     }
 
-    /// A share with somebody of every kind, and a name that is markup.
+    /// A share with a person of every kind, and a name that is markup.
     private var sharedPicture: TreePicture {
         var picture = TreePicture(
             title: "db://c/id:anna/home", copyDate: nil,
@@ -303,7 +303,7 @@ struct PictureTests {
         #expect(scanned.attributes["svg.width"]?.first == "640")
     }
 
-    /// What stands between the tags of titles, descriptions and texts, in order.
+    /// The text between the tags of titles, descriptions and texts, in order.
     private static func texts(_ picture: String) -> [String] {
         picture.split(separator: "<").compactMap { part in
             guard ["title", "desc", "text"].contains(where: part.hasPrefix), let end = part.firstIndex(of: ">")

@@ -1,4 +1,4 @@
-// What long work tells of itself, for given clocks, and what a terminal is sent for it.
+// The progress of long work, for given clocks, and the output to a terminal.
 
 import StratusModel
 import Testing

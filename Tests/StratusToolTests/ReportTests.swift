@@ -142,11 +142,11 @@ struct ReportTests {
         #expect(page.contains("user:\(ben)"))
         #expect(cleo.hasPrefix("_"))
         #expect(!page.contains(cleo))
-        // Her own identifier is hers to know, and nobody else's.
+        // She may know her own identifier, and no one else may.
         #expect(page.contains("dora"))
         #expect(!page.contains("id:ben"))
 
-        // Whatever happens beside what she sees, the page stays what it is.
+        // Changes outside her view do not change the page.
         try await PictureStore.changeBeside(at: "\(directory.path)/store")
         #expect(try await run("report --as dora --output later.html").status == 0)
         let (before, after) = (try text("dora.html"), try text("later.html"))
@@ -160,7 +160,7 @@ struct ReportTests {
         #expect(try await seenCounts("cleo") == [0, 0, 0])
         #expect(try !text("page.html").contains("roceries"))
         #expect(try await seenCounts("ben") == [67, 1, 2])
-        // A participant knows of those who have accepted, and is not told of cleo, who has not.
+        // A participant sees people who have accepted, and not cleo, who has not.
         let cleo = try #require(try await userNames()["cleo"])
         #expect(try !text("page.html").contains(cleo))
         #expect(try await seenCounts("anna") == [85, 1, 2])
@@ -205,7 +205,7 @@ struct ReportTests {
         #expect(try await run("report").output.contains("public"))
     }
 
-    /// Records, zones and shares of a person's report, which lies in page.html.
+    /// Records, zones and shares of a person's report in page.html.
     private func seenCounts(_ person: String) async throws -> [Int?] {
         let told = try await run("report --as \(person) --force --output page.html --json").object()
         return ["records", "zones", "shares"].map { told[$0] as? Int }

@@ -59,13 +59,13 @@ struct TotalsTests {
         return try StoreSession(at: "\(directory.path)/\(name)", choice, opening)
     }
 
-    /// What was told of work in parts.
+    /// The progress reports of work in parts.
     private final class Told {
         private(set) var totals: [String: Int] = [:]
         private var dones: [String: Int] = [:]
 
         func take(_ part: String, _ done: Int, _ total: Int) {
-            // Parts may come again, as zones of one name do, when they have come to their end.
+            // Parts may repeat after their end, like zones of one name.
             let isFirst = dones[part] == totals[part]
             #expect(isFirst || (done >= dones[part] ?? 0 && totals[part] == total), "\(part)")
             (dones[part], totals[part]) = (done, total)
@@ -254,8 +254,8 @@ struct TotalsTests {
             } else {
                 _ = try reader.read()
             }
-            // Each record of the zones is looked at twice, and each share once more: everybody's, one's own, and those
-            // of whom one is a guest. Contents are the host's: two of each owner.
+            // Each record of the zones is read twice, and each share once more: everyone's, the person's own, and those
+            // they take part in. Contents are the host's: two of each owner.
             let expected = person == nil ? 22 + 2 * 2 : person == "local" ? 11 : 22
             let part = person == nil ? "records and contents" : "records"
             #expect(told.ends() == [part: expected], "\(person ?? "everybody") \(last)")
@@ -277,7 +277,7 @@ struct TotalsTests {
         let told = Told()
         var counted: [Int] = []
         var reader = ReportReader(session, .silent, now: Date()) { part, done, total in
-            // How much there is to count nobody knows.
+            // The amount to count is unknown.
             if total == 0 { counted.append(done) } else { told.take(part, done, total) }
         }
         let report = try reader.read()

@@ -176,7 +176,7 @@ struct TransferTests {
             try (part.joined(separator: "\n") + "\n").write(
                 toFile: "\(directory.path)/\(name)", atomically: false, encoding: .utf8)
         }
-        // The signal comes while the import waits for the rest, of which the end is missing.
+        // The signal arrives while the import waits for the rest of its input, whose end is missing.
         let stopped = try await shell(
             """
             mkfifo pipe

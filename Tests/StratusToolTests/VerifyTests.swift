@@ -62,7 +62,7 @@ struct VerifyTests {
         try store.service.engine.transact(change)
     }
 
-    /// What lies under a key, to be put back.
+    /// The value of a key, to be restored.
     private func value(_ key: [UInt8]) throws -> [UInt8]? {
         let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
         defer { store.close() }

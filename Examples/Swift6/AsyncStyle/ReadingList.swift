@@ -30,7 +30,7 @@ public struct ReadingList: Sendable {
         self.container = container
     }
 
-    /// Whether there is anybody whose list it could be.
+    /// Whether there is an account for the list.
     public func isAvailable() async throws -> Bool {
         try await container.accountStatus() == .available
     }

@@ -122,7 +122,7 @@ enum RecordHabits {
         return server
     }
 
-    /// Keeps a record's system fields beside the app's own data.
+    /// Keeps a record's system fields with the app's own data.
     static func archive(_ record: CKRecord) -> Data {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         record.encodeSystemFields(with: coder)

@@ -53,7 +53,7 @@ public final class GuestBook: @unchecked Sendable {
             guard let record = record else { return completion(error) }
             self.write("saved \(record.recordID.recordName): \(record.value(forKey: "name") as? String ?? "nobody")")
 
-            // The same again, as a new record: somebody was there before.
+            // The same again, as a new record: another save was first.
             let again = CKRecord(recordType: "Entry", recordID: CKRecord.ID(recordName: "first"))
             again["name"] = "Grace" as NSString
             self.database.save(again) { _, error in

@@ -1,7 +1,7 @@
-// A notes app's model layer: what is on this device, and how it becomes what is in iCloud.
+// A notes app's model layer: the notes on this device, and how they get into iCloud.
 //
 // Each note is kept with the system fields of the record it was last seen as, as Apple recommends, so that saving it
-// sends only what changed and the server can tell whether somebody else was faster.
+// sends only what changed and the server can detect that another device was faster.
 
 import CloudKit
 
@@ -129,7 +129,8 @@ extension Note {
         record[Key.place] = place.map { CLLocation(latitude: $0.latitude, longitude: $0.longitude) }
     }
 
-    /// Each value of whoever changed it; where both did, the other device wins the title and the text keeps both.
+    /// Takes each value from the side that changed it; if both did, the other device wins the title and the text keeps
+    /// both.
     static func merge(base: Note?, mine: Note, theirs: Note) -> Note {
         var merged = theirs
         if theirs.title == base?.title { merged.title = mine.title }

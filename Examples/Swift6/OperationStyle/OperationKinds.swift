@@ -122,7 +122,7 @@ public final class OperationTour: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Runs the tour; what happened is handed to `completion`.
+    /// Runs the tour, and passes its log to `completion`.
     public func run(completion: @escaping @Sendable ([String]) -> Void) {
         let zoneID = CKRecordZone.ID(zoneName: "Tour")
         let make = MakeZoneOperation(zoneName: zoneID.zoneName)

@@ -25,7 +25,7 @@ public struct UrgentNotes: Sendable {
         try await database.save(subscription)
     }
 
-    /// Whether somebody has subscribed under a name.
+    /// Whether a subscription with a name exists.
     public func isSubscribed(_ name: String) async throws -> Bool {
         do {
             let subscription = try await database.subscription(for: name)

@@ -27,7 +27,7 @@ public final class InvitationDesk: @unchecked Sendable {
         lines.append(line)
     }
 
-    /// Looks people up; those who were found are handed on.
+    /// Looks people up, and passes on those who were found.
     public func lookUp(_ emails: [String], completion: @escaping @Sendable ([CKShare.Participant]) -> Void) {
         let infos = CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)
         let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: infos)

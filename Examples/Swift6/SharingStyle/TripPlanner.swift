@@ -1,6 +1,7 @@
-// A trip planner whose trips are planned together: one person makes a trip and invites, the others accept and add stops.
+// A trip planner whose trips are planned together: one person makes a trip and invites, the others accept and add
+// stops.
 //
-// A trip is a record; its stops are records below it, so that whoever the trip is shared with has them too.
+// A trip is a record; its stops are records below it, so everyone with whom the trip is shared has them too.
 
 import CloudKit
 
@@ -20,7 +21,7 @@ public struct TripPlanner: Sendable {
         }
     }
 
-    /// What can go wrong that the user has to be told.
+    /// Errors that the user must see.
     public enum Problem: Error, Equatable {
         case notInvited
         case readOnly
@@ -37,7 +38,7 @@ public struct TripPlanner: Sendable {
 
     // MARK: The owner's side
 
-    /// Makes a trip and shares it with nobody yet.
+    /// Creates a trip, not shared yet.
     public func plan(_ title: String) async throws -> CKShare {
         try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
         let trip = CKRecord(recordType: "Trip", recordID: CKRecord.ID(zoneID: zoneID))
@@ -84,7 +85,7 @@ public struct TripPlanner: Sendable {
         }
     }
 
-    /// Takes somebody off the trip.
+    /// Removes a person from the trip.
     public func remove(_ name: String, from share: CKShare) async throws {
         let latest = try await fetch(share.recordID)
         for participant in latest.participants where participant.role != .owner {

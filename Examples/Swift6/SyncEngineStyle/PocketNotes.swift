@@ -39,7 +39,7 @@ public struct PocketNote: Codable, Equatable, Identifiable, Sendable {
         return record
     }
 
-    /// The record as the server has told it last, without its values.
+    /// The record as the server last returned it, without its values.
     var lastKnownRecord: CKRecord? {
         get {
             guard let systemFields, let coder = try? NSKeyedUnarchiver(forReadingFrom: systemFields) else { return nil }
@@ -139,7 +139,7 @@ public final actor PocketNotes {
 // MARK: The engine's delegate
 
 extension PocketNotes: CKSyncEngineDelegate {
-    /// Takes over what the engine tells.
+    /// Applies the engine's events.
     public func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         switch event {
         case .stateUpdate(let event): stored.engineState = event.stateSerialization
@@ -165,7 +165,7 @@ extension PocketNotes: CKSyncEngineDelegate {
         let notes = stored.notes
         return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { recordID in
             if let note = notes[recordID.recordName] { return note.makeRecord() }
-            // The note is gone: there is nothing to save any more.
+            // The note is gone: there is nothing left to save.
             syncEngine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
             return nil
         }
@@ -174,7 +174,7 @@ extension PocketNotes: CKSyncEngineDelegate {
     private func accountHasChanged(_ event: CKSyncEngine.Event.AccountChange, _ engine: CKSyncEngine) {
         switch event.changeType {
         case .signIn:
-            // Notes that were written before belong to whoever signs in first.
+            // Notes that were written before belong to the first account that signs in.
             engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: PocketNote.zoneID))])
             engine.state.add(pendingRecordZoneChanges: stored.notes.values.map { .saveRecord($0.recordID) })
         case .signOut, .switchAccounts: stored.notes = [:]

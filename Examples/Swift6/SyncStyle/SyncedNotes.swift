@@ -1,5 +1,5 @@
-// A local copy of the user's notes, kept up to date with change tokens as one writes it with operations: tokens and notes
-// are stored together, one page at a time, and a token that has expired begins its zone anew.
+// A local copy of the user's notes, kept up to date with change tokens as one writes it with operations: tokens and
+// notes are stored together, one page at a time, and after an expired token its zone starts over.
 
 import CloudKit
 
@@ -26,7 +26,7 @@ public final class SyncedNotes: @unchecked Sendable {
         var ownerName: String
         var token: Data?
         var notes: [String: Note] = [:]
-        /// Those that were here before the zone was begun anew and were not told of yet.
+        /// The notes from before the zone started over that have not been fetched again yet.
         var unconfirmed: Set<String>?
     }
 

@@ -121,7 +121,7 @@ final class AccountBench: Sendable {
         return file.path
     }
 
-    /// The names of the directories that hold assets of somebody.
+    /// The names of the directories with an owner's assets.
     func assetDirectories() throws -> [String] {
         let path = directory.appendingPathComponent("assets/content").path
         guard FileManager.default.fileExists(atPath: path) else { return [] }

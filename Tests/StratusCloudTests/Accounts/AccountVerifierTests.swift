@@ -113,7 +113,7 @@ struct AccountVerifierTests {
                 try AccountVerifier(engine: engine).findings()
                     == [.missing(identity: "\(KeyDescription(key))", second.id)])
         }
-        // One user name for both: bob's own leads to somebody who does not own it any more.
+        // One user name for both: bob's own points to an account that no longer owns it.
         let bobs = GlobalKeys.identity(.userRecord, bob.userName.text)
         bob = Account(id: bob.id, externalID: bob.externalID, userName: alice.userName, created: bob.created)
         try engine.transact {

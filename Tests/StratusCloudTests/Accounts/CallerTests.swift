@@ -1,4 +1,4 @@
-// What a caller is told about its own account, and what the account's standing lets it do.
+// What a caller learns about its own account, and what the account's standing allows.
 
 import StratusCloud
 

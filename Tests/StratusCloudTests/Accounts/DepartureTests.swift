@@ -37,7 +37,7 @@ struct DepartureTests {
                     try fillPublic(container, of: account)
                 }
                 try bench.service.engine.transact { transaction in
-                    // Of a zone that is not there any more.
+                    // Of a zone that no longer exists.
                     let key = GlobalKeys.acceptance(user: account.userName, zone: UUID(), share: "Share-1")
                     try transaction.set(key, to: DepartureTests.deadAcceptance)
                 }
@@ -121,7 +121,7 @@ struct DepartureTests {
         let town = try Town()
         let service = town.bench.service
         try service.deleteAccount(town.alice.id)
-        // At once nothing can be reached any more.
+        // From now on nothing is reachable.
         for container in Self.containers {
             let database = DatabaseID(container: container, owner: town.alice.userName, scope: .private)
             #expect(try service.engine.read { try $0.zones(in: database) }.isEmpty)
@@ -136,7 +136,7 @@ struct DepartureTests {
         #expect(cloudError { try service.deleteAccount(town.alice.id) }?.code == .unknownItem)
         try town.bench.reopen()
         #expect(try town.problem() == nil)
-        // The same person may come back, as somebody else.
+        // The same person may come back, as a new account.
         let again = try town.bench.service.createAccount(
             .init(externalID: "alice", handles: [.email("alice@example.com")]))
         #expect(again.id != town.alice.id)

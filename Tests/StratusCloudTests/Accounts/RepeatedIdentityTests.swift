@@ -21,7 +21,7 @@ struct RepeatedIdentityTests {
             let error = try thrown { try bench.service.createAccount(AccountDraft(externalID: "second")) }
             #expect(error.code == .internalError)
         }
-        // A transfer writes over nobody either.
+        // A transfer does not overwrite an account either.
         let stranger = Account(
             id: AccountID("stranger"), externalID: nil, userName: first.userName, handles: [], name: first.name,
             standing: first.standing, isDiscoverable: false, quotaByteCount: nil, created: first.created)

@@ -179,7 +179,7 @@ struct AssetCollectorTests {
             files: files)
         let ledger = AssetLedger(store: store)
         let collector = AssetCollector(engine: fixture.engine, store: store)
-        // The session's own sweep comes to its end before.
+        // The session's own sweep ends before.
         #expect(try collector.collect() == 0)
         let assets = try (0..<10).map { number in
             let asset = try store.takeIn(path: put(number), owner: AssetFixture.owner)

@@ -1,4 +1,4 @@
-// What is handed out belongs to whoever gets it.
+// A returned copy belongs to its receiver.
 
 import Foundation
 import StratusCloud

@@ -43,7 +43,7 @@ struct AssetCrashTests {
         _ = try? fixture.collector.sweep()
     }
 
-    /// What is wrong after a failure: contents the ledger counts must be whole, and nothing may stay for ever.
+    /// The faults after a failure: contents that the ledger counts must be complete, and nothing may be leaked.
     private static func problems(_ records: MemoryStore, _ files: MemoryFiles) throws -> [String] {
         let fixture = try AssetFixture(on: records, directory: "/store/assets", files: files, session: UUID())
         var problems = try fixture.verifier.verify().findings.compactMap { finding -> String? in

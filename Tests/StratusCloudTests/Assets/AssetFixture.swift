@@ -7,7 +7,7 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 final class HandClock: CloudClock {
     private let uptime = Locked(1_000.0)
 

@@ -177,7 +177,7 @@ struct AssetIntakeTests {
             case .shrinks: try? FileHandle(forWritingAtPath: path)?.truncate(atOffset: 300_000)
             case .isRewritten: try? FileHandle(forWritingAtPath: path)?.write(contentsOf: Data([8]))
             case .isTouched:
-                // The time of modification is set back: the time of change tells.
+                // The time of modification is set back: the time of change reveals it.
                 let date = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
                 try? FileHandle(forWritingAtPath: path)?.write(contentsOf: Data([8]))
                 if let date { try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path) }

@@ -19,7 +19,7 @@ import Testing
         #expect(marked == [key])
         leases.acquire(key)
         #expect(!isRemoved(by: mark))
-        // Nor by a mark of before, when the content was marked anew.
+        // Nor by an earlier mark, after the content was marked again.
         leases.release(key)
         let (newer, _) = leases.mark([key])
         #expect(!isRemoved(by: mark))

@@ -1,4 +1,4 @@
-// Counting contents in the transactions of their records, and collecting those that nobody holds.
+// Counting contents in the transactions of their records, and collecting unused ones.
 
 import Foundation
 import StratusCloud

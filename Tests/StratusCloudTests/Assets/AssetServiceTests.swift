@@ -262,7 +262,7 @@ struct AssetServiceTests {
         let errors = refused.map { body in cloudError { _ = try body() } }
         #expect(errors.allSatisfy { $0?.code == .assetNotAvailable })
         #expect(Set(errors.map { $0?.message }).count == 1)
-        // What the record holds no more is not handed out, although another record still holds it.
+        // A content that the record no longer holds is not returned, although another record still holds it.
         _ = try save("s", ["a": file(3)]).get()
         _ = try save("r", ["a": file(1)]).get()
         #expect(cloudErrorCode { try copy(asset) } == .assetNotAvailable)

@@ -197,7 +197,7 @@ struct CallerWorkload {
         }
     }
 
-    /// Names another account's zone, as a client that lies would.
+    /// Names another account's zone, like a lying client.
     private mutating func reachForOthers() throws {
         let other = random.element(of: others)
         let zone = ZoneAddress(zoneName: random.element(of: Self.lastingZones), ownerName: other.userName.text)
@@ -244,7 +244,7 @@ struct CallerWorkload {
         guard codes.contains(error.code) else { throw error }
     }
 
-    /// Nil stands for any code.
+    /// Nil means any code.
     private func requireFailure<Value>(
         _ result: Result<Value, CloudError>, _ codes: Set<CloudError.Code>?
     ) throws {

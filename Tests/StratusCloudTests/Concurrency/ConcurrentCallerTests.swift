@@ -38,7 +38,7 @@ struct ConcurrentCallerTests {
                 random: random)
         }
 
-        /// What is wrong with an account's data when its callers have come to rest; nil when nothing is.
+        /// The fault in an account's data after its callers have finished; nil if there is none.
         func problem(of tally: AccountTally) throws -> String? {
             let service = bench.service
             let owner = tally.account.userName

@@ -1,4 +1,4 @@
-// What feeds cost, counted: the same whatever the zone holds beside what is told (W7, W8).
+// What feeds cost, counted: the same for any number of unreported records in the zone (W7, W8).
 
 import Foundation
 import StratusCloud
@@ -21,7 +21,7 @@ struct FeedCostTests {
         }
     }
 
-    /// What one page costs, and the names it tells.
+    /// The cost of one page, and the names in it.
     private static func cost(
         _ bench: RecordBench, _ token: [UInt8]?, by account: Account? = nil
     ) throws -> (cost: StoreCost, told: [String]) {

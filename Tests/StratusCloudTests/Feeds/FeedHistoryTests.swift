@@ -1,11 +1,11 @@
-// Random histories of one zone with an owner and three participants, and replicas of each reader at many ages, which are
-// brought up to date in pages of one to three items while others write in between. What a reader sees is known without any
-// feed: every name there ever was is fetched. Nothing here knows how feeds work.
+// Random histories of one zone with an owner and three participants, and replicas of each reader at many ages, which
+// are updated in pages of one to three items while others write in between. What a reader sees is determined without
+// any feed, by fetching every name that ever existed. Nothing here knows how feeds work.
 //
-//   exact     when nothing more is coming a replica is what its reader sees
-//   honest    a page shows only what its reader sees at that moment, and tells of no deletion of what they have not seen
+//   exact     when no more is coming a replica equals what its reader sees
+//   honest    a page shows only what its reader sees at that moment, and reports no deletion of what they have not seen
 //             since the replica's token
-//   silent    a participant whose pages nobody disturbed is told the difference and nothing else
+//   silent    a participant whose pages were not disturbed gets the difference and nothing else
 
 import Foundation
 import StratusCloud
@@ -40,7 +40,7 @@ private struct Age {
     var replica = Replica()
     /// The first step from which the reader can have seen what the replica holds.
     var step = 0
-    /// Whether the replica has come to its end and nothing disturbed it.
+    /// Whether the replica is complete and undisturbed.
     var isWhole = true
 }
 
@@ -84,7 +84,7 @@ private struct FeedHistory {
 
     // MARK: Reading
 
-    /// What somebody sees, by asking for every name.
+    /// What a person sees, by fetching every name.
     private func view(_ index: Int) throws -> [String: ClientRecord] {
         let reader = people[index]
         let names = Self.records + Self.shares
@@ -102,7 +102,7 @@ private struct FeedHistory {
     private mutating func note() throws { seen.append(try people.indices.map { Set(try view($0).keys) }) }
 
     private mutating func read(_ reader: Account, _ index: Int) throws {
-        // A new client now and then; of the others one that is chosen anew each time, so that some grow old.
+        // A new client now and then; otherwise a random one, so that some grow old.
         if random.isOne(in: 8) { ages[index].append(Age(step: seen.count - 1)) }
         let place = random.below(ages[index].count)
         var age = ages[index][place]
@@ -136,7 +136,7 @@ private struct FeedHistory {
                 return
             }
             age.isWhole = false
-            // Now and then a client is left in the middle, to go on much later.
+            // Now and then a client stops in the middle, and continues much later.
             if random.isOne(in: 12) {
                 ages[index][place] = age
                 return
@@ -156,7 +156,7 @@ private struct FeedHistory {
         }
         for deletion in page.deleted {
             let name = deletion.address.recordName
-            // The owner's feed tells of every deletion, but of nothing from before a client's beginning.
+            // The owner's feed reports every deletion, except those from before a client's beginning.
             if index == 0 { continue }
             if !seen[age.step...].contains(where: { $0[index].contains(name) }) {
                 findings.append("reader \(index) is told that \(name) is gone, which they have not seen")

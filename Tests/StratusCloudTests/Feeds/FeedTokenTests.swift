@@ -1,4 +1,4 @@
-// Change tokens: for whom, what and how long they are good, and that nobody can read or make one.
+// Change tokens: for whom, what and how long they are valid, and that clients cannot read or create one.
 
 import Foundation
 import StratusCloud

@@ -77,7 +77,7 @@ struct GuestFeedTests {
         #expect(try bench.pageError(replica.token, by: bench.bob).code == .zoneNotFound)
         #expect(
             try bench.pageError(by: bench.bob).description == bench.pageError(replica.token, by: bench.bob).description)
-        // Whoever comes back and has kept what they had is told the difference.
+        // A person who comes back with their old data gets the difference.
         let again = try bench.change("Share") { $0.participants.append(.email("bob@example.com")) }.get()
         _ = try bench.accept(again, by: bench.bob).get()
         try replica.pull(bench, by: bench.bob)
@@ -183,7 +183,7 @@ struct GuestFeedTests {
         let bench = try Self.bench()
         var replica = Replica()
         var step = 0
-        // The pages come between the changes: the root is told, then the file is away, then it is back.
+        // The pages come between the changes: the root is reported, then the file is away, then it is back.
         try replica.pull(bench, by: bench.bob, limit: 1) {
             step += 1
             if step == 2 { try bench.move("file", below: "alone") }
@@ -216,7 +216,7 @@ struct GuestFeedTests {
         #expect(replica.records["root"]?.fields["text"]?.value == .string("again"))
     }
 
-    /// Bob's folder with a file, its page and three notes, whole in a replica; a second folder lies outside.
+    /// Bob's folder with a file, its page and three notes, complete in a replica; a second folder is outside.
     private static func settled() throws -> (RecordBench, Replica) {
         let bench = try Self.bench()
         for name in ["a", "b", "c"] { try bench.save(.new(name, parent: "folder")) }
@@ -235,7 +235,7 @@ struct GuestFeedTests {
         try bench.move("file", below: "alone")
         try bench.save(.new("leaf2", parent: "file"))
         var isFirst = true
-        // The entry of the move is behind the end of the round when it is its turn, and what lay below has changed.
+        // The entry of the move is after the end of the round at its turn, and its descendants have changed.
         let told = try replica.pull(bench, by: bench.bob, limit: 1) {
             guard isFirst else { return }
             isFirst = false

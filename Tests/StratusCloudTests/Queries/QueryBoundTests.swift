@@ -56,7 +56,7 @@ struct QueryBoundTests {
         }
     }
 
-    /// Integers, some of which have the same double next to them, and doubles.
+    /// Integers, some of which have the same double as a neighbour, and doubles.
     private static let largeNumbers: [[(String, ClientValue)]] = [
         [-1, 0, 1, 2].map { ("integer \($0 + 1)", .int64(1 << 53 + $0)) } + [("integer max", .int64(.max))],
         [0, 2, 4].map { ("number \($0)", .double(0x1p53 + $0)) } + [("number of no end", .double(.infinity))],

@@ -96,7 +96,7 @@ struct QueryIndexTests {
                 shouldContinue: {
                     steps += 1; return steps < 4
                 }))
-        // Half way: writers go on, queries do without the index.
+        // Half way: writers continue, and queries do not use the index.
         #expect(try explanation().contains("filling"))
         try bench.save(.new("n000", ["age": .int64(1)]), .new("zzz", ["age": .int64(1)]))
         try bench.delete(.note("n1"), .note("n97"))
@@ -151,7 +151,8 @@ struct QueryIndexTests {
                 zones.append(ZoneID(database: database, name: ZoneName(name)))
             }
             try bench.service.importSchema(schema("QUERYABLE"), into: RecordBench.container)
-            // One of the zones is made anew while the others are told, which stops right behind that and goes on later.
+            // One of the zones is recreated while the others are updated; the update stops right after it and continues
+            // later.
             var steps = 0
             let pace = UpkeepPace(
                 pause: {},
@@ -164,7 +165,7 @@ struct QueryIndexTests {
                             }
                             _ = try bench.service.engine.transact { try $0.deleteZone(zones[1]) }
                             try make("z", bench.alice)
-                            // As it would be with the schema of before, so that there is something to tell it.
+                            // As with the schema of before, so that there is something to update.
                             guard !isTold else { return }
                             try bench.service.engine.transact {
                                 _ = try $0.setQueryIndexes([:], of: "Note", in: $0.existingZone(zones[1]))

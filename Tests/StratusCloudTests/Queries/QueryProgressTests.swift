@@ -1,4 +1,4 @@
-// What pages tell of how far their query has come: each record counts once, however many pages look at it.
+// The progress that pages report for a query: each record counts once, however many pages read it.
 
 import StratusCloud
 import StratusModel
@@ -30,7 +30,7 @@ import Testing
         return bench
     }
 
-    /// What each page of a query tells by itself, and what is done after it.
+    /// The progress that each page of a query reports, and the total after it.
     private func pages(
         _ query: ClientQuery, zone: ZoneAddress? = RecordBench.notes, limit: Int, of bench: RecordBench
     ) throws -> (works: [QueryWork], doneCounts: [Int], foundCount: Int) {
@@ -140,7 +140,7 @@ import Testing
             try bench.save(.new("z", in: address, ["age": .int64(9), "title": .string("x")]))
         }
         try bench.buildIndexes()
-        // Each page looks to the end of a zone and goes on behind its last result.
+        // Each page reads to the end of a zone and continues after its last result.
         let told = try pages(titled(), zone: nil, limit: 5, of: bench)
         #expect(told.doneCounts == [5, 11, 18])
         #expect(told.foundCount == 15)

@@ -1,4 +1,4 @@
-// Cascades that are too long for one commit: the error is that of the deletion that leads to them, and nobody else's.
+// Cascades that are too long for one commit: the error is that of the deletion that leads to them, and of no other.
 
 import Foundation
 import StratusCloud

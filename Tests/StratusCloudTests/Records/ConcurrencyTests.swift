@@ -1,4 +1,4 @@
-// Many callers at once: no update is lost, no zone is half written, nobody sees another's records.
+// Many concurrent callers: no update is lost, no zone is half written, and no caller sees another's records.
 
 import StratusCloud
 import StratusModel

@@ -1,5 +1,5 @@
-// Every operation of the store fails once while a request with everything in it is carried out: what is there afterwards
-// is all of it or nothing.
+// Every operation of the store fails once during a request with all kinds of items: afterwards all of it is there, or
+// nothing.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// Planned errors, the store's own, and what the host is told.
+// Planned errors, the store's own, and the events for the host.
 
 import StratusCloud
 import StratusModel
@@ -141,7 +141,7 @@ struct FaultTests {
     }
 }
 
-/// A store whose transactions fail when they are told to.
+/// A store whose transactions fail on demand.
 private final class FailingStore: StoreWrapper {
     let wrapped: any OrderedStore
     let failure = Locked<StoreError?>(nil)

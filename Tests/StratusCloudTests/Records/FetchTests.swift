@@ -99,7 +99,7 @@ struct FetchTests {
         }
         #expect(content.byteCount == 3)
         #expect(try count(of: content, bench) == 1)
-        // Saving the record again with what the server handed out keeps the content.
+        // Saving the fetched record again keeps the content.
         let again = try bench.save(.change(saved, ["photo": .asset(.content(content)), "n": .int64(1)]))[0]
         #expect(try count(of: content, bench) == 1)
         try bench.save(.new("b", ["photos": .list([.asset(.file(path: file)), .asset(.file(path: file))])]))

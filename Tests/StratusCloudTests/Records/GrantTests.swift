@@ -35,7 +35,7 @@ struct GrantTests {
         }
     }
 
-    /// What somebody may do: reading `a`, creating a record, changing `a`, deleting `a`, as `rcwd`.
+    /// What a person may do: reading `a`, creating a record, changing `a`, deleting `a`, as `rcwd`.
     private static func abilities(of person: Person, _ bench: RecordBench) throws -> String {
         var abilities = ""
         let caller = bench.caller(person.account(bench))

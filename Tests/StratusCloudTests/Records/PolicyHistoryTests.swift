@@ -25,7 +25,7 @@ struct PolicyHistoryTests {
             #expect(failure == nil, "run \(run) of seed \(random.seed): \(failure ?? "")")
             guard failure == nil else { return }
         }
-        // The histories have come to every answer the oracle knows.
+        // The histories have reached every answer of the oracle.
         #expect(codes == [1, 11, 14, 22, 27, 31])
     }
 
@@ -47,9 +47,9 @@ struct PolicyHistoryTests {
         let bench: RecordBench
         let zone: ZoneAddress
         var oracle: PolicyOracle
-        /// Whether the test leaves out one save that it tells the oracle of.
+        /// Whether the test leaves out one save that it reports to the oracle.
         let isBroken: Bool
-        /// What clients have been handed out, by name: the version and the record.
+        /// The records that clients have received, by name: the version and the record.
         var known: [String: [(version: Int, record: ClientRecord)]] = [:]
         var tags: [String: String] = [:]
         /// The codes of all failures.

@@ -10,7 +10,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 final class BenchClock: CloudClock {
     private let seconds = Locked(0.0)
     private let nextLook = Locked<(@Sendable () -> Void)?>(nil)
@@ -27,7 +27,7 @@ final class BenchClock: CloudClock {
 
     func advance(bySeconds count: Double) { seconds.withLock { $0 += count } }
 
-    /// Runs `action` when somebody asks next what time it is.
+    /// Runs `action` at the next reading of the time.
     func onNextLook(_ action: @escaping @Sendable () -> Void) { nextLook.withLock { $0 = action } }
 }
 

@@ -132,7 +132,7 @@ struct ReferenceTests {
             .new("d", parent: "c", ["owner": .owned(by: "c")]))
         try bench.delete(.note("p"))
         #expect(try !bench.exists(.note("d")))
-        // A child below that is not taken along blocks the request, and the error is the item's.
+        // A child that does not go with the cascade blocks the request, and the error is the item's.
         try bench.save(
             .new("p"), .new("c", parent: "p", ["owner": .owned(by: "p")]), .new("plain", parent: "c"), .new("z"))
         let answer = try bench.modify(deleting: [.note("z"), .note("p")])

@@ -100,7 +100,7 @@ struct SavePolicyTests {
         #expect(record.creatorUserName == ZoneAddress.currentUser)
         var tags: Set<String> = [record.changeTag]
         for round in 0..<5 {
-            // The clock stands still, and once goes back.
+            // The clock stands still, and once runs back.
             if round == 3 { bench.clock.advance(bySeconds: -60) }
             let next = try bench.save(.change(record))[0]
             #expect(next.modificationDate > record.modificationDate)

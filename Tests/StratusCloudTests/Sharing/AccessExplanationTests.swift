@@ -1,4 +1,4 @@
-// Why somebody may do what they may: against what they really may, and in words.
+// Explanations of access: compared with the real permissions, and in words.
 
 import Foundation
 import StratusModel
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("explaining access")
 struct AccessExplanationTests {
-    /// Alice's zone: `top` above the root `folder`, `page` and `leaf` below it, `other` beside it.
+    /// Alice's zone: `top` above the root `folder`, `page` and `leaf` below it, `other` next to it.
     private struct World {
         let bench: RecordBench
         let carol: Account

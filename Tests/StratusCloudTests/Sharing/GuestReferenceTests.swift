@@ -12,7 +12,7 @@ import Testing
 struct GuestReferenceTests {
     private let bench: RecordBench
 
-    /// Bob may write below `root`; `hidden` lies beside it, and as many records point at it as may.
+    /// Bob may write below `root`; `hidden` is next to it, with as many references as allowed.
     init() throws {
         bench = try RecordBench.forSharing { $0.owningReferenceCount = 3 }
         try bench.save(.new("root"), .new("page", parent: "root"), .new("hidden"))
@@ -85,7 +85,7 @@ struct GuestReferenceTests {
     @Test("[R-03] deleting a hidden record deletes no record with a participant's reference to it")
     func hiddenTarget() throws {
         _ = try save([.new(bench.shared("new"), parent: "root", ["up": owned("hidden")])]).map { try $0.get() }
-        // A target that comes to be later is no other.
+        // A target that is created later makes no difference.
         _ = try save([.new(bench.shared("later"), parent: "root", ["up": owned("unborn")])]).map { try $0.get() }
         try bench.save(.new("unborn"))
         let start = try feed(after: nil).token
@@ -109,7 +109,7 @@ struct GuestReferenceTests {
         ]).map { try $0.get() }
         #expect(try reference(of: "one", by: bench.bob)?.action == .deleteSelf)
         #expect(try reference(of: "both", by: bench.bob)?.action == .deleteSelf)
-        // What the owner has stored stays, whoever saves the record.
+        // What the owner has stored stays, even if another person saves the record.
         let root = try bench.fetch(bench.shared("root"), by: bench.bob, in: .shared).get()
         _ = try save([.change(root, ["n": .int64(1), "keep": owned("target")])]).map { try $0.get() }
         guard case .reference(let kept)? = try bench.fetch(.note("root")).get().fields["keep"]?.value else {

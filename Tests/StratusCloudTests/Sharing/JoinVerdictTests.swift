@@ -1,5 +1,5 @@
 // Who may accept, exhaustively: every kind of person with every kind of URL of every kind of share, against a rule that
-// knows the facts of which the share was made, not the share.
+// knows the facts behind the share, not the share.
 
 import FoundationEssentials
 import StratusModel

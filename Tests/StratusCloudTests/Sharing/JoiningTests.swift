@@ -79,7 +79,7 @@ struct JoiningTests {
         }
         #expect(try town.accept(share.url, as: town.dave).code == .tooManyParticipants)
         #expect(try town.acceptance(town.dave, share) == nil)
-        // Who is in stays in; and there is room again when somebody goes.
+        // Participants stay; and there is room again when one leaves.
         #expect(try town.accept(share.url, as: town.carol).error == nil)
         try town.change(share) { $0.participants.removeAll { $0.user == town.bob.userName } }
         #expect(try town.accept(share.url, as: town.dave).error == nil)
@@ -107,7 +107,7 @@ struct JoiningTests {
         #expect(try town.accept(share.url, as: town.carol).code == .unknownItem)
         let answer = try town.accept(share.url, as: town.bob).get()
         #expect(answer.sharing?.currentUserID == "phone")
-        // From then on it is theirs, whoever owns the handle.
+        // From then on it belongs to that person, even if the handle gets another owner.
         try town.service.removeHandle(.phone("+49301234"), from: town.bob.id)
         try town.service.addHandle(.phone("+49301234"), to: town.carol.id)
         #expect(try town.accept(share.url, as: town.carol).code == .unknownItem)

@@ -1,4 +1,4 @@
-// Addresses that have changed hands since somebody was invited, has accepted or has asked by them.
+// Addresses with a new owner since they were used to invite, accept or request access.
 
 import StratusCloud
 import StratusModel

@@ -1,5 +1,5 @@
-// What the tests of sharing say again and again: people with addresses, shares, invitations, acceptances, and the shared
-// database as somebody sees it.
+// Helpers for tests of sharing: people with addresses, shares, invitations, acceptances, and the shared database as a
+// person sees it.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import StratusTestSupport
 import Testing
 
 extension RecordBench {
-    /// A server with Alice's zone Notes, where everybody can be reached by `name@example.com`.
+    /// A server with Alice's zone Notes, where everyone can be reached by `name@example.com`.
     static func forSharing(
         inMemory: Bool = false, runsBodiesTwice: Bool = true, _ change: (inout CloudOptions) -> Void = { _ in }
     ) throws -> RecordBench {
@@ -64,7 +64,7 @@ extension RecordBench {
         return answer
     }
 
-    /// A share of a root with somebody who has accepted.
+    /// A share of a root with a person who has accepted.
     @discardableResult
     func share(
         _ root: String, as name: String, with account: Account, _ email: String,
@@ -96,7 +96,7 @@ extension RecordBench {
         return answer
     }
 
-    /// The records of Alice's zone Notes that somebody sees in their shared database, of those named.
+    /// The records of Alice's zone Notes, among those named, that a person sees in their shared database.
     func seen(_ names: [String], by account: Account) throws -> [String] {
         let request = FetchRecordsRequest(addresses: names.map { shared($0) })
         let answers = try service.fetchRecords(request, as: caller(account), in: .shared).records
@@ -108,7 +108,7 @@ extension RecordBench {
         try ShareVerifier(engine: service.engine).findings().map(\.description)
     }
 
-    /// The zones of somebody's shared database.
+    /// The zones of a person's shared database.
     func zones(of account: Account) throws -> [ClientZone] {
         try service.fetchZones(.all, as: caller(account), in: .shared).map { try $0.1.get() }
     }
@@ -128,7 +128,7 @@ extension RecordSave {
         return save
     }
 
-    /// The save of a record in Alice's zone by somebody else.
+    /// The save of a record in Alice's zone by another person.
     static func new(
         _ address: RecordAddress, parent: String? = nil, _ values: [String: ClientValue] = [:]
     ) -> RecordSave {

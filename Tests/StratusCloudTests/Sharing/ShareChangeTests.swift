@@ -1,5 +1,5 @@
-// Who takes part: invitations, permissions, public shares, leaving, removing, stopping, requests for access, and what
-// everybody is told of it.
+// Participants: invitations, permissions, public shares, leaving, removing, stopping, requests for access, and what
+// everyone sees of it.
 
 import StratusCloud
 import StratusModel

@@ -98,7 +98,7 @@ struct ShareEntriesTests {
         change = try Self.apply(from: other, to: third, sequence: 12, change)
         #expect(change.since == ["_carol": 12])
         #expect(change.ended == [EndedAcceptance(user: "_bob", began: 5)])
-        // Nobody is told of who saw nothing.
+        // A person who saw nothing is not reported.
         change = try Self.apply(from: third, to: other, sequence: 14, change)
         change = try Self.apply(from: other, to: nil, sequence: 15, change)
         #expect(change.since.isEmpty)
@@ -172,7 +172,7 @@ struct ShareEntriesTests {
         return content(participants, publicPermission: random.element(of: ParticipantPermission.allCases))
     }
 
-    /// The entries that lie in a store to which changes were applied.
+    /// The entries in a store to which changes were applied.
     private struct Applied {
         var entries: [[UInt8]: [UInt8]] = [:]
         var ended: [EndedAcceptance] = []

@@ -1,4 +1,4 @@
-// What somebody is told of a share by its URL.
+// What a person learns about a share by its URL.
 
 import Foundation
 import StratusModel
@@ -38,7 +38,7 @@ struct ShareMetadataTests {
         #expect(root.address == RecordAddress(recordName: "folder", zone: zone))
         #expect(root.fields.keys.sorted() == ["size", "title"])
         #expect(root.share?.target == metadata.share.address)
-        // What lies above the root is not shared; its owner knows it.
+        // The records above the root are not shared; its owner sees them.
         #expect(root.parent == nil)
         #expect(try town.metadata(share.url, as: town.alice, root: true).get().rootRecord?.parent != nil)
         let some = try town.metadata(share.url, as: town.bob, root: true, keys: ["title", "none"]).get()
@@ -160,11 +160,11 @@ struct ShareMetadataTests {
         let share = try town.share(with: [town.invited(town.bob), stranger]) { $0.allowsAccessRequests = true }
         #expect(try town.metadata(share.url, as: town.carol).code == .participantMayNeedVerification)
         #expect(try town.accept(share.url, as: town.carol).code == .participantMayNeedVerification)
-        // As soon as the address is somebody's, it is not the caller's.
+        // As soon as the address belongs to another account, it is not the caller's.
         try town.service.addHandle(.email("stranger@example.com"), to: town.dave.id)
         #expect(try town.metadata(share.url, as: town.carol).code == .permissionFailure)
         #expect(try town.metadata(share.url, as: town.dave).error == nil)
-        // With requests off none of this is told.
+        // With requests off none of this is returned.
         try town.service.removeHandle(.email("stranger@example.com"), from: town.dave.id)
         try town.change(share) { $0.allowsAccessRequests = false }
         #expect(try town.metadata(share.url, as: town.carol).code == .unknownItem)

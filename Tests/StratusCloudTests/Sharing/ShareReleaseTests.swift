@@ -274,7 +274,7 @@ struct ShareReleaseTests {
                 guard let town = current.value, thrown != nil else {
                     throw ConformanceFailure("no error came of \(fault)")
                 }
-                // Bob comes back as somebody else where his account is gone, and is left where nothing has happened.
+                // Bob comes back as a new account if his account is gone, and is left alone if nothing has happened.
                 let next = try town.next(on: store)
                 var problems = try next.problems()
                 if try next.bench.service.account(town.bob.id) != nil {

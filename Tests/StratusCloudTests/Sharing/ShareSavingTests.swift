@@ -142,7 +142,7 @@ struct ShareSavingTests {
         #expect(first == second)
         #expect(first.hasPrefix("https://stratus.invalid/share/"))
         #expect(try bench.share("other", as: "Three").sharing?.url != first)
-        // A record of the same name that is made anew is another root.
+        // A record that is recreated under the same name is another root.
         try bench.delete(.note("root"))
         #expect(try bench.share("root", as: "Four").sharing?.url != first)
         #expect(try bench.shareFindings().isEmpty)

@@ -1,4 +1,5 @@
-// That a share exists is a secret from whoever may not know of it: the same answer, and the same way through the store.
+// The existence of a share is secret: people who may not know of it get the same answer, by the same path through the
+// store.
 
 import Foundation
 import StratusModel
@@ -62,7 +63,7 @@ struct ShareSecrecyTests {
             for (name, url) in urls {
                 #expect(try Self.probe(town, ask, url, town.bob) == expected, "\(ask) of \(name)")
             }
-            // The probe does tell those apart who may know.
+            // The probe does distinguish people who may know.
             #expect(try Self.probe(town, ask, secret.url, town.dave) != expected)
         }
     }

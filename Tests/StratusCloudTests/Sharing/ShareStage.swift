@@ -157,7 +157,7 @@ struct ShareStage {
         return (mutations, byteCount)
     }
 
-    /// Changes a key behind everybody's back; nil deletes it.
+    /// Changes a key behind the server's back; nil deletes it.
     func plant(_ value: [UInt8]?, at key: [UInt8]) throws {
         try engine.transact { transaction in
             if let value { try transaction.set(key, to: value) } else { try transaction.delete(key) }

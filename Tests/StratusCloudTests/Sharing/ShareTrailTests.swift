@@ -1,4 +1,4 @@
-// What the trail of a zone tells of its shares, and what is written beside the records of shares.
+// The contents of a zone's trail about its shares, and the entries written next to the records of shares.
 
 import Foundation
 import StratusLayout
@@ -78,7 +78,7 @@ struct ShareTrailTests {
         #expect(Self.kinds(with(member), Self.share(blocked: ["_bob"])) == [.blocked])
         #expect(Self.kinds(Self.share(blocked: ["_bob"]), Self.share()) == [.unblocked])
         #expect(Self.kinds(Self.share(asking: ["_bob"]), with(member)) == [.joined])
-        // Who is invited is not always told by the address: the decision says whom it lets in.
+        // The address does not always identify the invited person: the decision names the person it admits.
         let (asked, invited) = (Self.share(asking: ["_bob"]), with(Self.participant("place")))
         #expect(Self.kinds(asked, invited, approved: ["_bob"]) == [.invited])
         #expect(Self.kinds(asked, invited) == [.invited, .requestDenied])

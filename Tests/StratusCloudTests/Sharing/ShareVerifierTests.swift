@@ -14,7 +14,7 @@ struct ShareVerifierTests {
     private static let notes = ReleaseBench.notes
     private static let photos = ReleaseBench.photos
 
-    /// Alice shares a folder with Bob, Carol and whoever comes by a URL, and a whole zone with Bob.
+    /// Alice shares a folder with Bob, Carol and anyone with the URL, and a whole zone with Bob.
     private struct Scene {
         let town: ShareStage
         let zone: ZoneKeys

@@ -127,7 +127,7 @@ struct ShareViewTests {
         let view = ShareView(Self.content, zone: Self.zone, viewer: "_owner", urlBase: "https://x/").share(people)
         #expect(view.participants[2].identity.lookup == .userRecord("_member"))
         #expect(view.requesters.map(\.identity.lookup) == [.userRecord("_asking")])
-        // Who waits and has no account any more is not told of at all.
+        // A waiting person without an account is not reported at all.
         for user: UserName in ["_asking", "_named"] { people.accounts[user] = nil }
         let gone = ShareView(Self.content, zone: Self.zone, viewer: "_owner", urlBase: "https://x/").share(people)
         #expect(gone.requesters.isEmpty)

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("access to shared records")
 struct SharingAccessTests {
-    /// Alice's folder with a file and a page in it, and a note beside it.
+    /// Alice's folder with a file and a page in it, and a note next to it.
     private static func folder(_ bench: RecordBench) throws {
         _ = try bench.modify([
             .new("top"), .new("folder", parent: "top"), .new("file", parent: "folder"), .new("page", parent: "file"),
@@ -155,7 +155,8 @@ struct SharingAccessTests {
         try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
         let known = try bench.fetch(bench.shared("file"), by: bench.bob, in: .shared).get()
         try bench.touch("file")
-        /// What Bob is answered who saves a record below `parent` beside others: one without fault, and one that is refused.
+        /// The answer to Bob's save of a record below `parent` together with others: one without fault, and one that is
+        /// refused.
         func answers(_ parent: String, _ other: RecordSave, isFirst: Bool, isAtomic: Bool) throws -> [String] {
             let child = RecordSave.new(bench.shared("new"), parent: parent)
             let saves = (isFirst ? [child, other] : [other, child]) + [.new(bench.shared("fine"), parent: "folder")]
@@ -424,7 +425,7 @@ struct SharingAccessTests {
 }
 
 extension RecordBench {
-    /// Changes a record of Alice's zone Notes as somebody else.
+    /// Changes a record of Alice's zone Notes as another person.
     func write(_ name: String, by account: Account) throws -> Result<ClientRecord, CloudError> {
         let record = try fetch(shared(name), by: account, in: .shared).get()
         return try modify([.change(record, ["n": .int64(1)])], by: account, in: .shared).saves[0]

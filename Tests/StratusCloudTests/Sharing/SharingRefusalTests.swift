@@ -45,7 +45,7 @@ struct SharingRefusalTests {
         Self.check(
             try save(.change(share, ["cloudkit.title": .string("Mine")])),
             Wanted(rule: "X-13", record: "Share", root: "folder", share: "Share"), "the share")
-        // Where records lie that are not seen is told by no refusal: there is one for all.
+        // No refusal reveals where hidden records are: there is one for all.
         for parent in [nil, "note", "missing"] {
             let error = try save(.new(bench.shared("new"), parent: parent))
             Self.check(error, Wanted(rule: "P-11", record: "new"), "creating")

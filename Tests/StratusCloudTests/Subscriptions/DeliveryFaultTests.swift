@@ -1,4 +1,4 @@
-// Whatever fails on the way, nothing is told twice and nothing is lost.
+// If anything fails on the way, nothing is delivered twice and nothing is lost.
 
 import Foundation
 import StratusCloud
@@ -11,9 +11,9 @@ import Testing
 
 @Suite("subscriptions: faults on the way")
 struct DeliveryFaultTests {
-    /// A store in which commits have left something behind for Alice's phone and pad and for Bob's phone.
+    /// A store in which commits have left undelivered notifications for Alice's phone and pad and for Bob's phone.
     ///
-    /// The bench closes its store when it goes, so that whoever uses that keeps the bench.
+    /// The bench closes its store when it is deallocated, so its user must keep the bench.
     private static func prepared() throws -> RecordBench {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.service.addHandle(.email("bob@example.com"), to: bench.bob.id)
@@ -44,7 +44,7 @@ struct DeliveryFaultTests {
             environment: CloudEnvironment(clock: BenchClock(), identifiers: identifiers))
     }
 
-    /// What is told when everything left is delivered and taken.
+    /// The notifications after everything has been delivered and taken.
     private static func told(_ service: CloudService, _ devices: [DeviceAddress]) throws -> [[String]] {
         _ = try service.deliverNotifications()
         return try devices.map { try service.takeNotifications(for: $0, limit: .max).map(\.line).sorted() }
@@ -83,7 +83,7 @@ struct DeliveryFaultTests {
             },
             verify: { store, fault, _ in
                 let service = try service(on: store, seed: 6)
-                // What the faulty delivery has told already is taken first, so that anything told again is seen.
+                // Notifications that the faulty delivery has sent are taken first, so that repeated ones are seen.
                 let devices = devices(of: benches.value[0])
                 let before = try devices.map { try service.takeNotifications(for: $0, limit: .max).map(\.line) }
                 let after = try told(service, devices)

@@ -1,4 +1,4 @@
-// Zone and database subscriptions of one's own: who is told, how often, and in which order.
+// Zone and database subscriptions of your own: who is notified, how often, and in which order.
 
 import Foundation
 import StratusCloud
@@ -28,7 +28,7 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice, "phone").count == 2)
         // Nobody else's.
         #expect(try bench.told(bench.bob) == [])
-        // The feed tells of one's own writes all the same.
+        // The feed still reports your own writes.
         #expect(try bench.page().changed.map(\.address.recordName) == ["a"])
         // A device of the same name that is another person's is another device.
         try bench.service.registerDevice(DeviceAddress(account: bench.bob.id, name: "pad"))
@@ -114,7 +114,7 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice) == ["d private"])
         try bench.save(.new("a", in: other))
         #expect(try bench.told(bench.alice).sorted() == ["d private", "q created a", "typed private"])
-        // What a host does is told to all devices.
+        // A host's changes notify all devices.
         try bench.service.purgeZone(other, of: bench.alice.id, in: RecordBench.container, reason: .purged)
         #expect(try bench.told(bench.alice).sorted() == ["d private", "typed private"])
         #expect(try bench.subscriptionFindings() == [])
@@ -130,7 +130,7 @@ struct DeliveryTests {
         #expect(try bench.modify(deleting: [.note("unknown")]).deletes[0].code == nil)
         #expect(try bench.outboxCount() == 0)
         #expect(try bench.told(bench.alice) == [])
-        // In a zone where items stand alone what is saved is told.
+        // In a zone without atomicity the saved records notify.
         try bench.subscribe(.query("q", triggers: .creation))
         let alone = try bench.modify([.new("a"), .new("c")], atomic: false)
         #expect(alone.saves[0].error != nil)
@@ -211,7 +211,7 @@ struct DeliveryTests {
         #expect(count.value == 1)
         try service.purgeZone(RecordBench.notes, of: bench.alice.id, in: RecordBench.container, reason: .purged)
         #expect(count.value == 2)
-        // Subscriptions are loaded anew by another server over the same store.
+        // Another server over the same store loads the subscriptions again.
         let other = CloudService(engine: bench.service.engine, environment: environment)
         _ = try other.modifyZones(.init(saves: [ClientZone(address: RecordBench.notes)]), as: caller, in: .private)
         #expect(count.value == 3)
@@ -230,7 +230,7 @@ struct DeliveryTests {
         #expect(try bench.deliver() == [])
         #expect(try bench.take(bench.alice).isEmpty)
         try bench.service.setStanding(.good, of: bench.alice.id)
-        // What waited is there, and its devices are told so.
+        // Waiting notifications are there, and their devices get a signal.
         #expect(try bench.deliver().map(\.name).sorted() == ["pad", "phone"])
         #expect(try bench.take(bench.alice).map(\.line) == ["d private"])
         try bench.save(.new("b"))

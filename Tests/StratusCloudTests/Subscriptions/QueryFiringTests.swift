@@ -1,4 +1,4 @@
-// Query subscriptions: when they fire, for whom, and what they tell.
+// Query subscriptions: when they fire, for whom, and with which content.
 
 import Foundation
 import StratusCloud
@@ -81,7 +81,7 @@ struct QueryFiringTests {
         #expect(try bench.subscriptions() == ["other"])
         try Self.set(bench, "d", size: 1)
         #expect(try bench.told(bench.alice) == ["other created d"])
-        // Where the only device is the one that did it, nobody was told: it stands.
+        // If the only device made the change itself, none was notified: the notification stays as it is.
         try bench.service.removeDevice(DeviceAddress(account: bench.alice.id, name: "pad"))
         try bench.subscribe(.query("q", .isSize(1), triggers: [.creation, .once]))
         try bench.save(.new("e", ["size": .int64(1)]), on: "phone")
@@ -139,7 +139,7 @@ struct QueryFiringTests {
         try bench.save(.new("b", in: .defaultZone, type: "Open", ["size": .int64(1)]), in: .public)
         #expect(try bench.told(bench.alice) == ["open created b"])
         #expect(try bench.told(bench.bob) == ["open created b"])
-        // A private database tells nothing of the public one.
+        // A private database does not notify of the public one.
         try bench.subscribe(.query("private"))
         try bench.save(.new("c", in: .defaultZone, type: "Open", ["size": .int64(1)]), by: bench.bob, in: .public)
         #expect(try bench.told(bench.alice) == ["open created c"])
@@ -185,7 +185,7 @@ struct QueryFiringTests {
         try bench.save(.new("a", ["title": .string("x")]), .new("b", ["title": .string("x")]))
         try bench.save(.new("c", ["title": .string("y")]))
         try bench.deliver()
-        // No record stands behind a change of the database: its key is the text itself, and so the title of c.
+        // A change of the database has no record: its key is the text itself, and so the title of c.
         #expect(try bench.take(bench.alice).map(\.line) == ["q created b", "q created c"])
     }
 
@@ -238,7 +238,7 @@ struct QueryFiringTests {
             told.subject
                 == .query(
                     reason: .recordCreated, record: .note("r"), fields: ["title": .string(cut), "size": .int64(-7)]))
-        // What is gone is told as it was.
+        // A deleted record is reported with its last values.
         try bench.delete(.note("r"))
         try bench.deliver()
         #expect(try bench.take(bench.alice).first?.alert.body.arguments == [cut, "-7", ""])

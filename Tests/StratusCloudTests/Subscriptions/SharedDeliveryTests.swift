@@ -1,4 +1,4 @@
-// Subscriptions to shared databases: everybody is told who sees or saw something of what changed, and nobody else.
+// Subscriptions to shared databases: everyone who sees or saw a part of the change is notified, and no one else.
 
 import Foundation
 import StratusCloud
@@ -28,7 +28,7 @@ struct SharedDeliveryTests {
                 .new("in"), .new("page", parent: "in"), .new("leaf", parent: "page"), .new("out"))
         }
 
-        /// Who is told on their phones.
+        /// The people whose phones are notified.
         func told() throws -> [String] {
             try bench.deliver()
             var names: [String] = []
@@ -69,7 +69,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["bob"])
         try world.accept(share, by: world.carol)
         #expect(try world.told() == ["bob", "carol"])
-        // What a member writes is told to the other members, to the member's other devices and to the owner.
+        // A member's writes notify the other members, the member's other devices and the owner.
         try bench.subscribe(.database("own"))
         try bench.save(.new(bench.shared("b"), parent: "in"), on: "phone", by: world.bob, in: .shared)
         try bench.deliver()
@@ -114,7 +114,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["bob", "carol"])
         try bench.touch("leaf")
         #expect(try world.told() == ["bob"])
-        // Leaving is told to the other devices of whoever leaves.
+        // Leaving notifies the other devices of the person who leaves.
         let request = ModifyRecordsRequest(deletes: [bench.shared("Share")])
         let answer = try bench.service.modifyRecords(request, as: bench.caller(world.bob, on: "phone"), in: .shared)
         try answer.deletes[0].get()
@@ -156,7 +156,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["carol"])
         try bench.move("page", below: "in")
         #expect(try world.told() == ["bob", "carol"])
-        // A type narrows what is told, but what comes or goes may hold anything.
+        // A type filters notifications, but zones that come or go may hold any type.
         try bench.subscribe(.database("s", type: "Task"), by: world.bob, in: .shared)
         try bench.touch("leaf")
         #expect(try world.told() == [])
@@ -200,7 +200,7 @@ struct SharedDeliveryTests {
             .init(deletes: [RecordBench.notes]), as: bench.caller(world.alice), in: .private)
         try bench.service.performUpkeep(historySeconds: nil, UpkeepPace(pause: {}))
         #expect(try bench.outboxCount() == 0)
-        // It is told of with the next delivery, which has nothing left to do itself.
+        // The next delivery reports it, and has nothing left to do itself.
         #expect(try bench.deliver() == [DeviceAddress(account: world.carol.id, name: "phone")])
         #expect(try world.told() == ["carol"])
     }

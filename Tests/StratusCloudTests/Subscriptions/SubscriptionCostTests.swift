@@ -36,7 +36,7 @@ struct SubscriptionCostTests {
         }
         #expect(try Self.saveCost(bench, "r2") == alone)
         #expect(try bench.outboxCount() == 0)
-        // Nor do those who listen to something else of the same container: that nobody listens here is looked for once.
+        // Nor do listeners to other things of the same container: the lack of listeners here is looked up once.
         for index in 0..<50 { try bench.subscribe(.database("d\(index)"), by: bench.bob) }
         try bench.subscribe(.query("q"), by: bench.bob, in: .public)
         let looking = try Self.saveCost(bench, "r3")

@@ -9,7 +9,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// A store that can be told to refuse commits when their bodies have run.
+/// A store that can refuse commits after their bodies have run.
 private final class RefusingStore: StoreWrapper {
     struct Refusal: Error {}
 
@@ -131,7 +131,7 @@ struct SubscriptionDirectoryTests {
         #expect(forgotten.pointReads == kept.pointReads)
         #expect(forgotten.entriesWritten == kept.entriesWritten)
         #expect(try save("b", by: people[0]).seeks == kept.seeks)
-        // Where nothing is kept all of it is looked for every time, and everybody is told.
+        // Without a cache everything is looked up every time, and everyone is notified.
         let without = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 0 }
         try without.subscribe(.database("d"))
         try without.save(.new("first"))

@@ -16,7 +16,7 @@ struct SubscriptionVerifierTests {
     private let notification: (key: [UInt8], value: [UInt8])
     private let outbox: (key: [UInt8], value: [UInt8])
 
-    /// Alice's phone has a notification waiting; what she wrote last is still to be told.
+    /// Alice's phone has a notification waiting; her last write is still to be delivered.
     init() throws {
         bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))
@@ -87,7 +87,7 @@ struct SubscriptionVerifierTests {
             ),
             ([(notification.key, nil)], [.miscounted(line(phone), counted: 1, found: 0)]),
             ([(phone, DeviceEntry(next: 5, count: 3).encoded())], [.miscounted(line(phone), counted: 3, found: 1)]),
-            // A name that leads to nobody is told by who verifies accounts: what is theirs stays theirs.
+            // A name that points to no account is reported by the verifier of accounts: its data stays.
             ([(identity, nil)], []),
         ]
         for (planted, expected) in faults { #expect(try findings(planting: planted) == expected) }

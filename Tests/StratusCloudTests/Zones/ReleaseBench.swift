@@ -1,5 +1,5 @@
-// A server whose assets lie in memory, with one person who has zones full of them; it can be opened again over what it
-// has left, as after a crash.
+// A server with its assets in memory, with one person whose zones are full of them; it can be reopened over its
+// leftovers, as after a crash.
 
 import Foundation
 import StratusCloud
@@ -112,7 +112,7 @@ struct ReleaseBench {
         }
     }
 
-    /// What all verifiers find; files that nobody counts are left out, for a crash leaves them to the next sweep.
+    /// The findings of all verifiers, except uncounted files, which a crash leaves to the next sweep.
     func problems() throws -> [String] {
         let engine = service.engine
         let assets = try service.verifyAssets().filter { if case .orphaned = $0 { false } else { true } }

@@ -76,7 +76,7 @@ struct ZoneReleaseTests {
             _ = try bench.service.modifyRecords(request, as: bench.caller, in: .private)
         }
         try bench.deleteZone(Self.notes)
-        /// What counting told, and how many entries were removed of how many.
+        /// The reported counts, and how many entries of how many were removed.
         func purge(stopsWhenCounted: Bool) throws -> (counts: [Int], removed: Int, total: Int?) {
             var told: [FreeingProgress] = []
             let pace = UpkeepPace(
@@ -224,7 +224,7 @@ struct ZoneReleaseTests {
         try bench.save(0..<5, in: Self.notes)
         var step = 5
         try bench.release(rest: {
-            // Saved, deleted and made anew again between the batches.
+            // Saved, deleted and recreated between the batches.
             try? bench.save(step..<step + 1, in: Self.notes)
             step += 1
             if step == 7 {

@@ -1,6 +1,6 @@
 // A process that saves without pause is killed at a random moment, again and again over the same store. After each kill
-// everything acknowledged must be there, nothing half done, and no more than one commit of each writer unacknowledged; and
-// the work on indexes must be able to go on.
+// everything acknowledged must be there, no commit may be partial, and at most one commit of each writer may be
+// unacknowledged; and the work on indexes must be able to continue.
 
 import Foundation
 import StratusLevelDB

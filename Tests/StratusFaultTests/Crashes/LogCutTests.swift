@@ -1,5 +1,6 @@
-// The newest log file of a store is cut, or a bit of it flipped, as a crash of the machine or a bad disk might. Cut, the
-// store holds exactly the commits that lie before the cut. Flipped, it says so or holds everything: never less in silence.
+// The newest log file of a store is cut, or a bit of it flipped, as a crash of the machine or a bad disk might. Cut,
+// the store holds exactly the commits before the cut. Flipped, it reports the damage or holds everything: it never
+// loses data silently.
 
 import Foundation
 import StratusLevelDB
@@ -81,7 +82,7 @@ struct LogCutTests {
     }
 }
 
-/// A closed store whose commits all lie in one log, with the log's size after each. What is not as it must be is thrown as
+/// A closed store whose commits are all in one log, with the log's size after each. A violation is thrown as
 /// `HistoryFailure`.
 private final class WrittenStore {
     private let directory = TemporaryStoreDirectory()

@@ -1,4 +1,4 @@
-// What the two writers do. Each has names that nobody else touches, so that it knows what can be seen of them; both
+// The acts of the two writers. Each has names that no one else touches, so that it knows what is visible of them; both
 // change one record in the shared tree.
 
 import StratusKit
@@ -57,7 +57,7 @@ extension Race {
             await pace.waitForPages(step)
             var name = random.element(of: Self.annsNames)
             var choice = random.below(6)
-            // In the end a record is made and deleted, so that there is a deletion to be told of.
+            // In the end a record is created and deleted, so that there is a deletion to report.
             if step >= Self.actCount - 2 { (name, choice) = (Self.annsNames[0], step == Self.actCount - 2 ? 5 : 0) }
             var allowed: Answers = .done
             let outcome: Outcome
@@ -82,14 +82,14 @@ extension Race {
     private func wrong(_ message: String) -> RaceFailure { RaceFailure(description: "seed \(seed): \(message)") }
 }
 
-/// Where the records lie that one writer alone moves.
+/// The places of the records that only one writer moves.
 private struct MovedRecords {
     private static let treeNames: Set<String> = ["top", "left", "right", "leaf"]
 
     /// By name, of those that there are.
     var parents: [String: String] = [:]
 
-    /// Those that lie in the shared tree.
+    /// Those in the shared tree.
     var seen: Set<String> { Set(parents.keys.filter { isInTree($0) }) }
 
     private func isInTree(_ name: String) -> Bool {

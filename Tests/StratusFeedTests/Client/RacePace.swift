@@ -1,8 +1,8 @@
-// Keeps readers and writers going beside each other on any machine: a writer waits for a page now and then, and a
-// reader for an act after each of its pages. Nobody waits for time.
+// Interleaves readers and writers on any machine: a writer waits for a page now and then, and a reader for an act after
+// each of its pages. No one waits by the clock.
 //
-// Nobody waits for ever: a writer's act waits for no more pages than it has acts before it, so when all readers wait
-// for an act, one of the writers may go on.
+// No one waits forever: a writer's act waits for at most as many pages as it has acts before it, so when all readers
+// wait for an act, one of the writers may continue.
 
 /// What those who race have done until now.
 actor RacePace {

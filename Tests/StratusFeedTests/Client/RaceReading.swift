@@ -1,5 +1,5 @@
-// What a reader was told page by page while others wrote, and what is held against it afterwards. The same pages with
-// a lie in them must be refused.
+// What a reader received page by page while others wrote, and what it is compared with afterwards. The same pages with
+// a planted fault must be refused.
 
 struct RaceFailure: Error, CustomStringConvertible {
     let description: String
@@ -16,14 +16,14 @@ struct RacePage: Sendable {
     let isMoreComing: Bool
 }
 
-/// A lie about what pages told.
+/// A planted fault in the contents of pages.
 enum RaceLie: CaseIterable {
     case neverSeenIsShown, neverSeenIsDeleted
     /// What could be seen once, and was gone before the first page.
     case goneIsShown, goneIsDeleted
     case recordIsLost, oldVersionIsShown
 
-    /// The record that is seen by everybody and changed by two people.
+    /// The record that everyone sees and two people change.
     static let changedName = "leaf"
 
     func tell(_ pages: inout [RacePage], neverSeen: String, gone: String) {
@@ -42,7 +42,7 @@ enum RaceLie: CaseIterable {
     }
 }
 
-/// All that one reader was told, and what they can fetch in the end.
+/// Everything that one reader received, and what they can fetch in the end.
 struct RaceReading: Sendable {
     let person: String
     let pages: [RacePage]
@@ -56,7 +56,7 @@ struct RaceReading: Sendable {
     /// How often they read on in the middle of their pages after others had written.
     let resumptionCount: Int
 
-    /// Throws `RaceFailure` for the first thing that may not be told, or what a lie makes of it.
+    /// Throws `RaceFailure` for the first entry that a page must not contain, planted faults included.
     func check(telling lie: RaceLie? = nil) throws {
         var pages = self.pages
         lie?.tell(&pages, neverSeen: neverSeen, gone: gone)

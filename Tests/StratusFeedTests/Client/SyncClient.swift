@@ -1,4 +1,4 @@
-// A client as an app would write it: it asks a database what changed, fetches those zones, applies what it is told, and
+// A client as an app would write it: it asks a database what changed, fetches those zones, applies the changes, and
 // keeps nothing between two runs but values and archived tokens.
 
 import Foundation
@@ -28,7 +28,7 @@ struct SyncClient: Sendable {
     private let pageLimit: Int
     private var token: Data?
     private(set) var zones: [CKRecordZone.ID: Zone] = [:]
-    /// Zones that the database told of and that were not fetched yet.
+    /// Zones that the database reported and that were not fetched yet.
     private var changed: Set<CKRecordZone.ID> = []
     /// Times a token had expired.
     private(set) var expiryCount = 0
@@ -49,7 +49,7 @@ struct SyncClient: Sendable {
             where error.code == .changeTokenExpired
         {
             expiryCount += 1
-            // What is not told from the beginning on is gone.
+            // What a complete fetch does not contain is gone.
             token = nil
             let known = Set(zones.keys)
             changed = []
@@ -123,7 +123,7 @@ struct SyncClient: Sendable {
             expiryCount += 1
             zones[id] = nil
         case .end(let id, .failure(let error as CKError)) where error.code == .zoneNotFound:
-            // The database will tell.
+            // The database will report it.
             zones[id] = nil
             changed.remove(id)
         case .end(_, .failure(let error)): throw error

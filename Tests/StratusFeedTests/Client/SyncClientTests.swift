@@ -1,5 +1,5 @@
-// Clients of an owner and of two participants, beside random histories: whenever they have synchronised, they hold what
-// there is.
+// Clients of an owner and of two participants, during random histories: after each synchronisation they have the
+// server's state.
 
 import Foundation
 import StratusKit
@@ -75,7 +75,7 @@ struct SyncClientTests {
 }
 
 extension SharingStep {
-    /// The same step, a share of a zone told like one of a record.
+    /// The same step, with the share of a zone treated like one of a record.
     fileprivate var sharing: SharingStep {
         if case .shareZone(let user, let zone) = self {
             return .share(user: user, zone: zone, root: "", share: SharingHistory.zoneShare)

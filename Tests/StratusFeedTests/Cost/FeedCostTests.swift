@@ -1,4 +1,4 @@
-// What reading a feed costs depends on what changed and what is told, not on how much there is (W7, W8).
+// The cost of reading a feed depends on the changes and the entries, not on the number of records (W7, W8).
 
 import Foundation
 import StratusKit
@@ -39,7 +39,7 @@ enum FeedCostBench {
         }
     }
 
-    /// Pages until nothing more is coming: what they told, how many they were and what they cost.
+    /// Pages until no more are coming: their contents, number and cost.
     static func drain(
         _ person: Person, _ place: Place, since token: CKServerChangeToken?, _ town: Town
     ) async throws -> (told: Int, pages: Int, cost: StoreCost, token: CKServerChangeToken) {
@@ -94,7 +94,7 @@ enum FeedCostBench {
         #expect(first.told == recordCount / 2 + 2)
         // Since the beginning everything has changed. In chains every record costs a look for what is below it.
         #expect(first.cost.reads <= recordCount + first.told + readsOfPage * first.pages, "\(first)")
-        // Changes of which the reader is told nothing.
+        // Changes that the reader does not get.
         let hidden = (0..<recordCount / 4).map { ("r\($0 * 4 + 1)", nil as String?, 2) }
         try await save(hidden, by: owner, place)
         let silence = try await drain(reader, place, since: first.token, town)

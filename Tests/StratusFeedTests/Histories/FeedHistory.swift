@@ -1,11 +1,11 @@
-// A history of change feeds: what people do (`SharingStep`), and what readers read meanwhile, as plain values.
-// Readers are numbered; each stands at a token, and keeps what it has been told until then. A reader that nobody
-// moves keeps its token for ever, and others begin where it stands, so that tokens of every age are read from.
+// A history of change feeds: what people do (`SharingStep`), and what readers read meanwhile, as plain values. Readers
+// are numbered; each has a token, and the changes it received until then. A reader that is not moved keeps its token,
+// and others begin from its position, so that tokens of every age are used.
 
 import StratusKit
 import StratusSharingSupport
 
-/// What somebody reads the changes of.
+/// The subject of a person's feed.
 enum FeedPlace: Hashable, Sendable {
     case zone(Int)
     /// The zones of the person's private database, and of the shared one.
@@ -15,11 +15,11 @@ enum FeedPlace: Hashable, Sendable {
 /// One thing that happens.
 enum FeedStep: Hashable, Sendable {
     case act(SharingStep)
-    /// A new reader, which has read nothing, or stands where another one stands.
+    /// A new reader, which has read nothing, or begins at another's position.
     case begin(reader: Int, user: Int, FeedPlace, from: Int?)
     /// One page; with limit 0 as long as the server likes.
     case page(reader: Int, limit: Int)
-    /// All pages to the end. In between nobody writes.
+    /// All pages to the end, without writes in between.
     case finish(reader: Int, limit: Int)
     /// The same by an operation that fetches all changes.
     case operate(reader: Int, limit: Int)

@@ -38,7 +38,7 @@ struct FeedReplays {
         for place in places {
             var replicas = kept[place] ?? KeptReplicas()
             let readers = replicas.readers
-            // What is told from the beginning is what can be fetched: now and then all are held against that.
+            // A complete fetch equals what can be fetched: now and then all are compared.
             var youngest: FeedReader?
             if readers.isEmpty || stepCount.isMultiple(of: Self.stepsPerBeginning) {
                 youngest = try replayed(FeedReader(user: place.user, place: place.place), at: date)
@@ -79,7 +79,7 @@ struct FeedReplays {
 }
 
 extension FeedPlace {
-    /// What somebody may read where there are these zones.
+    /// What a person may read, given these zones.
     static func all(of user: Int, _ zones: [Int]) -> [FeedPlace] {
         let own = zones.contains { SharingHistory.owners[$0] == user }
         let others = zones.contains { SharingHistory.owners[$0] != user }

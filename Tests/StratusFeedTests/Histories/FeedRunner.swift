@@ -129,7 +129,7 @@ struct FeedRunner {
         return pages.last?.isMoreComing ?? false
     }
 
-    /// Replicas that stand at the end hold the very versions that can be fetched.
+    /// Replicas at the end have exactly the versions that can be fetched.
     private func compareTags() async throws {
         var fetched: [String: [String: String]] = [:]
         for (_, reader) in readers.sorted(by: { $0.key < $1.key }) {

@@ -1,11 +1,10 @@
-// The feeds by operations that fetch all changes themselves (T-03): what the blocks are told between two tokens is a
-// page.
+// The feeds by operations that fetch all changes themselves (T-03): the calls of blocks between two tokens are a page.
 
 import StratusKit
 import StratusSharingSupport
 import Synchronization
 
-/// What the blocks of one operation were told, in order.
+/// The calls of the blocks of one operation, in order.
 private final class BlockTrace: Sendable {
     enum Call: Sendable {
         case changed(CKRecord.ID, Result<CKRecord, any Error>)

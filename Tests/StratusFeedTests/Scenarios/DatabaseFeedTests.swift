@@ -34,7 +34,7 @@ struct DatabaseFeedTests {
         #expect(last.changed == [zoneID("Docs"), zoneID("More")])
         #expect(last.deleted == [:])
         #expect(try await owner.pullZones(since: third.token).changed == [zoneID("More")])
-        // Nobody else is told.
+        // No one else is notified.
         #expect(try await tree.ann.pullZones().changed == [])
     }
 
@@ -102,7 +102,7 @@ struct DatabaseFeedTests {
         #expect(told.all.sorted() == ["end", "purged Docs", "reset More"])
         #expect(await owner.pulling(tree.place, since: tokens.0) == .refused(.userDeletedZone))
         #expect(await owner.pulling(more, since: tokens.1) == .refused(.zoneNotFound))
-        // Without a token what is gone is not told.
+        // Without a token deletions are not reported.
         #expect(try await owner.pullZones().deleted == [:])
     }
 

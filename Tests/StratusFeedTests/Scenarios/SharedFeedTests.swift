@@ -1,4 +1,4 @@
-// What participants are told: exactly what enters and leaves their sight.
+// The feeds of participants: exactly what enters and leaves their sight.
 
 import Foundation
 import StratusKit
@@ -125,7 +125,7 @@ struct SharedFeedTests {
         let out = try await ann.pull(place, since: start)
         #expect(out.deleted == ["leaf": "Item", "left": "Item"])
         #expect(out.names == [])
-        // Changes out of sight are not told.
+        // Invisible changes are not reported.
         #expect(await owner.change("leaf", to: 5, in: place) == .done)
         #expect(await owner.create("hidden", under: "left", in: place) == .done)
         let silent = try await ann.pull(place, since: out.token)
@@ -235,7 +235,7 @@ struct SharedFeedTests {
         #expect(later.names == ["hers"])
         #expect(later.deleted == ["leaf": "Item"])
         #expect(later.records["hers"]?.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
-        // The owner is told in the private database (D-01).
+        // The owner gets it in the private database (D-01).
         let owners = try await owner.pull(place)
         #expect(owners.records["hers"]?.creatorUserRecordID?.recordName == ann.userName)
     }

@@ -119,12 +119,12 @@ struct TokenTests {
         #expect(await ann.pulling(place, since: annsToken) == .refused(.zoneNotFound))
         try await TreeTown.fill(place, by: owner)
         #expect(await owner.pulling(place, since: token) == .refused(.changeTokenExpired))
-        // Nothing tells that the zone is there again until it is shared again.
+        // No feed shows that the zone exists again until it is shared again.
         #expect(await ann.pulling(place, since: annsToken) == .refused(.zoneNotFound))
         try await tree.share("top", with: ann)
         #expect(await ann.pulling(place, since: annsToken) == .refused(.changeTokenExpired))
         #expect(try await owner.pull(place).names.count == TreeTown.names.count + 1)
-        // The databases' tokens are good, and tell of the zone.
+        // The databases' tokens are valid, and report the zone.
         #expect(try await owner.pullZones().changed == [owner.zoneID(place)])
     }
 
@@ -151,7 +151,7 @@ struct TokenTests {
         try await tree.town.store.performUpkeep()
         #expect(await owner.pulling(place, since: old) == .refused(.changeTokenExpired))
         #expect(await ann.pulling(place, since: annsOld) == .refused(.changeTokenExpired))
-        // A zone that is gone is told as long as a token may know it.
+        // A deleted zone is reported as long as a token may know it.
         let zones = await Outcome.of {
             let deleted = try await owner.pullZones(since: oldDatabase).deleted
             #expect(deleted == [owner.zoneID(gone): .deleted])

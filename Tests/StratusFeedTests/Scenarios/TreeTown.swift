@@ -33,7 +33,7 @@ struct TreeTown {
         guard outcomes.allSatisfy(\.isDone) else { throw TownError(description: "the tree is not made: \(outcomes)") }
     }
 
-    /// Shares a record, or the zone where there is none, with somebody who accepts; returns the share's name.
+    /// Shares a record, or the zone if there is none, with a person who accepts; returns the share's name.
     @discardableResult
     func share(
         _ root: String?, with person: Person, as name: String = "Share",

@@ -44,7 +44,7 @@ struct ZoneFeedTests {
         #expect(log.all.suffix(2) == ["zone Docs end", "done"], "\(log.all)")
         #expect(log.all.suffix(3).first != "token")
         try #require(Set(log.allTokens).count == 3)
-        // Every token that was told goes on where it was told.
+        // Every delivered token continues from its position.
         let rest = try await tree.owner.pull(tree.place, since: log.allTokens[0])
         #expect(rest.records.count == 3)
         #expect(try await tree.owner.pull(tree.place, since: log.allTokens[2]).names == [])
@@ -99,7 +99,7 @@ struct ZoneFeedTests {
         let pulled = try await owner.pull(place, since: token)
         #expect(pulled.names == ["lone"])
         #expect(pulled.records["lone"]?["value"] as? Int == 7)
-        // What came and went in between may be told as one deletion.
+        // A record that came and went in between may be reported as one deletion.
         #expect(pulled.deleted == ["leaf": "Item"] || pulled.deleted == ["leaf": "Item", "brief": "Item"])
         #expect(try await owner.pull(place, since: between.token).deleted == ["leaf": "Item", "brief": "Item"])
         // Deleted and made again is changed.
@@ -158,7 +158,7 @@ struct ZoneFeedTests {
         #expect(told.parent?.recordID.recordName == "left")
         #expect(told["text"] as? String == "hello")
         #expect(told.changedKeys().isEmpty)
-        // What was told can be saved.
+        // A fetched record can be saved.
         told["value"] = 4
         #expect(await owner.save(told, in: place) == .done)
     }

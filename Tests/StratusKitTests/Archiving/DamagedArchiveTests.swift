@@ -35,7 +35,7 @@ import Testing
         return archives.map { [UInt8]($0) }
     }
 
-    /// A person of whom everything is known.
+    /// A person with every property.
     private static func person() -> CKUserIdentity {
         var name = PersonNameComponents()
         (name.givenName, name.familyName) = ("Zo\u{EB}", "Zoe\u{308}")
@@ -156,7 +156,7 @@ import Testing
         #expect(
             code(of: AppleArchive.archive(objects: nest, top: [("root", .reference(2))]), CKRecord.self) == .damaged)
 
-        // Each list holds the one before it, and all stand side by side, so that each is found near the top.
+        // Each list contains the previous one, and all are side by side, so that each is found near the top.
         var stairs: [TestList] = [
             .text("$null"), .className("NSArray"),
             .dictionary([

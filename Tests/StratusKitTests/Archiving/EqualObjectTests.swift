@@ -19,7 +19,7 @@ import Testing
         "[C-06] integers and floating-point numbers of equal value keep their type",
         arguments: ArchivingTests.Way.allCases)
     func numbers(way: ArchivingTests.Way) throws {
-        // Which of two equal objects stands for both depends on the order of a dictionary: many pairs leave no chance.
+        // The order of a dictionary decides which of two equal objects represents both: many pairs leave no chance.
         let record = CKRecord(recordType: "Note")
         for index in 0..<50 {
             record["integer\(index)"] = index

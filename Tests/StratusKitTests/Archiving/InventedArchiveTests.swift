@@ -1,5 +1,5 @@
-// Archives of invented objects: well-formed property lists in which some objects name others, classes and keys at
-// random, so that what lies behind the property list is reached too.
+// Archives of random objects: well-formed property lists in which some objects name others, classes and keys at random,
+// so that the code behind the property list is reached too.
 
 import Foundation
 import StratusKit

@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusKit
 
-/// The archives that lie beside this file.
+/// The archives next to this file.
 enum RealArchive: String, CaseIterable {
     case record
     case unsavedRecord = "record-unsaved"

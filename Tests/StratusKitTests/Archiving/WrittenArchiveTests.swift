@@ -280,7 +280,7 @@ import Testing
         let large = try PropertyListSerialization.data(
             fromPropertyList: ["age": NSNumber(value: UInt64.max)], format: .binary, options: 0)
         #expect(throws: StratusArchiveError.self) { try BinaryPropertyList.value(of: large) }
-        // A dictionary with the keys "a" and "b", of which the second is made to be "a", too.
+        // A dictionary with the keys "a" and "b"; the second is changed to "a", too.
         var twice = try PropertyListSerialization.data(
             fromPropertyList: ["a": "x", "b": "y"], format: .binary, options: 0)
         #expect(throws: Never.self) { try BinaryPropertyList.value(of: twice) }

@@ -4,7 +4,7 @@ import Foundation
 import StratusKit
 import Testing
 
-/// Records to save into a zone, of which the first is wrong, and what it is answered.
+/// Records to save into a zone, the first of them wrong, and its answer.
 struct Mistake: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let code: CKError.Code

@@ -1,4 +1,4 @@
-// Questions that are no operations, asked by tasks that are cancelled, and by ones that do not wait for ever.
+// Requests outside operations, sent by tasks that are cancelled, and by tasks with time-outs.
 
 import Foundation
 import StratusCloud

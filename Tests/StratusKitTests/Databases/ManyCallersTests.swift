@@ -1,4 +1,4 @@
-// Many users in one store at the same time: nobody is held up for ever, and nobody sees what is another's.
+// Many users in one store at the same time: no one is blocked forever, and no one sees another's data.
 
 import Foundation
 import StratusCloud

@@ -164,7 +164,7 @@ struct PitfallTests {
     func missingZone(code: String) async throws {
         let stage = try makeStage()
         let zoneID = CKRecordZone.ID(zoneName: "Notes")
-        // A query of a type that nobody has saved is refused for that.
+        // A query of a type without records is refused for that reason.
         try await stage.database.save(note("known"))
         var token: CKServerChangeToken?
         if code == "userDeletedZone" {
@@ -195,7 +195,7 @@ struct PitfallTests {
             recordType: "Note", predicate: NSPredicate(format: format, "a"), subscriptionID: id, options: options)
     }
 
-    /// Pairs that are told of the same under two identifiers.
+    /// Pairs that are reported as equal under two identifiers.
     private func duplicates(_ zoneID: CKRecordZone.ID) -> [[CKSubscription]] {
         [
             ["d1", "d2"].map { CKDatabaseSubscription(subscriptionID: $0) },
@@ -344,7 +344,7 @@ struct PitfallTests {
             first.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: id.zoneID))])
             first.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
             await stage.cloud.settle()
-            // One that begins with what the delegate has stored of the first goes on with it.
+            // An engine that begins with the first one's stored state continues from it.
             let third = await program.makeEngine(database)
             #expect(third.state.pendingRecordZoneChanges == [.saveRecord(id)])
             // The second one knows nothing of it, and its state takes the place of what is stored.

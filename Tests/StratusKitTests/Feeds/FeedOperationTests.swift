@@ -20,7 +20,7 @@ import Testing
         return server
     }
 
-    /// Notes everything the blocks are told.
+    /// Logs the arguments of all blocks.
     private func trace(_ operation: CKFetchRecordZoneChangesOperation) -> Trace {
         let trace = Trace()
         operation.recordWasChangedBlock = { trace.note("\($0.recordName) \(outcome($1))") }
@@ -156,7 +156,7 @@ import Testing
         let done = Gate("the operation to end")
         operation.completionBlock = { done.open() }
         container.add(operation)
-        // On a clock that stands still a pause ends when it is moved.
+        // On a clock that stands still a pause ends when the clock is moved.
         await session.activity.untilIdle()
         while !operation.isFinished {
             clock.advance(bySeconds: 1)

@@ -247,7 +247,7 @@ struct HostAccountTests {
         #expect(error.code == .unknownAccount)
         #expect(try await bobs.record(for: id)["text"] as? String == "Bob's")
 
-        // Whoever comes after with the same identifiers is somebody else.
+        // A later account with the same identifiers is a different person.
         let again = try await store.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
         #expect(again.id != alice.id)
         let database = store.container("iCloud.test", signedInAs: again).privateCloudDatabase

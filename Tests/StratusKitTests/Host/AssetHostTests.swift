@@ -1,4 +1,4 @@
-// Assets in stores: where their contents are, that they survive closing, and that they go when nobody holds them.
+// Assets in stores: where their contents are, that they survive closing, and that unused ones are removed.
 
 import Foundation
 import StratusKit
@@ -258,7 +258,7 @@ struct AssetHostTests {
         #expect(throws: CKError.self) { try found[id]?.get() }
     }
 
-    /// How many contents lie beside the store.
+    /// The number of contents next to the store.
     private func contentCount(_ directory: HostDirectory) throws -> Int {
         let content = directory.store.appendingPathComponent("assets/content")
         return FileManager.default.enumerator(atPath: content.path)?.count { entry in

@@ -1,4 +1,4 @@
-// Backups of stores that go on serving: records, assets and long-lived operations agree in every copy.
+// Backups of stores in service: records, assets and long-lived operations agree in every copy.
 
 import Foundation
 import StratusCloud

@@ -77,7 +77,7 @@ struct CurrentStoreTests {
         let store = try Stratus.current
         #expect(store.directory?.lastPathComponent == "store")
         #expect(try await store.accounts().count == 1)
-        // Closed by somebody, it is opened again, with the same account and its data.
+        // After someone closed it, it is reopened, with the same account and its data.
         try await onThread { store.close() }
         let record = try await CKContainer.default().privateCloudDatabase.record(for: id)
         #expect(record["text"] as? String == "text")

@@ -50,7 +50,7 @@ struct DeletedAccountOperationTests {
         let mine = FileKeeper.name(of: uploads[0].operationID)
         #expect(names(directory).count == 2)
         #expect(!names(directory).contains { $0.hasPrefix(mine) })
-        // What goes on is not kept again.
+        // A continued operation is not stored again.
         store.faults.removeAll()
         clock.advance(by: 1_000)
         await store.settle()
@@ -74,7 +74,7 @@ struct DeletedAccountOperationTests {
         store = try await Stratus.open(at: directory.store, options: .tested())
         #expect(names(directory) == [FileKeeper.name(of: "bob's") + ".operation"])
 
-        // One that the store learns of later, and that is nobody's either.
+        // One that the store finds later, and that has no owner either.
         let registry = store.session.longLived
         _ = try registry.join(entry("late", of: "nobody"), as: ObjectIdentifier(files)) {}
         #expect(names(directory).count == 2)

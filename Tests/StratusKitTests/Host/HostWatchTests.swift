@@ -21,7 +21,7 @@ struct HostWatchTests {
         return (store, Caller(container: "iCloud.test", account: AccountID(account.id)))
     }
 
-    /// What a watcher is told until it has been told of so many events, lost ones counted.
+    /// The events a watcher receives until a number of events is reached, including lost ones.
     private func take(_ count: Int, from watch: HostWatch) throws -> WatchedEvents {
         var all = WatchedEvents()
         while all.events.count + all.lostCount < count {
@@ -62,14 +62,14 @@ struct HostWatchTests {
     func slowWatcher() async throws {
         let (store, caller) = try open()
         defer { store.close() }
-        // Else a host lets go of whoever does not read for long.
+        // Otherwise a host disconnects a watcher that does not read for long.
         try store.serveToolPatiently()
         try await TestThreads.offPool {
             let watch = try #require(try HostWatch(directory: directory.store.path))
             let fast = try #require(try HostWatch(directory: directory.store.path))
             let (roundCount, batchCount) = (1_000, 256)
             var count = 0
-            // Until nothing fits any more into its socket, whose size is the system's, and into what the host keeps for it.
+            // Until nothing more fits into its socket, whose size is the system's, and into the host's queue for it.
             while store.output.feed.untoldLostCount == 0, count < roundCount * batchCount {
                 for number in count..<count + batchCount {
                     store.output.tell(CloudEvent(kind: .query, caller: caller, itemCount: number))
@@ -99,7 +99,7 @@ struct HostWatchTests {
 }
 
 extension EventFeed {
-    /// How many events are lost of which the watchers have still to be told.
+    /// How many lost events the watchers have not been told about yet.
     fileprivate var untoldLostCount: Int {
         watchers.withLock { Array($0.values) }.reduce(0) { $0 + $1.untoldLostCount }
     }

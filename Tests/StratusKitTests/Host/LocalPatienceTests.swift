@@ -1,4 +1,4 @@
-// How long a host waits for whoever is at its socket, and what long work tells them.
+// The time-outs of a host's socket, and the progress that long work reports.
 
 import Foundation
 import StratusCloud
@@ -83,7 +83,7 @@ struct LocalPatienceTests {
             let event = WatchedEvent(
                 date: Date(), operation: String(repeating: "x", count: 1_000), container: "c", itemCount: 0,
                 failedItemCount: 0, conflictCount: 0, commitCount: 0, durationSeconds: 0)
-            // As much as fits into no socket's buffer, again and again, until nobody is watched for any more.
+            // More than fits into any socket's buffer, repeatedly, until no watcher is left.
             while host.feed.isWatched {
                 for _ in 0..<EventWatcher.eventCount { host.feed.tell(event) }
                 Thread.sleep(forTimeInterval: 0.02)
@@ -105,7 +105,7 @@ struct LocalPatienceTests {
             let answer: PurgeProgress? = try client.ask(
                 .host(.purgeZones), telling: { told.append($0) }, isStopping: { false })
             #expect(answer?.entriesDeleted == 3)
-            // The first is told at once; others may come too soon behind it.
+            // The first one is delivered at once; others may follow too quickly.
             #expect(told.first == WorkProgress(doneCount: 0, totalCount: 3))
             #expect(told.map(\.doneCount) == told.map(\.doneCount).sorted())
             let alone: PurgeProgress = try client.ask(.host(.purgeZones))
@@ -115,7 +115,7 @@ struct LocalPatienceTests {
 
     @Test("work learns that no client waits any longer, and the host serves the next client")
     func interruption() async throws {
-        // Without end, unless it is told.
+        // Without end, unless it is stopped.
         let host = WorkingHost(stepCount: nil)
         try await TestThreads.offPool {
             let listener = try self.listen(host, .tested)
@@ -241,7 +241,7 @@ struct LocalPatienceTests {
     }
 }
 
-/// A host whose every work takes some steps, or goes on until it is told to stop.
+/// A host whose every work takes some steps, or continues until it is stopped.
 private final class WorkingHost: LocalHost {
     let feed = EventFeed()
     private let stepCount: Int?

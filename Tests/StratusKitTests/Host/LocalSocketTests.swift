@@ -136,7 +136,7 @@ struct LocalSocketTests {
         served.close()
     }
 
-    // MARK: What harms nobody
+    // MARK: Harmless input
 
     private func connect() throws -> LocalChannel {
         try #require(try LocalClient.connect(path))
@@ -154,7 +154,7 @@ struct LocalSocketTests {
         }
     }
 
-    /// What the host says at last to whoever sends this.
+    /// The host's last message to the sender.
     private func refusal(of frame: LocalFrame) throws -> LocalSocketError {
         let channel = try connect()
         try channel.send(frame, seconds: 10)
@@ -254,7 +254,7 @@ struct LocalSocketTests {
     @Test("closing and emptying the store does not wait for readers or watchers")
     func closing() async throws {
         let store = try open()
-        // Who is let go while they are told of the end are not told.
+        // A client that is disconnected during the last message does not get it.
         try store.serveToolPatiently()
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.path))

@@ -50,7 +50,7 @@ struct LongLivedUploadTests {
             store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(first)
         }
         for file in files { try FileManager.default.removeItem(at: file) }
-        // What a crash leaves is what lies in the directory now.
+        // What a crash leaves is what is in the directory now.
         let crashed = directory.url.appendingPathComponent("crashed")
         try FileManager.default.copyItem(at: directory.store, to: crashed)
 
@@ -120,7 +120,7 @@ struct LongLivedUploadTests {
             }
         }
         try await expectLists(first)
-        // What a crash leaves is what lies in the directory now.
+        // What a crash leaves is what is in the directory now.
         let crashed = directory.url.appendingPathComponent("crashed")
         try FileManager.default.copyItem(at: directory.store, to: crashed)
         let next = try await Stratus.open(at: crashed, options: .tested())

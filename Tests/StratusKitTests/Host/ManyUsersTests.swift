@@ -48,7 +48,7 @@ struct ManyUsersTests {
         withExtendedLifetime(directory) {}
     }
 
-    /// Looks at each account's record, which has the same name in all and tells whose it is.
+    /// Reads each account's record, which has the same name in all and contains its owner.
     private func expectOwnRecords(of accounts: [Stratus.Account], in store: Stratus) async throws {
         for account in accounts {
             let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -105,7 +105,7 @@ struct ManyUsersTests {
         }
     }
 
-    /// Raises the account's counter by one, whoever else does so at the time.
+    /// Increments the account's counter, also under concurrent increments.
     private static func countUp(_ database: CKDatabase, _ account: Stratus.Account) async throws {
         let id = CKRecord.ID(recordName: "counter", zoneID: zoneID)
         var record = CKRecord(recordType: "Counter", recordID: id)

@@ -12,8 +12,8 @@ import Testing
 
 @Suite("Memory of a store")
 struct MemoryOptionTests {
-    /// Saves a chain of records under a share, looks at its end, and returns how many tables lie in the directory and what looking
-    /// at the end again has cost.
+    /// Saves a chain of records under a share, reads its end, and returns the number of tables in the directory and the
+    /// cost of reading the end again.
     private static func run(
         _ change: @escaping @Sendable (inout Stratus.Options) -> Void
     ) async throws -> (tableCount: Int, reads: Int) {

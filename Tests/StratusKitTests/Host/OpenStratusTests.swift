@@ -30,7 +30,7 @@ struct OpenStratusTests {
                                 closings += 1
                                 return closings
                             }
-                            // The second one is late: somebody has opened the directory again.
+                            // The second one is late: someone has opened the directory again.
                             if number == 2 { try? opened.wait() }
                         }
                     }

@@ -1,4 +1,4 @@
-// A store whose disk was full takes saves again in place: its containers, tokens and subscriptions go on.
+// A store whose disk was full accepts saves again in place: its containers, tokens and subscriptions continue.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// Web tokens: fetched by an operation, and told to the host by a web service.
+// Web tokens: fetched by an operation, and passed to the host by a web service.
 
 import Foundation
 import StratusKit

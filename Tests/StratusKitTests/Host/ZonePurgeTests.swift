@@ -1,4 +1,4 @@
-// A host deletes a person's zone on their behalf, as Settings does: what their apps are told, and what goes.
+// A host deletes a person's zone on their behalf, as Settings does: what their apps see, and what is deleted.
 
 import Foundation
 import StratusKit

@@ -92,7 +92,7 @@ struct DeviceTests {
         await store.settle()
         #expect(onPhone.all == ["all database private"])
         #expect(onDesk.all.count == 1)
-        // A container of nobody's device notifies them all.
+        // A container without a device notifies them all.
         try await store.container(container, signedInAs: account).privateCloudDatabase.save(note("c", in: "Notes"))
         await store.settle()
         #expect(onPhone.all.count == 2)

@@ -56,7 +56,7 @@ extension LegacyOperations: LegacyMaker {
     func badge(of notification: CKNotification) -> NSNumber? { notification.badge }
 }
 
-/// What one operation told.
+/// The result of one operation.
 private struct FetchedNotifications {
     var subscriptions: [String] = []
     var ids: [CKNotification.ID] = []
@@ -124,7 +124,7 @@ struct NotificationChangesTests {
         #expect(second.subscriptions == ["in C"])
         #expect(!second.isMoreComing)
         #expect(await fetch(phone, since: second.token).subscriptions.isEmpty)
-        // Nothing has gone: who begins anew is told all of it, under the same identities.
+        // Nothing was lost: a client that starts over gets all of it, under the same identities.
         let all = await fetch(phone)
         #expect(all.subscriptions == ["in A", "in B", "in C"])
         #expect(all.ids == first.ids + second.ids)
@@ -136,7 +136,7 @@ struct NotificationChangesTests {
         // What is read already is read.
         #expect(await markRead([all.ids[0]], in: phone).1 == nil)
         #expect(await fetch(phone).ids == [all.ids[1]])
-        // Something newer takes the place of what waits, and is told from the last token on.
+        // A newer notification replaces the waiting one, and is delivered from the last token on.
         try await database.save(note("m", in: "B"))
         let newer = await fetch(phone, since: second.token)
         #expect(newer.subscriptions == ["in B"])
@@ -190,7 +190,7 @@ struct NotificationChangesTests {
         for stranger in strangers { #expect(await fetch(stranger, since: token).code == .changeTokenExpired) }
         let change = try await database.recordZoneChanges(inZoneWith: .init(zoneName: "A"), since: nil)
         #expect(await fetch(phone, since: change.changeToken).code == .changeTokenExpired)
-        // One that is removed and comes again is told what comes then.
+        // A device that is removed and added again gets the later ones.
         try await store.device("phone", signedInAs: account).remove()
         _ = try await store.device("phone", signedInAs: account)
         try await database.save(note("m", in: "B"))

@@ -28,7 +28,7 @@ struct NotificationJourneyTests {
             store: store, phone: phone, heard: Heard.of(phone),
             container: store.container(container, signedInAs: account))
         try await stage.database.save(CKRecordZone(zoneName: "Notes"))
-        // A query is of a type that somebody has saved.
+        // The type of a query must have records.
         try await stage.database.save(note("first", in: "Notes"))
         try await stage.container.publicCloudDatabase.save(note("first"))
         return stage

@@ -1,5 +1,5 @@
-// The ordinary lives of an operation, told one by one: the part of O-07, O-08 and O-09 that this floor decides. The
-// rules themselves are proved where users meet them.
+// The usual lives of an operation, one by one: the part of O-07, O-08 and O-09 that this layer decides. Tests of the
+// public API prove the rules themselves.
 
 import StratusKit
 import Testing

@@ -8,7 +8,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// Keeps long-lived operations in memory, counts who looks, and refuses answers if it is told to.
+/// Stores long-lived operations in memory, counts reads, and refuses answers on demand.
 private final class WatchedStore: LongLivedStore {
     private let memory = MemoryLongLivedStore()
     private let lookCount = Locked(0)

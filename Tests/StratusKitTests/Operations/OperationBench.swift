@@ -64,7 +64,7 @@ final class Interference: FaultSource {
     }
 }
 
-/// Which store a bench stands on.
+/// The store of a bench.
 enum BenchStore: CaseIterable, Sendable {
     case memory
     case levelDB

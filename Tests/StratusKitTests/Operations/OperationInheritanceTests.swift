@@ -1,4 +1,4 @@
-// What operations inherit from their groups beside times: where they go, and whether they are kept.
+// What operations inherit from their groups other than times: the container, and whether they are long-lived.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// Operations that wait for what nobody starts: who waits for them, and what becomes of them at the end.
+// Operations that wait for operations that are never started: who waits for them, and how they end.
 
 import Foundation
 import StratusKit
@@ -15,7 +15,7 @@ struct StuckOperationTests {
         return operation
     }
 
-    /// An operation of Foundation's that has begun and ends when it is told.
+    /// An operation of Foundation's that has begun and ends on demand.
     private func running() throws -> (operation: Operation, end: Latch) {
         let (begun, end) = (Gate("the block to begin"), Latch("the block to be ended"))
         let operation = BlockOperation {
@@ -198,7 +198,7 @@ struct StuckOperationTests {
         try await onThread { store.close() }
     }
 
-    /// How many operations Foundation will tell that this one has finished. It has no call that says so.
+    /// How many operations Foundation will notify that this one has finished. It has no call for that.
     private func waitersCount(of operation: Operation) -> Int? {
         var mirror: Mirror? = Mirror(reflecting: operation)
         while let class_ = mirror, class_.subjectType != Operation.self { mirror = class_.superclassMirror }

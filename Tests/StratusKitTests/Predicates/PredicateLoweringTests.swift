@@ -1,4 +1,4 @@
-// What predicates come to for the server, and what is said of those that CloudKit does not take.
+// How predicates are lowered for the server, and the errors for those that CloudKit does not accept.
 
 import Foundation
 import StratusCloud

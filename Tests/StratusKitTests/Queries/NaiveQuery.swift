@@ -1,5 +1,5 @@
-// Records and questions as plain values, and what a question must answer, found by looking at every record. It shares
-// no code with the engine: numbers are whole halves, texts are arrays of bytes, and words are written down beside the
+// Records and questions as plain values, and the correct result of a query, found by examining every record. It shares
+// no code with the engine: numbers are whole halves, texts are arrays of bytes, and words are written down next to the
 // texts.
 
 /// Who saves and asks: the owner of the zones, or the one with whom a folder is shared.
@@ -111,7 +111,7 @@ struct NaiveMarks {
     var searchable: Set<NaiveField> = []
 }
 
-/// Ways to be told wrong, each of which a comparison with the store must find.
+/// Faults of the naive side, each of which a comparison with the store must find.
 enum NaiveFault: CaseIterable {
     case betweenIsExclusive, textsIgnoreCase, missingFailsOpposites, missingSortsLast, guestSeesAll, marksAreIgnored
 }
@@ -199,7 +199,7 @@ extension NaiveQuery {
         case .modified: .date(halves: record.modified)
         case .creator: .person(record.creator)
         case .modifier: .person(record.modifier)
-        // What a shared root hangs below is nobody else's business.
+        // The parents of a shared root are for its owner only.
         case .parent where asker == .guest && record.name == Self.root: nil
         case .parent: record.parent.map { .link(record.zone, $0) }
         default: record.fields[field]

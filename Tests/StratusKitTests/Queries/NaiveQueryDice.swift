@@ -29,7 +29,7 @@ struct NaiveDice {
     static let names = (0..<18).map { "r\($0)" }
     /// Records that are always there: the root of the share hangs below the first.
     static let skeleton = ["attic", NaiveQuery.root, "shelf"]
-    /// Twice the numbers: integers, among them two that one double stands for, and doubles.
+    /// Twice the numbers: integers, among them two with the same double, and doubles.
     private static let wholes = [-8, -2, 0, 2, 4, 6, 14, 1 << 54, (1 << 54) + 2]
     private static let parts = [-3, 0, 1, 2, 4, 5, 14, 1 << 54, (1 << 54) + 4]
 
@@ -151,7 +151,7 @@ struct NaiveDice {
 /// Writes a question as a client does.
 struct NaiveQueryWriter {
     var random: SplitMix64
-    /// What stands for a record or a person, as the asker names it.
+    /// The name of a record or a person, as the caller uses it.
     let address: (NaiveValue) -> CKRecord.ID
     private(set) var arguments: [Any] = []
 

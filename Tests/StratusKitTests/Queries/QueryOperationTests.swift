@@ -29,8 +29,8 @@ extension CKDatabase: LegacyQueryCalls {}
 @Suite struct QueryOperationTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
-    /// A server that finds five records, the fourth of which fails, in pages of two unless a limit is given. Each page but
-    /// the first settles ten.
+    /// A server that finds five records, of which the fourth fails, in pages of two unless a limit is given. Each page
+    /// but the first settles ten.
     private func makeServer() -> (server: ScriptedServer, asked: Locked<[QueryRequest]>) {
         let server = ScriptedServer()
         let asked = Locked<[QueryRequest]>([])

@@ -82,7 +82,7 @@ struct RandomQueryBench {
         CKRecord.ID(recordName: name, zoneID: zoneID(zone, for: person))
     }
 
-    /// A record or a person, as somebody names it.
+    /// A record or a person, as a caller names it.
     private func address(_ value: NaiveValue, for person: NaivePerson) -> CKRecord.ID {
         switch value {
         case .link(let zone, let name): id(zone, name, for: person)
@@ -139,7 +139,7 @@ struct RandomQueryBench {
             case .person?: continue
             }
         }
-        // The guest is not told what the root hangs below, and leaves it there.
+        // The participant does not see the root's parent, and does not change it.
         guard person == .owner || plain.name != NaiveQuery.root else { return record }
         let parent = plain.parent.map { id(plain.zone, $0, for: person) }
         if record.parent?.recordID != parent { record.setParent(parent) }
@@ -152,7 +152,7 @@ struct RandomQueryBench {
         for answer in answers.deleteResults.values { try answer.get() }
     }
 
-    /// One request of somebody's, and upkeep now and then, which builds indexes.
+    /// A person's request, and upkeep now and then, which builds indexes.
     private mutating func change() async throws {
         clock.advance(by: 1)
         now += 2

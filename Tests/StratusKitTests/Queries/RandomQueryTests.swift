@@ -14,7 +14,7 @@ struct RandomQueryTests {
         ProcessInfo.processInfo.environment["STRATUS_QUERIES"].flatMap { Int($0) } ?? 420
     }
 
-    /// Asks a store of its own, and tells the first wrong answer.
+    /// Queries a store of its own, and returns the first wrong answer.
     private func mismatch(
         _ random: SplitMix64, queryCount: Int, isProduction: Bool = false, fault: NaiveFault? = nil,
         _ inspect: (RandomQueryBench) -> Void = { _ in }

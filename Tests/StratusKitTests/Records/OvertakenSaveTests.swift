@@ -23,7 +23,7 @@ import Testing
         await bench.session.activity.untilIdle()
     }
 
-    /// Has somebody else save the record, so that the next save of it meets a conflict.
+    /// Lets another client save the record, so that the next save of it conflicts.
     private func overtake(_ bench: OperationBench) async throws {
         let other = try await bench.database.record(for: id)
         other["other"] = "theirs"

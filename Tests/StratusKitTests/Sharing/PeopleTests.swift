@@ -65,7 +65,7 @@ import Testing
             #expect(page.everybody == [])
             #expect(page.next == nil)
         }
-        // What is not shared is the owner's alone, and nobody is said to be invited to it.
+        // A record that is not shared belongs to its owner only, and no one is reported as invited.
         let outside = try await page(stage, "outside")
         #expect(texts(outside.viewers, stage) == ["Alice owner readWrite accepted read change"])
         #expect(outside.others.isEmpty)

@@ -27,7 +27,7 @@ import Testing
         // Again, and by the owner: no harm.
         #expect(try await store.open(url, as: stage.bob).participantStatus == .accepted)
         #expect(try await store.open(url, as: stage.alice).participantRole == .owner)
-        // The root belongs to the shared database of whoever was told.
+        // The root belongs to the shared database of the person who fetched it.
         let root = try #require(metadata.rootRecord)
         root["text"] = "no"
         #expect(await failure { try await stage.shared(stage.bob).save(root) } == "permissionFailure")
@@ -157,7 +157,7 @@ import Testing
         _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
         let (_, second) = try await stage.shareFolder()
         #expect(await failure { try await stage.owned.deleteRecord(withID: second.recordID) } == "ok")
-        // No share goes with the zone any more.
+        // No share is deleted with the zone now.
         _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
         let (_, third) = try await stage.shareFolder()
         _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)

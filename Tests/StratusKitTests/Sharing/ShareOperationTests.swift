@@ -36,7 +36,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
     private static let urls = [good, bad].compactMap { URL(string: $0) }
     private static let notFound = CloudError(.unknownItem, inner: 2003, "Share not found")
 
-    /// A server that knows everybody but `nobody@example.com`, and one share.
+    /// A server that knows everyone but `nobody@example.com`, and one share.
     private func makeServer() -> ScriptedServer {
         let server = ScriptedServer()
         server.onParticipants = { lookups in
@@ -71,7 +71,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
         }
     }
 
-    /// What a legacy completion block was told: its code, and the errors of items by key.
+    /// The arguments of a deprecated completion block: its code, and the errors of items by key.
     private static func told<Key: Hashable>(_ error: (any Error)?, by type: Key.Type) -> String {
         guard let error = error as? CKError else { return "ok" }
         let items = (error.partialErrorsByItemID ?? [:]).map { key, error in

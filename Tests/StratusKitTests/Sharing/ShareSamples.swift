@@ -50,7 +50,7 @@ enum ShareSamples {
                 lookup: .email(email), userName: user, name: PersonName(given: id), hasAccount: true))
     }
 
-    /// What a server tells of a share.
+    /// What a server returns for a share.
     static func sharing(
         _ participants: [ClientParticipant] = [], publicPermission: ParticipantPermission = .none,
         currentUserID: String? = "owner", requesters: [ClientPetitioner] = [], blocked: [ClientPetitioner] = []
@@ -98,7 +98,7 @@ extension CKShare {
     /// The mistake that its save would fail with.
     var misuse: String? { beginSave().makeSave(to: ShareSamples.origin).misuse }
 
-    /// What its save would send beside the fields.
+    /// What its save would send in addition to the fields.
     var claim: ShareClaim? { beginSave().makeSave(to: ShareSamples.origin).sharing }
 }
 

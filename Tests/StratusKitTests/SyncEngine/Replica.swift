@@ -21,9 +21,9 @@ actor Replica: CKSyncEngineDelegate {
     /// What a test may change.
     struct Habits: Sendable {
         var isAtomic = false
-        /// Whether a failed record is added again, or mended.
+        /// Whether a failed record is added again, or repaired.
         var mends = true
-        /// Gives the whole batch, in the place of pending changes.
+        /// Returns the whole batch instead of pending changes.
         var batch: (@Sendable (CKSyncEngine) async -> CKSyncEngine.RecordZoneChangeBatch?)?
         var fetchOptions: (@Sendable (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions)?
         /// Called before an event is handled.

@@ -9,7 +9,7 @@ import Testing
 @Suite("Accounts and sync engines") struct SyncAccountTests {
     private func user(_ account: Stratus.Account) -> CKRecord.ID { CKRecord.ID(recordName: account.userRecordName) }
 
-    /// A program on this store's own device, and the changes of accounts it was told of.
+    /// A program on this store's own device, and the changes of accounts it received.
     private func local(
         _ stage: SyncStage, isAutomatic: Bool = false, _ stored: Replica.Stored? = nil
     ) async throws -> (Replica, Locked<[CKSyncEngine.Event.AccountChange.ChangeType]>) {
@@ -34,7 +34,7 @@ import Testing
             #expect(told.value == [.signIn(currentUser: user(stage.alice))])
             #expect(await phone.trace.first == "account signIn")
             #expect(try await stage.serverTexts() == ["a": "1"])
-            // Who is known is not told of again, after a restart neither.
+            // A known account is not reported again, not even after a restart.
             try await phone.fetch()
             let (restarted, toldAgain) = try await local(stage, await phone.disk)
             try await restarted.fetch()

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Keeps where the files of fetched records lie.
+    /// Remembers the paths of fetched records' files.
     private final class FileNotes: CKSyncEngineDelegate {
         let files = Locked<[String: URL?]>([:])
 

@@ -9,7 +9,7 @@ import Testing
 
 /// One random history.
 private struct SyncHistory {
-    /// What may happen beside writing and syncing.
+    /// What may happen in addition to writing and syncing.
     struct Hardships {
         var deletes = false
         var deletesZones = false
@@ -48,7 +48,7 @@ private struct SyncHistory {
         case 0...8: await write(device)
         case 9...11:
             await sync("\(device.name) sends") { try await device.send() }
-            // Whoever never fetches is never told that a zone was made anew.
+            // A client that never fetches does not learn that a zone was recreated.
             if hardships.deletesZones { await sync("\(device.name) fetches too") { try await device.fetch() } }
         case 12...14: await sync("\(device.name) fetches") { try await device.fetch() }
         case 15 where hardships.deletes:
@@ -72,7 +72,7 @@ private struct SyncHistory {
         (written[name], everWritten) = (text, everWritten.union(["\(name) \(text)"]))
         log.append("\(device.name) writes \(name) \(text)")
         await device.write(name, text)
-        // The state is told of, and with it what was written is on the disk.
+        // The state is reported, so what was written is on the disk.
         await stage.cloud.settle()
     }
 
@@ -106,7 +106,7 @@ private struct SyncHistory {
         log.append("a fault is planned")
     }
 
-    /// Lets everything come to rest, and looks.
+    /// Lets everything settle, and checks it.
     mutating func check() async throws {
         stage.cloud.faults.removeAll()
         if hardships.isAutomatic {

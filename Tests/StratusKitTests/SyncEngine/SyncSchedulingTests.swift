@@ -23,7 +23,7 @@ import Testing
             let (texts, story) = (await phone.texts, await [phone.trace, tablet.trace])
             #expect(texts == ["a": "2"], "\(story)")
             #expect(await phone.trace.allSatisfy { !$0.hasSuffix("manual") })
-            // It was told of the zone's subscription once, and there is one for all.
+            // It got the zone's subscription once, and there is one for all.
             let subscriptions = try await stage.database("phone").allSubscriptions()
             #expect(subscriptions.count == 1)
             #expect(subscriptions.first is CKDatabaseSubscription)
@@ -148,7 +148,7 @@ import Testing
             await phone.createZone()
             await phone.write(["a", "b"], "1")
             await stage.cloud.settle()
-            // A device that nobody notifies.
+            // A device without notifications.
             let tablet = try await stage.replica("tablet")
             try await tablet.fetch()
             await phone.write(["a", "b"], "3")
@@ -163,7 +163,7 @@ import Testing
             await stage.cloud.settle()
             #expect(await phone.texts == ["a": "3", "b": "4"])
 
-            // By itself it goes on.
+            // It continues automatically.
             let laptop = try await stage.replica("laptop", isAutomatic: true)
             await stage.cloud.settle()
             stage.cloud.faults.fail(.record(Replica.recordID("a")), with: .quotaExceeded, lasting: .times(3))

@@ -30,7 +30,7 @@ final class SyncStage: Sendable {
         try cloud.device(device, signedInAs: account ?? alice).container(Self.container).privateCloudDatabase
     }
 
-    /// The private database of whoever is signed in.
+    /// The private database of the signed-in account.
     var localDatabase: CKDatabase { cloud.container(Self.container).privateCloudDatabase }
 
     /// A program on a device.

@@ -40,7 +40,7 @@ struct OrderChecker {
         return nil
     }
 
-    /// The first pair of different tuples of which one's bytes begin with the other's, without its elements doing so.
+    /// The first pair of different tuples where one's bytes begin with the other's, but its elements do not.
     func prefixViolation(in tuples: [[TupleElement]]) throws -> String? {
         let encodings = try tuples.map(encode)
         for (tuple, bytes) in zip(tuples, encodings) {

@@ -1,4 +1,4 @@
-// What readers and writers refuse, with which code, and where they then stand.
+// What readers and writers refuse, with which code, and at which position.
 
 import FoundationEssentials
 import StratusLayout

@@ -39,7 +39,7 @@ struct IndexBuildingTests {
                     try engine.buildIndexes(pause: {})
                 }
             }
-            // After the last change there is at least one more, with nobody beside it.
+            // After the last change there is at least one more, without concurrent threads.
             var dice = QueryDice(random: random.generator(forCase: 4))
             try Self.changeIndexes(&dice, in: engine)
             let halfWay = try engine.buildIndexes(pause: {}, shouldContinue: { $0.commits < 2 })

@@ -50,7 +50,7 @@ extension QueryHistory {
         var queryCount = 0
         private(set) var sources: [String: Int] = [:]
 
-        /// How the sources of plans end, but for those that are told apart otherwise.
+        /// How the sources of plans end, except those that are distinguished otherwise.
         private static let endings = [
             "for its order", "a range", "items that begin with a text", "ranges of cells", " names of records",
             " parents", " share roots", " words",

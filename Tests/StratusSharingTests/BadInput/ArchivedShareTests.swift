@@ -1,8 +1,8 @@
-// Shares decoded from archives that were edited by hand: whatever the archive says, nobody gets in by it.
+// Shares decoded from archives that were edited by hand: no edit admits anyone.
 //
 // The edits know little of how shares are archived. Archives are binary property lists, in which a small number is the
-// byte 10 and its value, a flag is the byte 08 or 09, and a text stands as it is, JSON among them: each of these is changed
-// where it may be, texts into others of their length that mean somebody else.
+// byte 10 and its value, a flag is the byte 08 or 09, and a text is stored unchanged, JSON included. Each of these is
+// changed wherever it occurs, and texts become others of the same length that name another person.
 
 import Foundation
 import StratusKit
@@ -116,7 +116,7 @@ struct ArchivedShareTests {
         }
     }
 
-    /// Nobody has accepted but those who did, and nobody owns the share but its owner.
+    /// No one has accepted except those who did, and only the owner owns the share.
     private func checkNobodyGotIn(_ folder: SharedFolder, _ claim: String) async throws {
         #expect(await folder.stranger.see(folder.place) == .refused(.zoneNotFound), "\(claim)")
         #expect(await folder.invited.see(folder.place) == .refused(.zoneNotFound), "\(claim)")
@@ -140,7 +140,7 @@ struct ArchivedShareTests {
 }
 
 extension Data {
-    /// The same bytes with others in the place of some, of the same number.
+    /// The same bytes with some of them replaced by as many others.
     fileprivate func replacing(_ text: String.UTF8View, with other: String.UTF8View) -> Data {
         var data = self
         var start = data.startIndex

@@ -1,4 +1,4 @@
-// URLs and metadata that somebody has made up, found or kept: they open nothing, and tell nothing.
+// URLs and metadata that a person has invented, found or kept: they open nothing, and reveal nothing.
 
 import Foundation
 import StratusKit

@@ -1,4 +1,4 @@
-// What clients claim about shares and cannot have: the server resolves all of it anew from its own data.
+// Claims of clients about shares that they cannot have: the server determines all of it from its own data.
 
 import Foundation
 import StratusKit

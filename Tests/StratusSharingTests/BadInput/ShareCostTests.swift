@@ -1,4 +1,4 @@
-// What saving a share costs does not depend on what lies below its root.
+// The cost of saving a share does not depend on the records below its root.
 
 import Foundation
 import StratusCloud

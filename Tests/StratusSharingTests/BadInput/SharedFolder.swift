@@ -51,7 +51,7 @@ struct SharedFolder: Sendable {
         try await person.shareRecord(Self.share, in: place)
     }
 
-    /// What the owner is told of the share, without what every save changes.
+    /// The owner's view of the share, without what every save changes.
     func content() async throws -> String {
         let share = try await share(as: owner)
         let people = share.participants.map { participant in

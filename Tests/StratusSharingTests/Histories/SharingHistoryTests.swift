@@ -71,7 +71,7 @@ struct SharingHistoryTests {
 struct SharingCheckerTests {
     @Test("a wrong rule of the oracle is found and shown by a short history", arguments: SharingFault.allCases)
     func wrongRule(fault: SharingFault) async throws {
-        // Which histories tell the two apart can be told without a store.
+        // Which histories distinguish the two can be determined without a store.
         func differs(_ history: SharingHistory) -> Bool { Self.differs(history, fault) }
         let candidates = (1...1_000 as ClosedRange<UInt64>).lazy
             .map { SharingGenerator.history(seed: $0, stepCount: 60) }.filter(differs)

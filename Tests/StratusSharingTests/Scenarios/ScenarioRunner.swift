@@ -22,13 +22,13 @@ struct ScenarioRunner {
     private let scenario: Scenario
     private let town: Town
     private var place: Place?
-    /// Where every zone, record and share lies.
+    /// The place of every zone, record and share.
     private var zones: [String: Place] = [:]
     private var places: [String: Place] = [:]
     /// The record of a share, by what the scenario calls it, and the URL it had last.
     private var shareRecords: [String: String] = [:]
     private var urls: [String: URL] = [:]
-    /// What everybody has fetched last of every record, as an app keeps it.
+    /// Everyone's last fetched version of every record, as an app keeps it.
     private var held: [String: CKRecord] = [:]
 
     private init(_ scenario: Scenario) throws {

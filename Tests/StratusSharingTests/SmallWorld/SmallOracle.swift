@@ -3,7 +3,7 @@
 import StratusKit
 import StratusSharingSupport
 
-/// A rule that is told wrong, to show that trying finds it.
+/// A wrong rule, to show that trying finds it.
 enum SmallFault: CaseIterable, Sendable {
     case pendingSees, nobodySees, permissionNoneSees, readOnlyWrites, siblingsAreCovered, childrenOnlyAreCovered
     case movedInIsOut, movedOutIsIn, zoneWideNeedsRoot, creatingNeedsNoParent, rootCanBeDeleted, parentsCanBeDeleted

@@ -4,7 +4,7 @@
 import StratusKit
 import StratusSharingSupport
 
-/// How one person stands to one share.
+/// The state of one person in one share.
 struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     enum Kind: CaseIterable { case hierarchical, zoneWide }
     enum Role: CaseIterable { case owner, administrator, privateUser, publicUser, nobody }
@@ -16,9 +16,9 @@ struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     var permission: CKShare.ParticipantPermission
     var publicPermission: CKShare.ParticipantPermission
 
-    /// Every combination that there can be: the public and the invited are never mixed (P-05), public users have the public
-    /// permission and have accepted, administrators keep their own when a share becomes public, and whoever takes
-    /// no part has no permission.
+    /// Every possible combination: the public and the invited are never mixed (P-05), public users have the public
+    /// permission and have accepted, administrators keep their own when a share becomes public, and
+    /// non-participants have no permission.
     static let all: [SmallWorld] = {
         let permissions: [CKShare.ParticipantPermission] = [.none, .readOnly, .readWrite]
         var worlds: [SmallWorld] = []
@@ -52,7 +52,7 @@ struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where a record lies. The root and its sibling have the same parent; what was moved was moved after the person joined.
+/// The place of a record. The root and its sibling have the same parent; moves happened after the person joined.
 enum SmallPosition: CaseIterable, Sendable {
     case root, child, grandchild, sibling, outside, movedIn, movedOut
 

@@ -171,9 +171,9 @@ struct SmallWorldBench {
         }
     }
 
-    // MARK: What the host is told
+    // MARK: The host's view
 
-    /// The host is told of every record what the person is about to find out. Children are another matter.
+    /// The host gets for every record what the person is about to find out. Children are another matter.
     private func checkExplanations(_ oracle: SmallOracle) throws {
         for case .record(let action, let position) in SmallTry.all {
             let name = Self.name(action, position)

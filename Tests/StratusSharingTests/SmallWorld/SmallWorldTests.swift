@@ -39,7 +39,7 @@ struct SmallWorldTests {
     func inMemory() async throws {
         let trials = try await trials(of: SmallWorld.all, in: Town(["owner", "other"]))
         check(trials)
-        // What is found depends on the oracle: each rule, told wrong, contradicts what has happened.
+        // The findings depend on the oracle: each wrong rule contradicts what has happened.
         for fault in SmallFault.allCases {
             let isFound = trials.contains { trial in
                 SmallOracle(world: trial.world, fault: fault).outcome(trial.attempt) != trial.outcome

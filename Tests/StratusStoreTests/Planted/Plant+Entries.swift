@@ -53,7 +53,7 @@ extension Plant {
         },
     ]
 
-    /// Whoever expects writes is believed: what lay in the range before, or is written there, is not there.
+    /// A caller that expects writes is believed: earlier contents of the range, or writes to it, are missing.
     static let expectations: [Plant] = [true, false].map { noticesWrites in
         Plant(
             noticesWrites ? "a range is believed to be empty" : "what is written into an empty range is not noticed",

@@ -57,7 +57,7 @@ struct Hooks {
     var keepsFailedWrites = false
 }
 
-/// A store whose readers and transactions get hooks, made anew for each of them.
+/// A store whose readers and transactions get hooks, created for each of them.
 final class HookedStore: StoreWrapper {
     let wrapped: any OrderedStore
     private let makeHooks: @Sendable () -> Hooks

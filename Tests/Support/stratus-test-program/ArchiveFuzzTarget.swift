@@ -87,7 +87,7 @@ private enum ArchivedObjects {
         }
     }
 
-    /// Archives that Apple's systems wrote, which lie with the tests: none where the fuzzer was built elsewhere.
+    /// Archives that Apple's systems wrote, stored with the tests: none if the fuzzer was built elsewhere.
     private static let applesArchives: [Data] = {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

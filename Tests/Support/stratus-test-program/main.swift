@@ -110,7 +110,7 @@ func keepInMemory(_ file: String) async throws {
     await store.close()
 }
 
-/// Saves a file as an asset, fetches it, and lets go of what was fetched. Returns where the fetched copy lies.
+/// Saves a file as an asset, fetches it, and releases the fetched copy. Returns the path of the fetched copy.
 func releaseCopy(of file: String, in database: CKDatabase) async throws -> String {
     let record = CKRecord(recordType: "Note")
     record["file"] = CKAsset(fileURL: URL(fileURLWithPath: file))

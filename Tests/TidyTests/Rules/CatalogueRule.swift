@@ -1,5 +1,5 @@
-// The documentation's first page leads to every public symbol: what is declared at the top of a file of the public
-// module stands in a group of it. DocC itself tells where a link leads nowhere, and not where one is missing.
+// The documentation's first page leads to every public symbol: every top-level declaration of the public module is in
+// one of its groups. DocC itself reports broken links, but not missing ones.
 
 enum CatalogueRule {
     static let target = "StratusKit"

@@ -18,7 +18,8 @@ enum DocumentationRule {
     /// The modules that others import.
     static let publicTargets: Set = ["StratusKit", "StratusTesting", "CloudKit", "CoreLocation"]
 
-    /// Members that are public because what they stand in is. Scopes are told by their indentation, which is the formatter's.
+    /// Members that are public because their type or extension is. Scopes are determined by their indentation, which is
+    /// the formatter's.
     static func undocumentedMembers(in source: SwiftSource) -> [Finding] {
         guard source.sourceTarget.map(publicTargets.contains) == true else { return [] }
         var scopes: [(indentation: Int, members: [String])] = []

@@ -37,7 +37,7 @@ enum LinkRule {
             }
             if isInCode { continue }
             let parts = line.split(separator: "`", omittingEmptySubsequences: false)
-            // A link's own text may be code: only what lies between two backticks is blanked.
+            // A link's own text may be code: only the text between two backticks is blanked.
             let prose = parts.indices.map { $0.isMultiple(of: 2) || $0 == parts.count - 1 ? String(parts[$0]) : " " }
             lines.append((prose.joined(), index + 1))
         }

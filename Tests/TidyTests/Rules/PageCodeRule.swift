@@ -1,14 +1,15 @@
 // The Swift code on the guide's pages is code that is compiled and run.
 //
-// In the sources of examples, what stands between a line `// snippet` and a line `// end` is a snippet. Every block of
+// In the sources of examples, the text between a line `// snippet` and a line `// end` is a snippet. Every block of
 // Swift on a page is one of them, word for word but for its indentation; imports at the top of a block are those of the
-// snippet's file. A tutorial's file of code is one snippet, or several with an empty line between them, so that a file grows
-// from step to step. Every snippet is on a page or in such a file, and every function of `Guide` is called by a test.
+// snippet's file. A tutorial's file of code is one snippet, or several with an empty line between them, so that a file
+// grows from step to step. Every snippet is on a page or in such a file, and every function of `Guide` is called by a
+// test.
 
 import Foundation
 
 enum PageCodeRule {
-    /// Where the code lies.
+    /// The folder of the code.
     static func isExample(_ path: String) -> Bool {
         path.hasPrefix("Examples/Guide/") || path.hasPrefix("Examples/HostService/")
             || path.hasPrefix("Tests/StratusExampleTests/")

@@ -1,8 +1,8 @@
 // Unsafe code has one home, `StratusLevelDB`, and each promise made to the compiler says why it holds.
 
 enum SafetyRule {
-    /// Where unsafe code may stand among `Sources`; C and C++ targets are not Swift and are not asked.
-    /// `StratusTestSupport` gives C pointers, too, and serves tests alone.
+    /// Where `Sources` may contain unsafe code; C and C++ targets are not Swift and are not checked.
+    /// `StratusTestSupport` passes C pointers, too, and serves only tests.
     static let unsafeTargets: Set = ["StratusLevelDB", "StratusTestSupport"]
 
     static func findings(in source: SwiftSource) -> [Finding] {

@@ -14,7 +14,7 @@ enum SeamRule {
         engineNames(in: sources) + repairCalls(in: sources) + sources.flatMap(formatlessOpenings)
     }
 
-    /// Stores that are opened, copied or repaired without a format number: the engine's default would stand in its place.
+    /// Stores that are opened, copied or repaired without a format number: the engine's default would replace it.
     private static func formatlessOpenings(in source: SwiftSource) -> [Finding] {
         guard let target = source.sourceTarget, hosts.contains(target) else { return [] }
         let calls: [([String], needed: String)] = [

@@ -1,5 +1,5 @@
-// The version stands in one place, `Stratus.version`. This finds pages that name another: the newest section of the changelog,
-// and manifests on pages that add Stratus to a package.
+// The version is in one place, `Stratus.version`. This finds pages that name another: the newest section of the
+// changelog, and manifests on pages that add Stratus to a package.
 
 enum VersionRule {
     static let source = "Sources/StratusKit/Host/Stratus.swift"

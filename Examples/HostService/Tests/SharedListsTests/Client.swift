@@ -91,7 +91,7 @@ struct Client: Sendable {
         try await expect(201, "POST", "/v1/lists/\(owner)/\(list)/items", #"{"title":"\#(title)"}"#)
     }
 
-    /// Invites somebody, and returns the path of the link that they are sent.
+    /// Invites a person, and returns the path of their link.
     func invite(_ email: String, to list: String, permission: String) async throws -> String {
         try await expect(
             200, "POST", "/v1/lists/me/\(list)/participants", #"{"email":"\#(email)","permission":"\#(permission)"}"#)
@@ -99,7 +99,7 @@ struct Client: Sendable {
         return try #require(URL(string: link)).path
     }
 
-    /// Has somebody accept an invitation to a list.
+    /// Accepts an invitation to a list for a person.
     func share(_ list: String, with other: Client, _ email: String, permission: String) async throws {
         let link = try await invite(email, to: list, permission: permission)
         try await other.expect(200, "POST", link)

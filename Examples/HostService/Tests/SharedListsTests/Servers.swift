@@ -8,7 +8,7 @@ import StratusKit
 import Synchronization
 import Testing
 
-/// Where a service is reached, and where its data lies.
+/// The address of a service, and its data directory.
 struct ServerAddress: Sendable {
     private static let host = "127.0.0.1"
 

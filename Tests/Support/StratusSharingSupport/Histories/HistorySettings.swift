@@ -1,5 +1,5 @@
-// Which random histories a run of the tests carries out, as its environment says. All kinds of histories go by the same
-// variables, but for the one that names a file with a history to be run again.
+// The random histories of a test run, as its environment says. All kinds of histories use the same variables, except
+// the one that names a file with a history to run again.
 
 import Foundation
 

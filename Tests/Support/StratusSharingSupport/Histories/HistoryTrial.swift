@@ -1,9 +1,9 @@
-// Runs histories until one fails, and tells of a failing one what a reader of a test's output needs: its seed, what is
-// wrong, and the shortest history that shows it, as text that can be run again.
+// Runs histories until one fails, and reports for a failing one what a reader of the test's output needs: its seed, the
+// fault, and the shortest history that shows it, as text that can be run again.
 
 package import Foundation
 
-/// How histories of one kind are carried out, and written.
+/// How histories of one kind are run, and written.
 package struct HistoryTrial<Step: Equatable & Sendable>: Sendable {
     private let settings: HistorySettings
     private let text: @Sendable ([Step]) -> String

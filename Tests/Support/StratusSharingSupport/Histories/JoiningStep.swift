@@ -1,5 +1,5 @@
-// Steps by which people come into shares and are kept out of them, beside invitations by e-mail: requests for access and
-// their answers, invitations by user record, one-time URLs. As text, one a line:
+// Steps that admit people to shares or keep them out, other than invitations by e-mail: requests for access and their
+// answers, invitations by user record, one-time URLs. As text, one a line:
 //
 //     0 requests A s4 on              whether people may ask
 //     2 ask A s4
@@ -14,7 +14,7 @@
 
 import StratusKit
 
-/// Something that somebody does about who takes part in a share.
+/// A step that changes who takes part in a share.
 package struct JoiningStep: Hashable, Sendable {
     /// What is done.
     package enum Deed: Hashable, Sendable {
@@ -74,7 +74,7 @@ extension JoiningStep: CustomStringConvertible {
 }
 
 extension StepWords {
-    /// What stands behind a verb of these steps and the share; nil for other verbs.
+    /// The arguments after a verb of these steps and the share; nil for other verbs.
     mutating func joiningDeed(_ verb: String) throws -> JoiningStep.Deed? {
         switch verb {
         case "requests":

@@ -13,7 +13,7 @@ package struct SharingGenerator {
     private let zones: [Int]
     /// Histories of zones that are shared whole, of records that are, and of both.
     private let zoneShareOdds: Int
-    /// Whether anybody asks for access, of which no feed tells.
+    /// Whether there are requests for access, which no feed reports.
     private let asksForAccess: Bool
 
     /// The history of a seed.
@@ -54,7 +54,7 @@ package struct SharingGenerator {
         return step
     }
 
-    /// Takes a step that somebody else has drawn.
+    /// Applies a step that another generator has drawn.
     package mutating func take(_ step: SharingStep) { add(step) }
 
     /// The number of steps until now, by which values and shares are named.
@@ -117,7 +117,7 @@ package struct SharingGenerator {
         return firstStep(share, zone, keeper, permission)
     }
 
-    /// A step by which somebody asks, is invited, or comes in by a URL of their own.
+    /// A step that requests access, invites, or uses a personal URL.
     private mutating func firstStep(
         _ share: String, _ zone: Int, _ keeper: Int, _ permission: Permission
     ) -> SharingStep {
@@ -249,7 +249,7 @@ package struct SharingGenerator {
 }
 
 extension SharingStep {
-    /// Whether somebody changes their own entry in a share, of which the rules say nothing.
+    /// Whether a person changes their own entry in a share, about which the rules say nothing.
     package var isAboutSelf: Bool {
         switch self {
         case .invite(let user, _, _, let other, _, _), .remove(let user, _, _, let other),

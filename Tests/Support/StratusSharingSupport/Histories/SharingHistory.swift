@@ -1,14 +1,14 @@
-// A history of sharing: what four people do, step by step, as plain values. It can be printed and read again
-// (`SharingHistory+Text`), cut down (`StepShrinker`) and carried out against a store (`SharingRunner`).
+// A history of sharing: the steps of four people, as plain values. It can be printed and read again
+// (`SharingHistory+Text`), shortened (`StepShrinker`) and run on a store (`SharingRunner`).
 //
-// People and zones are numbers. Records are named by letters, a share of a record
-// by a name that no other share of the history has.
+// People and zones are numbers. Records are named by letters, a share of a record by a name that no other share of the
+// history has.
 
 package import StratusKit
 
-/// What somebody may do with what is shared.
+/// What a person may do with what is shared.
 package typealias Permission = CKShare.ParticipantPermission
-/// How somebody takes part.
+/// How a person takes part.
 package typealias Role = CKShare.ParticipantRole
 
 /// Where a saved record is put.
@@ -19,9 +19,9 @@ package enum PlacedAbove: Hashable, Sendable {
     case record(String)
 }
 
-/// One thing that somebody does.
+/// One step of a person.
 package enum SharingStep: Hashable, Sendable {
-    /// The owner makes the zone, or makes it anew.
+    /// The owner creates the zone, or recreates it.
     case create(zone: Int)
     case drop(zone: Int)
     case save(user: Int, zone: Int, name: String, above: PlacedAbove, value: Int)
@@ -54,7 +54,7 @@ package struct SharingHistory: Hashable, Sendable {
 
     package init(steps: [SharingStep]) { self.steps = steps }
 
-    /// Every name under which a record may lie in a zone.
+    /// Every name that a record may have in a zone.
     package func names(inZone zone: Int) -> [String] {
         var shares: [String] = []
         for case .share(_, zone, _, let share) in steps { shares.append(share) }

@@ -43,7 +43,7 @@ extension SharingOracle {
         }
     }
 
-    /// The share that somebody fetches before they change it; nil where they do not see it.
+    /// The share that a person fetches before changing it; nil if they do not see it.
     private func fetched(_ share: String, by user: Int, _ zone: Int) -> OracleShare? {
         guard let content = sees(user, zone), seesShare(user, share, zone, content) else { return nil }
         return content.shares[share]
@@ -51,7 +51,7 @@ extension SharingOracle {
 
     // MARK: Asking
 
-    /// P-20: whoever is no part of the share and may ask is noted, once; others learn no more than that it was asked.
+    /// P-20: a person outside the share who may ask is recorded, once; others learn only that the request was sent.
     private mutating func ask(for share: String, by user: Int, _ zone: Int) -> Answers {
         guard let name = target(of: share, zone), var content = zones[zone]?.shares[name] else {
             return .refused(.unknownItem)
@@ -108,7 +108,7 @@ extension SharingOracle {
         return answers
     }
 
-    /// P-16, P-17: whoever uses it first, if they are not invited otherwise.
+    /// P-16, P-17: the first user, unless they are invited otherwise.
     private mutating func accept(once url: Int, by user: Int) -> Answers {
         func holds(_ share: OracleShare) -> Bool { share.members.contains { $0.way == .oneTime(url) } }
         guard let zone = zones.first(where: { $0.value.shares.values.contains(where: holds) })?.key,

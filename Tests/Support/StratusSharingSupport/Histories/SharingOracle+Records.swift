@@ -26,7 +26,7 @@ extension SharingOracle {
         case .restore(let user):
             suspended.remove(user)
             return .done
-        // Nobody has heard of such a URL yet, so nobody asks.
+        // No one knows such a URL yet, so no one asks.
         case .accept(_, let zone, let share) where urls[zone]?[share] == nil: return .done
         case .join(let step) where !isKnown(step): return .done
         default: break
@@ -43,7 +43,7 @@ extension SharingOracle {
         }
     }
 
-    /// Whether somebody has heard of the URL that a step needs.
+    /// Whether a person knows the URL that a step needs.
     private func isKnown(_ step: JoiningStep) -> Bool {
         switch step.deed {
         case .ask: urls[step.zone]?[step.share] != nil
@@ -101,7 +101,7 @@ extension SharingOracle {
             }
         }
         if old != nil, parent == old?.parent { return nil }
-        // P-11: a new or moved record lies in a share that they may write, in the end.
+        // P-11: a new or moved record must end in a share that they may write.
         if fault == .looseCreation, parent == nil { return nil }
         if isZoneShared {
             let mayWrite = permission(of: user, in: SharingHistory.zoneShare, content) == .readWrite
@@ -109,7 +109,7 @@ extension SharingOracle {
         }
         guard let parent else { return .refused(.permissionFailure) }
         if content.records[parent] != nil, chain(parent, in: content).contains(name) {
-            // The way up leads nowhere: told as one thing or the other.
+            // The path up ends nowhere: reported as one thing or the other.
             return .refused(.permissionFailure, .referenceViolation)
         }
         guard content.records[parent] != nil, writes(user, parent, zone, content) else {

@@ -20,7 +20,7 @@ extension SharingOracle {
             }
         case .permit(let user, let zone, let share, let other, let permission):
             return edit(share, about: other, by: user, zone) { _, content in
-                // of public users nobody can say it.
+                // it is unknown for public users.
                 guard content.member(other)?.role != .publicUser else { return [.done, .refused(.invalidArguments)] }
                 content.change(other) { $0.permission = permission }
                 return .done
@@ -46,7 +46,7 @@ extension SharingOracle {
             // SH-01: only in the private database.
             let answers: Answers = .refused(.invalidArguments, .permissionFailure)
             guard let content = sees(user, zone) else { return answers.union(Answers.refused(.zoneNotFound)) }
-            // Who sees that very share may be told that it is there.
+            // A person who sees that very share may be told of it.
             let isKnown = content.shares[share] != nil && seesShare(user, share, zone, content)
             return isKnown ? answers.union(Answers.refused(.alreadyShared)) : answers
         }
@@ -117,8 +117,8 @@ extension SharingOracle {
                 if oracle.fault != .invitedGoOnAsking { content.requesters.removeAll { $0 == other } }
                 return .done
             }
-            // C-16: somebody who is there is changed. P-17: not by another way, unless both ways lead to their user record,
-            // to which an address of a suspended account does not.
+            // C-16: an existing participant is changed. P-17: not by another handle, unless both resolve to their user
+            // record, to which an address of a suspended account does not.
             let isNamed = present.hasAccepted || present.way == .userRecord
             let isFound = way == .userRecord || !oracle.suspended.contains(other)
             let isKnown = way == present.way || isNamed && isFound

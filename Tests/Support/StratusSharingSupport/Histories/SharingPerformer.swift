@@ -1,5 +1,5 @@
-// Carries steps of histories out against a store, by CloudKit's calls alone, and tells what somebody is shown in the
-// words in which the oracle tells it.
+// Runs steps of histories on a store, only by CloudKit's calls, and describes what a person sees in the words of the
+// oracle.
 
 package import Foundation
 package import StratusKit
@@ -117,7 +117,7 @@ package struct SharingPerformer {
 }
 
 extension Town {
-    /// What somebody is shown.
+    /// What a person sees.
     package func view(of record: CKRecord, to user: Int) -> String {
         guard let share = record as? CKShare else {
             return RecordView.text(

@@ -1,4 +1,4 @@
-// Makes a failing history short, by taking steps away as long as it goes on failing.
+// Shortens a failing history by removing steps as long as it still fails.
 
 /// Shortens steps that fail.
 package struct StepShrinker<Step: Equatable> {

@@ -81,7 +81,7 @@ extension Person {
     }
 }
 
-/// Something that no call of CloudKit's reports, and that a test cannot go on with.
+/// A fault that no call of CloudKit's reports, and that a test cannot continue from.
 package struct TownError: Error, CustomStringConvertible {
     package let description: String
 

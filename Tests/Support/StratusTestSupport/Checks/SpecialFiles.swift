@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// What may stand in the place of a file.
+/// What may take the place of a file.
 package enum SpecialFile: String, CaseIterable, Sendable {
     case pipe
     /// Zeros without end. Only root makes devices.
     case device
     case directory
 
-    /// Puts it in the place of what lies at a path. False where the system does not let it be made.
+    /// Replaces the file at a path with it. False if the system does not allow creating it.
     package func replace(_ path: String) throws -> Bool {
         try FileManager.default.removeItem(atPath: path)
         let words =

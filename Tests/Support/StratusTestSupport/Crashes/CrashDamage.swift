@@ -12,9 +12,9 @@ package enum CrashDamage: CaseIterable, Sendable {
     /// An entry of an index is gone, and its record is there.
     case lostIndexEntry
 
-    /// Damages the zone of the first writer that has a record beside its marker.
+    /// Damages the zone of the first writer that has a record other than its marker.
     ///
-    /// Returns false where there is none.
+    /// Returns false if there is none.
     package func strike(_ engine: RecordEngine) throws -> Bool {
         for writer in 0..<CrashWorkload.writerCount {
             guard let key = try key(of: writer, in: engine) else { continue }

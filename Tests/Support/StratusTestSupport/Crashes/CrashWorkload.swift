@@ -1,7 +1,7 @@
-// What a process that is killed writes, so that another can tell what must be there: commit by commit determined by the
-// seed, the writer and the commit's number. Each commit also saves its number in a record of its own, so that the state
-// found says which commit was the last. Writers have a database each and so do not meet, but share commits of the store.
-// Beside them indexes for queries come and go, so that a kill finds them half filled and half cleared.
+// The writes of a process that is killed, so that another can determine what must be there: each commit follows from
+// the seed, the writer and the commit's number. Each commit also saves its number in a record of its own, so that the
+// state shows which commit was the last. Each writer has its own database, but they share commits of the store.
+// Meanwhile indexes for queries come and go, so that a kill finds them half filled and half cleared.
 
 import FoundationEssentials
 import StratusLayout

@@ -9,8 +9,8 @@ package enum FaultSweep {
         package var runCounts: [FaultPoint: Int] = [:]
     }
 
-    /// The error a point fails with where nothing else is asked for: an outcome is unknown after a commit, and an
-    /// operation that was not carried out failed in the operating system.
+    /// The default error of a point: an outcome is unknown after a commit, and an operation that did not run failed in
+    /// the operating system.
     package static func defaultError(at point: FaultPoint) -> StoreError {
         switch point {
         case .read, .scanStep: StoreError(.inputOutput, "A planned fault: reading failed.")

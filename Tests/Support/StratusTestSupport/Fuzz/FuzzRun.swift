@@ -43,9 +43,9 @@ package struct FuzzRun: Sendable {
         return mutator.input(&generator)
     }
 
-    /// Executes iterations, up to the first for which something is wrong.
+    /// Executes iterations, up to the first with a fault.
     ///
-    /// `willExecute` is called before each one: with a trap, nothing after it is called any more.
+    /// `willExecute` is called before each one: after a trap, nothing more is called.
     package func execute(_ iterations: Range<Int>, willExecute: ((Int, [UInt8]) -> Void)? = nil) -> Report {
         var report = Report()
         for iteration in iterations {

@@ -2,7 +2,7 @@
 //
 // To add a target: write an extension file `FuzzTarget+Name.swift` with a static property and list it in `all`.
 
-/// A decoder that must stand any bytes.
+/// A decoder that must survive any bytes.
 package struct FuzzTarget: Sendable {
     /// What came of one input.
     package enum Verdict: Hashable, Sendable {

@@ -10,7 +10,7 @@ extension SplitMix64 {
         (0..<below(maximumCount + 1)).map { _ in tupleElement() }
     }
 
-    /// An element of any type; nested tuples lie at most `depth` deep.
+    /// An element of any type; nested tuples are at most `depth` deep.
     package mutating func tupleElement(depth: Int = 2) -> TupleElement {
         switch below(depth > 0 ? 10 : 9) {
         case 0: .null

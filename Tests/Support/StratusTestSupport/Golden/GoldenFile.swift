@@ -1,6 +1,6 @@
-// Golden files: text a test produces, compared with what was recorded and reviewed before.
+// Golden files: text that a test produces, compared with the recorded and reviewed text.
 //
-// They lie in the folder `Golden` next to the test's source file. STRATUS_RECORD=1 records them anew instead of
+// They are in the folder `Golden` next to the test's source file. STRATUS_RECORD=1 records them again instead of
 // comparing; the change is then read in the version history like any other. Use:
 //
 //     #expect(GoldenFile("keys.txt").difference(from: text) == nil)

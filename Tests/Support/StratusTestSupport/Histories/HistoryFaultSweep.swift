@@ -1,10 +1,11 @@
-// A history with every operation on its store failing in turn: each read, scan step, write and commit of each step, once.
+// A history with every operation on its store failing in turn: each read, scan step, write and commit of each step,
+// once.
 //
-// After each fault: the error names its cause, nothing is half applied (the same engine, with its caches, and a new one
-// answer as before the step, or as after it where only the answer was lost), the indexes are whole, and the step can be
-// carried out.
+// After each fault: the error names its cause, nothing is partially applied (the same engine, with its caches, and a
+// new one answer as before the step, or as after it if only the answer was lost), the indexes are complete, and the
+// step can be run.
 //
-// With a planted fault the store lies about a commit that failed, and the sweep must say so.
+// With a planted fault the store misreports a commit that failed, and the sweep must detect it.
 
 import StratusModel
 import StratusRecords

@@ -126,7 +126,7 @@ extension HistoryGenerator {
         }
     }
 
-    /// A share mark handed to a record above or below, both at once.
+    /// A share mark moved to a record above or below, both at once.
     private mutating func handover(_ zone: OracleZone) -> [HistoryItem] {
         let roots = zone.live.keys.sorted().filter { zone.live[$0]?.record.share != nil }
         guard let root = pick(roots), let old = zone.live[root]?.record else { return marking(zone) }

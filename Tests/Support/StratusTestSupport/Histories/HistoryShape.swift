@@ -17,13 +17,13 @@ package struct HistoryShape: Sendable {
 
     package static let plainNames: [RecordName] = "abcdefghijklmnopqrst".map { RecordName(String($0)) }
 
-    /// Names that are hard to tell apart or to order: canonically equivalent ones, beginnings of each other, NULs.
+    /// Names that are hard to distinguish or to order: canonically equivalent ones, prefixes of each other, NULs.
     package static let hardNames: [RecordName] = [
         "a", "a\u{0}", "a\u{0}\u{0}", "a\u{0}b", "a\u{1}", "\u{0}", "\u{0}\u{FF}", "\u{E9}", "e\u{301}", "e", "\u{FF}",
         "\u{212B}", "\u{C5}", "A\u{30A}", "\u{10FFFF}", " ", "~", "\"", "\\", "\u{FFFD}", "\u{1F469}\u{200D}\u{1F4BB}",
     ]
 
-    /// Names as long as the format allows, alike up to their end, besides short ones.
+    /// Names as long as the format allows, alike up to their end, and short ones.
     package static let longNames: [RecordName] =
         ["x", "y", "z", "v", "w"]
         + ["l", "m"].map { RecordName(String(repeating: "l", count: 254) + $0) }

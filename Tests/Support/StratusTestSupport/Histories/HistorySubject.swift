@@ -1,4 +1,4 @@
-// What a history is carried out against: a kind of store, and how the engine on it is set up.
+// The subject of a history: a kind of store, and the set-up of its engine.
 
 package import Foundation
 package import StratusLevelDB
@@ -60,8 +60,8 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
 }
 
 extension HistorySubject {
-    /// What the history of a seed is carried out against: one subject in memory and one on LevelDB. The set-up changes
-    /// with each round of shapes, so that every shape meets all of them.
+    /// The subjects for the history of a seed: one in memory and one on LevelDB. The set-up changes with each round of
+    /// shapes, so that every shape runs with all of them.
     package static func subjects(seed: UInt64) -> [HistorySubject] {
         let round = Int(seed) / HistoryShape.count
         return [inMemory[round % inMemory.count], onLevelDB[round % onLevelDB.count]]

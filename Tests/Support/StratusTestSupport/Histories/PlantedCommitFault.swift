@@ -1,8 +1,8 @@
-// Stores that lie about a commit that failed, so that the sweep of faults can be shown to see it.
+// Stores that misreport a commit that failed, so that the sweep of faults is shown to detect it.
 
 import StratusStore
 
-/// A lie about a commit whose outcome is said to be unknown.
+/// A false report about a commit whose outcome is called unknown.
 package enum PlantedCommitFault: String, CaseIterable, Sendable {
     /// The failure is kept from the caller.
     case hidesFailures

@@ -45,7 +45,7 @@ struct ZoneChecker {
         childNames = oracle.childNames()
     }
 
-    /// Everything: records, hierarchy and feed. The oracle knows system fields whole only where it was told them.
+    /// Everything: records, hierarchy and feed. The oracle knows system fields completely only if it received them.
     mutating func checkAll(isThorough: Bool, comparesSystemFields: Bool = true) throws {
         try checkHeader()
         for name in names { try checkRecord(name, comparesSystemFields: comparesSystemFields) }
@@ -135,7 +135,7 @@ struct ZoneChecker {
 
     // MARK: Feeds
 
-    /// The whole feed of every token where the check is thorough; else of some, and of more how it goes on.
+    /// A thorough check reads the whole feed of every token; others some, and for more only the continuation.
     private mutating func checkChanges(isThorough: Bool) throws {
         let tokens = 0...(oracle.sequence + 1)
         if isThorough {

@@ -16,7 +16,7 @@ package enum OracleItem: Hashable, Sendable {
     }
 }
 
-/// Where the share in the way stands, seen from the refused record.
+/// The place of the conflicting share, seen from the refused record.
 package enum OraclePlace: String, Hashable, Sendable {
     case same
     case above
@@ -32,7 +32,7 @@ package enum OracleRefusal: Hashable, Sendable {
     case alreadyShared(OraclePlace, root: RecordName, share: RecordName)
 }
 
-/// What a request comes to.
+/// The result of a request.
 package enum OracleVerdict: Hashable, Sendable {
     case accepted
     case refused([RecordName: OracleRefusal])
@@ -52,7 +52,7 @@ package struct OracleLimits: Hashable, Sendable {
     }
 }
 
-/// A rule the oracle is told to get wrong, so that the checker that compares with it can be shown to fail.
+/// A wrong rule of the oracle, so that the checker that compares with it can be shown to fail.
 package enum OracleFault: Sendable {
     case overlooksRootsBelow
     case overlooksRootsAbove

@@ -73,7 +73,7 @@ struct OracleJudge {
         return old.parent != record.parent
     }
 
-    /// Whether a record of the request lies deeper than the limit, or a share root does, so that a walk from one to the
+    /// Whether a record of the request is deeper than the limit, or a share root does, so that a walk from one to the
     /// other may fail. Only for states without cycles.
     func hasDeepRecord() -> Bool {
         // No chain is longer than there are records.

@@ -2,7 +2,7 @@
 
 package import StratusModel
 
-/// The latest change of one zone in its database's feed; a zone that was deleted and made anew has two.
+/// The latest change of one zone in its database's feed; a zone that was deleted and recreated has two.
 package struct OracleZoneChange: Hashable, Sendable {
     package var counter: UInt64
     package var zone: ZoneName

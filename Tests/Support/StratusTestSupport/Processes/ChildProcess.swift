@@ -89,7 +89,7 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
         return end
     }
 
-    /// Runs a program to its end, and returns what it printed besides.
+    /// Runs a program to its end, and also returns its output.
     package static func run(
         _ executable: String, _ arguments: [String], environment: [String: String]? = nil,
         errors: Stream = .inherited

@@ -2,7 +2,7 @@
 
 internal import StratusStore
 
-/// What publish actions were told, in the order they ran.
+/// The arguments of publish actions, in the order they ran.
 private struct Publication: Equatable, Sendable {
     /// The counter that the transaction had written.
     var counter: Int

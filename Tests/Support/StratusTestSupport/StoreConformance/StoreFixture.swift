@@ -11,8 +11,8 @@ package protocol StoreFixture: Sendable {
     func makePlace() throws -> any StorePlace
 }
 
-/// A place whose contents outlive a store that is opened on it: a directory, or what stands for one.
-/// One store is open on it at a time; `open` after `close` finds the same entries.
+/// A place whose contents outlive a store that is opened on it: a directory, or its substitute. One store is open on it
+/// at a time; `open` after `close` finds the same entries.
 package protocol StorePlace: AnyObject, Sendable {
     func open() throws -> any OrderedStore
 

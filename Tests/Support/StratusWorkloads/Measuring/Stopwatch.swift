@@ -1,7 +1,7 @@
 // Times and medians. A time alone decides nothing: contestants run in alternation, in one process, and what is compared
 // is the median of their rounds.
 
-/// Measures what a machine with other tenants can tell.
+/// Measures reliably on a machine with other tenants.
 package enum Stopwatch {
     /// Rounds of every comparison: the least that a median of "at least five runs" allows.
     package static let roundCount = 5
@@ -35,7 +35,7 @@ package enum Stopwatch {
         }
         var figures = contestants.map { _ in [Double]() }
         for round in 0..<rounds {
-            // Every other round goes backwards, so that nobody always follows the same neighbour.
+            // Every other round runs backwards, so that the order of neighbours varies.
             let order = round.isMultiple(of: 2) ? Array(contestants.indices) : contestants.indices.reversed()
             for index in order { figures[index].append(try contestants[index]()) }
         }

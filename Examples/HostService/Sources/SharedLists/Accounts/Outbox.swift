@@ -1,5 +1,5 @@
 // What the service would send by mail: a file with one JSON object a line, which only the service's user may read,
-// because codes and links are secrets. A real service hands them to whoever sends its mail.
+// because codes and links are secrets. A real service passes them to its mail system.
 
 import Foundation
 import NIOPosix
@@ -50,7 +50,7 @@ final class Outbox: Sendable {
 }
 
 extension Mail {
-    /// What somebody is sent who was invited; nil for whoever was invited without an address.
+    /// The message for an invited person; nil if they were invited without an address.
     init?(_ invitation: Stratus.Invitation) {
         guard let address = invitation.emailAddress else { return nil }
         self.init(

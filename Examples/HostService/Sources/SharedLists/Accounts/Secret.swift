@@ -1,7 +1,7 @@
-// What only one person is to know: made of the system's randomness, and stored as a hash alone.
+// A secret that only one person knows: created from the system's randomness, and stored only as a hash.
 //
-// A token has 256 random bits, which nobody finds by guessing: a plain hash protects it. A code has 50, because a person
-// may have to type it; it is short-lived, and few guesses are taken.
+// A token has 256 random bits and cannot be guessed, so a plain hash protects it. A code has 50, because a person may
+// have to type it; it is short-lived, and the number of guesses is limited.
 
 import Crypto
 import Foundation

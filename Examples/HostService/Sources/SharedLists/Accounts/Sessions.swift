@@ -10,7 +10,7 @@ import StratusKit
 /// Somebody who is signed in, on one of their devices.
 struct Person: Sendable {
     let account: Stratus.Account
-    /// Requests act on it, so that it is not told of what it has done itself.
+    /// Requests act on it, so that it is not notified of its own changes.
     let device: Stratus.Device
     /// The record of the token that the request came with.
     let tokenID: CKRecord.ID
@@ -18,7 +18,7 @@ struct Person: Sendable {
 
 /// Codes and tokens.
 struct Sessions: Sendable {
-    /// Why somebody is not signed in. Each is answered in the same way.
+    /// The reasons why a person is not signed in. All have the same response.
     enum Refusal: Error {
         case wrongCode
         case unknownToken
@@ -49,7 +49,7 @@ struct Sessions: Sendable {
 
     // MARK: Codes
 
-    /// Sends a code to an address, whoever has it: the answer does not tell whether there is such an account.
+    /// Sends a code to an address. The response does not reveal whether the address has an account.
     func sendCode(to email: String, now: Date = Date()) async throws {
         let email = email.lowercased()
         let code = Secret.makeCode()
@@ -66,7 +66,7 @@ struct Sessions: Sendable {
         try await outbox.send(Mail(to: email, subject: "Your code for shared lists", code: code))
     }
 
-    /// Signs in whoever has the code that was sent to an address; makes the account where there is none.
+    /// Signs in a person with the code that was sent to their address, and creates the account if there is none.
     /// - Returns: The token.
     func signIn(email: String, code: String, device: String, now: Date = Date()) async throws -> String {
         let email = email.lowercased()

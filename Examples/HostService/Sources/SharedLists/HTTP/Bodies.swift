@@ -1,4 +1,4 @@
-// The JSON of the service: what requests say and what answers tell.
+// The JSON of the service's requests and responses.
 
 import Foundation
 import Hummingbird

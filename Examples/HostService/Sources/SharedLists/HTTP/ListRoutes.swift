@@ -115,7 +115,7 @@ struct ListRoutes: Sendable {
         return title
     }
 
-    /// Names stand in paths, where other signs would have to be escaped.
+    /// Names are part of paths, where other characters would need escaping.
     private static func checked(id: String) throws -> String {
         let isPlain = id.utf8.allSatisfy { byte in
             switch byte {
@@ -147,7 +147,7 @@ extension Request {
         try uri.queryParameters.get("since").map { try OpaqueText.decode(CKServerChangeToken.self, from: $0) }
     }
 
-    /// What the client has seen of what it changes: nobody changes what they have not seen.
+    /// The version that the client has seen: a client can change only what it has seen.
     fileprivate func ifMatch() throws -> IfMatch {
         guard let header = headers[.ifMatch] else {
             throw Problem(

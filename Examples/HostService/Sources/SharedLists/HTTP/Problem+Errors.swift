@@ -1,8 +1,8 @@
-// What each error becomes over HTTP: the only place that says it.
+// Maps each error to its HTTP response, in this one place.
 //
-// Nothing is revealed that a person may not see. What is not there and what they may not know of are errors of one code
-// in the store already, and 404 here; 403 is for what they see and may not change. Messages are this file's own: those
-// of the store are for whoever runs the service, and are logged.
+// Nothing is revealed that a person may not see. A missing record and a hidden record have the same error code in the
+// store, and 404 here; 403 is for what they see and may not change. Messages are this file's own: those of the store
+// are for the operator of the service, and are logged.
 
 import Foundation
 import HTTPTypes

@@ -1,4 +1,4 @@
-// What a client is told when a request fails: a status, a code to compare, and a sentence for people.
+// The response to a failed request: a status, a code to compare, and a sentence for people.
 
 import Foundation
 import HTTPTypes
@@ -55,7 +55,7 @@ extension Problem {
     }
 }
 
-/// Answers failures, and logs those that only whoever runs the service can mend.
+/// Answers failures, and logs those that only the operator of the service can fix.
 struct ProblemMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: ServiceContext,

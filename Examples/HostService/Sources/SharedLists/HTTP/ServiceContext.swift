@@ -1,11 +1,11 @@
-// What belongs to one request beside the request itself.
+// Per-request data other than the request itself.
 
 import Foundation
 import Hummingbird
 
 struct ServiceContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// Who has sent the request; nil where nobody needs to be signed in.
+    /// The sender of the request; nil where no sign-in is needed.
     var person: Person?
 
     var maxUploadSize: Int { Limits.bodyByteCount }

@@ -16,7 +16,7 @@ struct ListChanges {
 /// Whose lists have changed, of those that others share with a person.
 struct SharedChanges {
     var changedOwners: [String]
-    /// Those who share nothing any more.
+    /// People who no longer share anything.
     var goneOwners: [String]
     var token: CKServerChangeToken
     var isMoreComing: Bool
@@ -43,7 +43,7 @@ extension UserLists {
             goneOwners: page.deletions.map(\.zoneID.ownerName), token: page.changeToken, isMoreComing: page.moreComing)
     }
 
-    /// Has the person's devices told of whatever happens in their lists and in those that are shared with them.
+    /// Subscribes the person's devices to changes in their own lists and in the lists shared with them.
     func subscribe() async throws {
         for (database, name) in [
             (container.privateCloudDatabase, "own-lists"), (container.sharedCloudDatabase, "shared-lists"),
@@ -63,8 +63,8 @@ extension UserLists {
 
 /// Tokens and cursors as clients have them: text that only the store can read.
 ///
-/// What comes back is a claim of whoever sends it: it is decoded by `StratusArchive`, which takes any bytes, and the store
-/// checks whose it is.
+/// A token from a client is only a claim: `StratusArchive` decodes it, which accepts any bytes, and the store checks
+/// its owner.
 enum OpaqueText {
     /// A text of a client's that was never a token.
     struct Malformed: Error {}
