@@ -34,7 +34,7 @@ extension Guide {
         return plan.resultCount
     }
 
-    /// What has changed in a zone since a token, in pages.
+    /// The changes of a zone since a token, in pages.
     public static func follow(
         _ zoneID: CKRecordZone.ID, since last: CKServerChangeToken?, in database: CKDatabase
     ) async throws -> (changed: Set<String>, token: CKServerChangeToken?) {
@@ -67,7 +67,7 @@ extension Guide {
         return again
     }
 
-    /// Tells a person's telephone of what their other devices do.
+    /// Notifies a person's telephone of what their other devices do.
     public static func subscribe(
         alice: Stratus.Account, in cloud: Stratus, send: @escaping @Sendable (Data) -> Void
     ) async throws -> Stratus.Device {

@@ -1,5 +1,5 @@
-// What every workload of the benchmarks costs, counted, held by files. Reads, steps, entries, bytes, commits and syncs are
-// exact; allocations, which change with the compiler, stay below a bound.
+// The counted costs of every workload of the benchmarks, compared with files. Reads, steps, entries, bytes, commits and
+// syncs are exact; allocations, which change with the compiler, stay below a bound.
 
 import Foundation
 import StratusTestSupport

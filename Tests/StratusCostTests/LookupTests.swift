@@ -1,5 +1,5 @@
-// For what the engine is asked, and for what it is not: point reads are counted alike, and those that memory answers cost a
-// tenth of the others.
+// Which reads reach the engine, and which do not: point reads are counted the same, and those that memory answers cost
+// a tenth of the others.
 
 import Foundation
 import StratusLevelDB
@@ -46,7 +46,7 @@ struct LookupTests {
                     lookups.append(side.store.statistics.engineLookups - before)
                 }
                 #expect(lookups[0] > 10)
-                // A directory look-up or two of the uncached engine at most.
+                // At most a directory look-up or two of the uncached engine.
                 #expect(lookups[2] <= 2, "\(lookups)")
             }
         }

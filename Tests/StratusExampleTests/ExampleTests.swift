@@ -288,7 +288,7 @@ struct ExampleTests {
         (try somebody("Alice"), try somebody("Bob"), try somebody("Carol"))
     }
 
-    /// Runs what waits for operations on a thread that may wait, with this test's store.
+    /// Runs code that waits for operations on a thread that may wait, with this test's store.
     private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         let store = try Stratus.current
         return try await withCheckedThrowingContinuation { continuation in
@@ -298,7 +298,7 @@ struct ExampleTests {
         }
     }
 
-    /// The lines, those of single items, whose order is free, sorted in their place.
+    /// The lines; those of single items, whose order is free, are sorted in their place.
     private static func settled(_ lines: [String]) -> [String] {
         let free = lines.indices.filter { index in
             ["sent ", "page-1: ", "orphan: "].contains { lines[index].hasPrefix($0) }

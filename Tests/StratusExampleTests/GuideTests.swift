@@ -1,4 +1,4 @@
-// The guide's pieces, run. Each function of `Guide` is called here at least once: a tidy test looks.
+// The guide's pieces, run. Each function of `Guide` is called here at least once: a tidy test checks it.
 
 import CloudKit
 import GuideExamples

@@ -1,4 +1,4 @@
-// The example programs that refresh on push, with what the person's other device does.
+// The example programs that refresh on push, with changes by the person's other device.
 
 import CloudKit
 import CloudKitExamples
@@ -7,7 +7,8 @@ import Foundation
 import StratusTesting
 import Testing
 
-/// What was shown, in order. Handlers of one device are called one after another, and read when all was delivered.
+/// The shown texts, in order. Handlers of one device are called one after another, and read after everything was
+/// delivered.
 private final class Shown: @unchecked Sendable {
     // Because a lock guards it.
     private let lock = NSLock()
@@ -19,7 +20,7 @@ private final class Shown: @unchecked Sendable {
 
 @Suite("Examples of pushes", .stratus)
 struct PushExampleTests {
-    /// The private database as another device of the same person has it.
+    /// The private database on another device of the same person.
     private func otherDevice() throws -> CKDatabase {
         let store = try Stratus.current
         let account = try #require(try store.signedInAccount)

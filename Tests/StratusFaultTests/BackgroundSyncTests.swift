@@ -6,12 +6,12 @@ import StratusTestSupport
 import Testing
 
 @Suite struct BackgroundSyncTests {
-    /// More than what is synced in the background by default, and less.
+    /// More than the default for background syncs, and less.
     private static let sizes = (large: 70_000, small: 1_000)
-    /// What a commit or a compaction may end with when a sync has failed.
+    /// The results that a commit or a compaction may have after a failed sync.
     private static let failures: [StoreError.Code] = [.commitUnknown, .unavailable, .inputOutput, .corruption]
 
-    /// What came of a commit of so many bytes whose sync, a slow one, loses everything; and the store that it was made in.
+    /// The result of a commit of a number of bytes whose sync, a slow one, loses everything; and its store.
     private static func commit(
         byteCount: Int, in path: String, _ change: (inout LevelDBOptions) -> Void = { _ in }
     ) throws -> (error: StoreError?, next: StoreError?) {
@@ -110,7 +110,7 @@ import Testing
                     }
                 }
             }
-            // Whoever compacts afterwards hears of it, and nothing is rewritten.
+            // A later compaction reports it, and nothing is rewritten.
             if withFailure { #expect(throws: StoreError.self) { try store.compact(everything) } }
             store.close()
             environment.disarm()

@@ -1,5 +1,5 @@
-// Every request that LevelDB makes of the operating system during a scenario fails once, in every way it can fail: on
-// the bare store and under the record layer.
+// Every request of LevelDB to the operating system during a scenario fails once, in every possible way: on the bare
+// store and under the record layer.
 
 import StratusLevelDB
 import StratusStore

@@ -14,7 +14,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// What a run has shown.
+/// The results of a run.
 struct FaultVerdict {
     var violations: [String] = []
     var errors: [SeenError] = []
@@ -32,7 +32,7 @@ struct FaultVerdict {
     var possibleCounts: [Int] { hasUnknownCommit ? [acknowledgedCount, acknowledgedCount + 1] : [acknowledgedCount] }
 }
 
-/// A prepared store, and what its contents are after every step.
+/// A prepared store, and its contents after every step.
 final class FaultBench: Sendable {
     let scenario: any FaultScenario
     private let syncsInBackground: Bool
@@ -41,7 +41,7 @@ final class FaultBench: Sendable {
     /// A run in which nothing failed.
     let calm: FaultVerdict
 
-    /// Small buffers and no cache, so that LevelDB has much to do with its files.
+    /// Small buffers and no cache, so that LevelDB uses its files often.
     static var options: LevelDBOptions {
         var options = LevelDBOptions()
         options.compression = .none
@@ -101,14 +101,14 @@ final class FaultBench: Sendable {
             }, wrap)
     }
 
-    /// One run on a disk with room for so many bytes.
+    /// One run on a disk with room for a number of bytes.
     func run(diskByteCount: Int) throws -> FaultVerdict {
         try Self.run(
             scenario, template.path, states, .stops, { $0.limitDisk(byteCount: diskByteCount) },
             { [syncsInBackground] in $0.syncs(inBackground: syncsInBackground) }, { $0 })
     }
 
-    /// One run for every request of a kind. Returns what was wrong, and the verdicts.
+    /// One run for every request of a kind. Returns the violations, and the verdicts.
     func sweep(
         _ point: EngineFaultPoint, _ effect: EngineFaultEffect = .refused, repetitions: Int = 1
     ) throws -> [FaultVerdict] {

@@ -1,4 +1,4 @@
-// Follows one run and notes what breaks the rules (see `FaultBench`).
+// Follows one run and records violations of the rules (see `FaultBench`).
 
 import StratusLevelDB
 import StratusStore
@@ -33,7 +33,7 @@ struct FaultJudge {
         self.strictness = strictness
     }
 
-    /// Takes every step; a step that could not read is taken once more.
+    /// Runs every step; a step that could not read is run once more.
     mutating func follow(_ run: any ScenarioRun, _ stepCount: Int, _ environment: FaultyEnvironment) {
         var excusedCount = 0
         for step in 0..<stepCount {
@@ -90,7 +90,7 @@ struct FaultJudge {
         }
     }
 
-    /// Before closing, readers see what was acknowledged, or an error.
+    /// Before closing, readers see the acknowledged state, or an error.
     mutating func readAll(_ store: any OrderedStore, _ states: [StoreContents]) {
         let state = states[verdict.acknowledgedCount]
         for direction in [ScanDirection.forward, .backward] {

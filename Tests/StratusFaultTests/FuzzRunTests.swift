@@ -1,4 +1,4 @@
-// The fuzzer finds what is planted, repeats what it found, and reaches both sides of every target's decoder.
+// The fuzzer finds planted faults, repeats its findings, and reaches both sides of every target's decoder.
 
 import StratusLayout
 import StratusTestSupport
@@ -37,7 +37,7 @@ struct FuzzRunTests {
         #expect(Set((0..<1_000).map { run.input(at: $0) }).count > 500)
     }
 
-    /// The tuple target with a decoder that also reads what `reader` makes of the input.
+    /// The tuple target with a decoder that also runs `reader` on the input.
     private func planted(_ reader: @escaping @Sendable ([UInt8]) -> [UInt8]) -> FuzzTarget {
         FuzzTarget(
             name: "planted", dictionary: FuzzTarget.tuple.dictionary, validInput: FuzzTarget.tuple.validInput,

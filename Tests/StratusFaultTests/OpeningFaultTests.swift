@@ -6,7 +6,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct OpeningFaultTests {
-    /// A read that lost its end without an error is like a shorter file, and is not asked for here.
+    /// A read that lost its end without an error is like a shorter file, and is not tested here.
     static let effects: [EngineFaultPoint: [EngineFaultEffect]] = [
         .append: [.refused, .shortened], .flush: [.refused], .sync: [.refused, .lost], .close: [.refused],
         .rename: [.refused], .remove: [.refused], .openWritable: [.refused], .openSequential: [.refused],

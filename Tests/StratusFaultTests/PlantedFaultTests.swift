@@ -1,4 +1,4 @@
-// The judge of the fault tests is shown stores that break each rule, and must say so.
+// The judge of the fault tests gets stores that break each rule, and must detect it.
 
 import StratusLevelDB
 import StratusStore
@@ -45,7 +45,7 @@ import Testing
             #expect(error?.code == .commitUnknown)
             try store.transact { try $0.set([3], to: [3]) }
             store.close()
-            // Either the store says that it is damaged, or the commit is gone.
+            // Either the store reports the damage, or the commit is gone.
             let survives = try? FaultBench.open(directory.path, nil).read { try $0.contains([3]) }
             #expect(survives != true)
         }

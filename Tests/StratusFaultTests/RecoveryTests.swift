@@ -15,7 +15,7 @@ struct RecoveryTests {
 
     private func key(_ number: Int) -> [UInt8] { Array("\(number)".utf8) }
 
-    /// Commits until one fails or `count` are made. Returns the numbers that were acknowledged.
+    /// Commits until one fails or `count` have succeeded. Returns the acknowledged numbers.
     private func commit(_ numbers: Range<Int>, to store: LevelDBStore) throws -> [Int] {
         var acknowledged: [Int] = []
         for number in numbers {
@@ -98,7 +98,7 @@ struct RecoveryTests {
 
     private enum Reopening { case failed, opened, neverStruck }
 
-    /// Has a write fail, and opens the store again while another request fails.
+    /// Makes a write fail, and reopens the store while another request fails.
     private func reopen(with fault: EngineFault) throws -> Reopening {
         let directory = try ScratchDirectory()
         let environment = try FaultyEnvironment()

@@ -1,4 +1,4 @@
-// Order and ranges: bytes sort as the parts do, and a range holds exactly what it names.
+// Order and ranges: bytes sort like the parts, and a range contains exactly what it names.
 
 import StratusLayout
 import StratusModel

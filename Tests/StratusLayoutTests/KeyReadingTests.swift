@@ -1,4 +1,4 @@
-// Keys read back as the parts they were made of, and damaged keys as damaged.
+// Keys decode to their parts, and damaged keys are reported as damaged.
 
 import StratusLayout
 import StratusModel

@@ -1,5 +1,5 @@
-// Damaged bytes: every flip and every cut of every sample, and random bytes. Nothing traps, and what is accepted is
-// canonical (`LayoutChecks`).
+// Damaged bytes: every flip and every truncation of every sample, and random bytes. Nothing traps, and accepted bytes
+// are canonical (`LayoutChecks`).
 
 import StratusLayout
 import StratusModel

@@ -1,4 +1,4 @@
-// One fixed sample of every key and every value: what the golden files record and what the damage tests damage.
+// One fixed sample of every key and every value: the golden files record them and the damage tests damage them.
 
 import FoundationEssentials
 import StratusLayout

@@ -1,4 +1,4 @@
-// Records: what is written is read, bit by bit, whole, in part, and in chunks.
+// Records round-trip, bit by bit, whole, in part, and in chunks.
 
 import FoundationEssentials
 import StratusLayout

@@ -1,4 +1,4 @@
-// The values of shares: they come back as they were, and nothing that is shown of them, whole or damaged, is a secret.
+// The values of shares round-trip, and nothing shown of them, whole or damaged, contains a secret.
 
 import FoundationEssentials
 import StratusLayout

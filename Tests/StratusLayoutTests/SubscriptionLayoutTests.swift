@@ -1,5 +1,5 @@
-// Subscriptions, notifications and what commits leave behind: their bytes are recorded, and damaged ones never trap. Each
-// is read as what its key says, for the values are long and every byte of them is changed in every bit.
+// Subscriptions, notifications and undelivered results: their bytes are recorded, and damaged ones never trap. Each is
+// decoded only as its key's type, because the values are long and every byte is changed in every bit.
 
 import StratusLayout
 import StratusModel

@@ -1,4 +1,4 @@
-// A log that held acknowledged commits and is gone, or empty, is noticed; one that never held any is not asked for.
+// A log with acknowledged commits that is gone, or empty, is detected; one that never had any is not required.
 
 import Foundation
 import StratusStore

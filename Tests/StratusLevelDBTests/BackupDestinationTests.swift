@@ -1,4 +1,4 @@
-// Where a backup goes: it touches nothing but its own files, and says what is wrong with a destination.
+// The destination of a backup: the backup touches only its own files, and reports faults of the destination.
 
 import Foundation
 import StratusStore

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// The newest commit in the store, or what is wrong with the store.
+    /// The newest commit in the store, or the store's fault.
     private static func newestCommit(_ store: LevelDBStore) throws -> Int {
         let entries = try contents(store)
         let newest = try #require(entries[[0]]).number

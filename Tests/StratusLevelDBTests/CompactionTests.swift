@@ -1,4 +1,4 @@
-// Compacting a store in slices of its keys, and how far a walk over all of them has come.
+// Compacting a store in slices of its keys, and the progress of a walk over all of them.
 
 import StratusLevelDB
 import StratusStore

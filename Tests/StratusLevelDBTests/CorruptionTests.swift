@@ -8,7 +8,7 @@ import Testing
 @testable import StratusLevelDB
 
 @Suite struct CorruptionTests {
-    /// A closed store with tables, a log of several blocks' fragments, and what it holds.
+    /// A closed store with tables, a log of several blocks' fragments, and its contents.
     private final class Original: Sendable {
         let directory: TemporaryDirectory
         let path: String
@@ -41,7 +41,7 @@ import Testing
             return options
         }
 
-        /// Checks a copy in which one byte of `file` is changed. Returns the corruption that was found.
+        /// Checks a copy in which one byte of `file` is changed. Returns the corruption found.
         func check(flipping offset: Int, of file: String, by mask: UInt8) throws -> StoreError? {
             let copy = try TemporaryDirectory()
             let target = copy.path(of: "copy")
@@ -293,7 +293,7 @@ import Testing
             if generation == 0 { try store.compact(KeyRange(from: [0], upTo: [1])) }
             store.close()
         }
-        // Opening writes what was in the log to a table.
+        // Opening writes the log's contents to a table.
         try LevelDBStore.open(at: path, options: Original.options).close()
         let tables = try files(in: path, suffix: ".ldb")
         try #require(tables.count == 2)
@@ -353,7 +353,7 @@ import Testing
     func repairClaims() throws {
         let original = try Original(logged: 0)
         let path = original.path
-        // What an opening does first, before it asks LevelDB for the lock.
+        // The first step of an opening, before it requests LevelDB's lock.
         let directory = try StoreDirectory.claim(path, LevelDBOptions())
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: path) }.code == .held)
         directory.release()

@@ -1,4 +1,4 @@
-// What a directory that cannot be opened says about itself, and who holds one that is open.
+// The errors of a directory that cannot be opened, and the holder of an open one.
 
 import Foundation
 import StratusLevelDB

@@ -1,4 +1,4 @@
-// A list of names that could not be read to its end is no list: a backup would miss logs by it.
+// An incomplete list of names is no list: a backup would miss logs.
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// Identities come from getrandom, which needs neither a descriptor nor /dev: in a process that has neither, none is
+// Identities come from getrandom, which needs neither a descriptor nor /dev: in a process without both, none is
 // predictable and none occurs twice.
 
 import Foundation

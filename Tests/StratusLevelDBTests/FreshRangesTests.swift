@@ -1,5 +1,5 @@
-// What is known of ranges that were empty: for which keys LevelDB is not asked, and that this is bounded. That no answer changes
-// is in the conformance suite, whose histories expect writes everywhere.
+// Ranges that were empty: the keys for which LevelDB is not read, and the bound on their number. The conformance suite,
+// whose histories expect writes everywhere, tests that no answer changes.
 
 import Foundation
 import StratusStore
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// How many of the keys are there, and for how many LevelDB was asked.
+    /// How many of the keys exist, and how many were read from LevelDB.
     private static func look(_ store: LevelDBStore, _ numbers: Range<Int>) throws -> (found: Int, asked: Int) {
         let before = store.statistics
         let found = try store.transact { transaction in try numbers.count { try transaction.contains(key($0)) } }

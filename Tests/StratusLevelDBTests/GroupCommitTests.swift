@@ -1,5 +1,5 @@
-// Many writers, few syncs; and what a failed write ends. Flushes are held by the test hook: nothing sleeps, and all
-// counts are exact.
+// Many writers, few syncs; and the effects of a failed write. Flushes are held by the test hook: nothing sleeps, and
+// all counts are exact.
 
 import StratusLevelDB
 import StratusStore
@@ -167,15 +167,15 @@ private struct Refusal: Error {}
                     default:
                         try isGathering.wait()
                         if isClosing {
-                            // It waits for the group, and so for the turns that it refuses: where it came first, which it
-                            // mostly does.
+                            // It waits for the group, and so for the turns that it refuses, if it came first, which is
+                            // usual.
                             try TestThreads.run(2) { part in
                                 guard part == 0 else { return store.value.close() }
                                 for _ in 0..<1_000 { TestThreads.yield() }
                                 mayGoOn.open()
                             }
                         } else {
-                            // The group is full with it, so that those who are stuck would find no room.
+                            // The group is full with it, so the stuck ones would find no room.
                             try store.value.transact { try $0.set([2], to: [UInt8](repeating: 0, count: 2_000)) }
                         }
                     }

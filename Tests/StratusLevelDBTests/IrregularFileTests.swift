@@ -1,4 +1,4 @@
-// Pipes, devices and directories in place of a store's files are refused, and nothing waits for the other end of a pipe.
+// Pipes, devices and directories in place of a store's files are refused, without waiting for the other end of a pipe.
 
 import Foundation
 import StratusLevelDB
@@ -21,7 +21,7 @@ import Testing
         store.close()
     }
 
-    /// Runs `body` on a thread of its own. One that waits for the other end of the pipe gets it, and is reported.
+    /// Runs `body` on its own thread. If it waits for the other end of the pipe, it gets it, and is reported.
     private static func refusal(at pipe: String, _ body: @escaping @Sendable () throws -> Void) async throws
         -> StoreError
     {
@@ -58,7 +58,7 @@ import Testing
                 { try LevelDBStore.repairLosingDamagedData(ofStoreAt: path, to: copy) },
             ]
             for (index, call) in calls.enumerated() {
-                // A copy takes no locks along, and notes of logs by their names alone.
+                // A copy contains no locks, and only the names of the records of logs.
                 if index == 1, name.hasSuffix("LOCK") || name.hasSuffix(".lock") || name.hasSuffix(".acknowledged") {
                     continue
                 }

@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    /// Asks for a thousand others, for which what is in the cache must go.
+    /// Reads a thousand others, which evict the cache's entries.
     private static func fill(_ group: Int, in engine: RecordEngine) throws {
         try ask((0..<groupCount).map { RecordName("\(group * groupCount + $0)") }, in: engine)
     }
@@ -57,7 +57,7 @@ import Testing
     func comesBack() async throws {
         try await TestThreads.offPool {
             try Self.withEngine { engine, store in
-                // Asked for twice where the cache has lost it: then the store keeps it.
+                // Read twice, because the cache has lost it: then the store caches it.
                 for group in 0..<3 {
                     try Self.fill(group, in: engine)
                     if group < 2 { try Self.ask(Self.hot, in: engine) }

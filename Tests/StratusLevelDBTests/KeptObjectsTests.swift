@@ -21,7 +21,7 @@ private final class Made: Sendable {
         return (try LevelDBStore.open(at: directory.path(of: "store"), options: options), directory)
     }
 
-    /// What is kept of a key; where there is nothing, `number` is offered.
+    /// The cached object of a key; if there is none, `number` is offered.
     private static func look(_ store: LevelDBStore, _ key: [UInt8], offering number: Int) throws -> Int? {
         try store.read { reader in
             if let made = reader.keptObject(forKey: key) { return (made as? Made)?.number }

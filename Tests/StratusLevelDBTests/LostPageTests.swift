@@ -1,5 +1,5 @@
-// A crash while the last commit was written takes pages of it: the store opens without that commit, and says so. Anything else
-// that looks like it is damage.
+// A crash during the last commit's write loses pages of it: the store opens without that commit, and reports it.
+// Anything similar is damage.
 
 import Foundation
 import StratusStore
@@ -17,7 +17,7 @@ struct LostPageTests {
         let directory: TemporaryDirectory
         let path: String
         let log: String
-        /// Where each commit begins, and the last one ends.
+        /// The beginning of each commit, and the end of the last one.
         let bounds: [Int]
         let bytes: [UInt8]
         /// LevelDB's numbers of the writes of the last commit.
@@ -46,7 +46,7 @@ struct LostPageTests {
             bounds = begins + [bytes.count]
             let first = UInt64(smallCommits) + 1
             sequences = first...first + UInt64(lastWriteCount) - 1
-            // Where no commit was acknowledged, no log is noted to hold one.
+            // If no commit was acknowledged, no log is recorded as having one.
             if smallCommits == 0 {
                 for note in try files(in: path, suffix: ".acknowledged") {
                     try FileManager.default.removeItem(atPath: "\(path)/\(note)")
@@ -63,7 +63,7 @@ struct LostPageTests {
             }
         }
 
-        /// Opens a copy with another log. Returns how many commits it holds, and what was dropped.
+        /// Opens a copy with another log. Returns the number of its commits, and what was dropped.
         func open(
             _ change: (inout [UInt8]) -> Void, prepare: (String) throws -> Void = { _ in },
             options: LevelDBOptions = LevelDBOptions()
@@ -131,7 +131,7 @@ struct LostPageTests {
                 bytes.removeSubrange(end...)
             }
             #expect(commitCount == 20, "\(lost)")
-            // A fragment that is cut short is unfinished, whatever is in it: LevelDB leaves it out.
+            // A truncated fragment is unfinished, whatever its contents: LevelDB ignores it.
             let block = first.lowerBound / LogFile.blockByteCount
             if end <= (block + 1) * LogFile.blockByteCount, dropped == nil { continue }
             original.checkDropped(

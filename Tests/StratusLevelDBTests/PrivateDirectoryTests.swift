@@ -1,4 +1,4 @@
-// Directories that go with their process.
+// Directories that are removed with their process.
 
 import Foundation
 import StratusLevelDB

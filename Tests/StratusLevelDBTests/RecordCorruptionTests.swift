@@ -14,7 +14,7 @@ import Testing
         database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "sample")
     private static let names = (0..<500).map { RecordName("record \($0)") }
 
-    /// A store of some hundred records, one byte in the middle of whose table is flipped.
+    /// A store of some hundred records, with one byte flipped in the middle of its table.
     private static func makeDamagedStore(in directory: TemporaryDirectory) throws -> (path: String, table: String) {
         let path = directory.path(of: "store")
         let store = try LevelDBStore.open(at: path)

@@ -1,5 +1,5 @@
-// Whatever a host does to its store's directory, no second process writes to it, and nothing is acknowledged that others cannot
-// find.
+// Whatever a host does to its store's directory, no second process writes to it, and nothing is acknowledged that
+// others cannot find.
 
 import Foundation
 import Glibc
@@ -26,14 +26,14 @@ struct StoreLockTests {
         return store
     }
 
-    /// Another process asks for the store.
+    /// Another process tries to open the store.
     private func expectIsHeld(_ comment: Comment) throws {
         let output = try TestChild.run("hold", path)
         #expect(output.contains("held: Another process"), comment)
         #expect(output.contains("holderProcessID=\(getpid())"), comment)
     }
 
-    /// The store stops, saying what it found at its path.
+    /// The store stops, and reports what it found at its path.
     private func expectIsDisplaced(_ store: LevelDBStore, found: String) throws {
         let error = try storeError { try store.transact { try $0.set([2], to: [2]) } }
         #expect(error.code == .commitUnknown, "\(error)")

@@ -42,7 +42,7 @@ import Testing
         #expect(try LevelDBStore.isBeingEmptied(path))
         store.close()
         let lock = try FileSystem.status("\(path)/LOCK")?.identity
-        // Until then it is no store that could be copied or repaired.
+        // Until then it is not a store that can be copied or repaired.
         for copy in [
             { _ = try LevelDBStore.backup(ofStoreAt: path, to: directory.path(of: "copy")) },
             { try LevelDBStore.repairLosingDamagedData(ofStoreAt: path, to: directory.path(of: "copy")) },

@@ -98,7 +98,7 @@ struct CacheHistory {
         let zone = anyZone()
         var changes: [RecordName: HierarchyNode?] = [:]
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-            // Any parent, its own included: the cache must stay sound where the hierarchy is damaged.
+            // Any parent, the record itself included: the cache must stay consistent if the hierarchy is damaged.
             let node = HierarchyNode(
                 parent: Int.random(in: 0..<6, using: &random) == 0 ? nil : anyName(), parentSince: oracle.newest,
                 share: Int.random(in: 0..<5, using: &random) == 0 ? anyName() : nil,
@@ -116,14 +116,14 @@ struct CacheHistory {
         let index = Int.random(in: 0..<zones.count, using: &random)
         oracle.commitDeletion(of: zones[index])
         cache.forget(zone: zones[index], version: oracle.newest)
-        // Mostly a new number; sometimes the same, which the cache must bear too.
+        // Mostly a new number; sometimes the same, which the cache must support too.
         if Bool.random(using: &random) {
             zonesMade += 1
             zones[index] = CacheZone(database: zones[index].database, zone: zonesMade)
         }
     }
 
-    /// Fills what a reader read, and asks the newest reader about the same records.
+    /// Fills a reader's value, and looks up the same records as the newest reader.
     private mutating func fillAndAsk(_ cache: some AncestorAnswering) -> String? {
         let zone = anyZone()
         let version = anyVersion()

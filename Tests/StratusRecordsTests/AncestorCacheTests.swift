@@ -10,7 +10,7 @@ struct AncestorCacheTests {
     let zone = CacheZone(database: 1, zone: 7)
     let cache = AncestorCache(capacityByteCount: 1_000_000)
 
-    /// Records "0" … "count - 1", each the parent of the next; "0" is the root of share "s" if asked for.
+    /// Records "0" … "count - 1", each the parent of the next; "0" is the root of share "s" on request.
     private func fillChain(_ cache: AncestorCache, count: Int, isShared: Bool = false, at version: StoreVersion = 1) {
         for level in 0..<count {
             let node = HierarchyNode(
@@ -230,7 +230,7 @@ struct AncestorCacheTests {
                     == .found(root: root, share: "share", levels: 0))
             let other = CacheZone(database: 2, zone: UInt64(number))
             cache.fill(zone: other, name: "a", node: node(under: nil), at: 1)
-            // The small one has room for some zones only.
+            // The small one has space for only some zones.
             #expect(capacityByteCount < 100_000 || cache.node(zone: other, name: "a", at: 1) != nil)
             flood(10)
         }
@@ -268,7 +268,7 @@ struct AncestorCacheTests {
         flood("c")
         for round in ["d", "e", "f"] {
             #expect(fillRoots(round, 200) == 200)
-            // Those that give no text back are replaced, too.
+            // Those that free no text are replaced, too.
             #expect(fillRoots(round, 400, isShort: true) == 400)
             #expect(fillRoots(round + "x", 200) == 200)
             flood(round + "y")
@@ -285,7 +285,7 @@ struct AncestorCacheTests {
         for index in 0..<200_000 {
             cache.fill(zone: zone, name: RecordName("record \(index)"), node: node(under: nil), at: 1)
         }
-        // More of each than have room.
+        // More of each than there is space for.
         let count = 2_000
         func fillRoots() -> Int {
             (0..<count).count { number in

@@ -1,4 +1,4 @@
-// Saving below deep records: the way up is the cache's to walk, and whatever it answers is what a walk level by level finds.
+// Saving below deep records: the cache walks up, and its answers equal those of a walk level by level.
 
 import FoundationEssentials
 import StratusModel
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("saving below deep records")
 struct DeepSavingTests {
-    /// Questions that the ancestor cache was asked, and what the store was asked.
+    /// The look-ups in the ancestor cache, and the reads of the store.
     private static func asked(_ sample: SampleZone, _ body: () throws -> Void) rethrows -> [Int] {
         let (before, cost) = (sample.engine.ancestorCache.statistics, sample.store.statistics.cost)
         try body()
@@ -77,7 +77,7 @@ struct DeepSavingTests {
         #expect(memberships.0 == nil)
         #expect(memberships.1 == .uncovered)
         #expect(memberships.2 == ShareMembership(root: "other", share: "Other"))
-        // One that is refused leaves nothing behind.
+        // A refused request leaves nothing behind.
         #expect(throws: RequestRefused.self) {
             try sample.engine.transact { transaction in
                 try transaction.apply(request(.save("2", under: "plain")), in: sample.id)
@@ -89,7 +89,7 @@ struct DeepSavingTests {
                 == ShareMembership(root: "other", share: "Other"))
     }
 
-    /// What comes of a request, as text.
+    /// The result of a request, as text.
     private static func outcome(_ request: MutationRequest, in sample: SampleZone) throws -> String {
         do {
             let plan = try sample.engine.transact { try $0.apply(request, in: sample.id) }
@@ -113,7 +113,7 @@ struct DeepSavingTests {
         let longest = limit + 1
         for length in 1...longest + 2 {
             for isReversed in [false, true] {
-                // With what is there already, and all in one request.
+                // With existing records, and all in one request.
                 for savedFirst in 0..<length {
                     let sample = try SampleZone(depthLimit: limit)
                     let names = (0..<length).map { RecordName("\($0)") }

@@ -1,4 +1,4 @@
-// Every operation that a scenario asks of its store fails once.
+// Every store operation of a scenario fails once.
 
 import StratusTestSupport
 import Testing
@@ -23,7 +23,7 @@ struct EngineFaultTests {
         #expect(failure?.description.contains("\(FaultPoint.commitNotApplied.rawValue) 1") == true)
     }
 
-    /// The first steps of a history that are commits, or that make and delete zones.
+    /// The first steps of a history that are commits, or that create and delete zones.
     private static func history(seed: UInt64, stepCount: Int) -> History {
         var history = HistoryGenerator.history(seed: seed, stepCount: 60)
         history.steps = Array(

@@ -54,7 +54,7 @@ private struct Observation: Sendable {
 
 /// A planted fault in what readers saw, so that the check is shown to detect it.
 private enum ObservationLie: CaseIterable {
-    /// Every answer is said to be of the snapshot before its own, as a cache that is too new would give it.
+    /// Every answer is attributed to the snapshot before its own, as from a cache that is too new.
     case tooNew
     /// One record is said to be in another share.
     case otherShare

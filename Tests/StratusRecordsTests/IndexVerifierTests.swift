@@ -279,7 +279,7 @@ struct IndexVerifierTests {
         try sample.engine.transact { [id = sample.id] in
             try $0.deleteZone(ZoneID(database: id.database, name: "twin"))
         }
-        // What is left of it is purged later.
+        // Its remains are purged later.
         #expect(try findings().count == 2)
         try create("guessed", .withoutRandomness)
         #expect(try findings().count == 3)

@@ -54,7 +54,7 @@ struct RebuildInterruptionTests {
         try expectAnswers(of: second, isWhole: true, "\(fault), rebuilt")
     }
 
-    /// A second root above an existing one is refused for that where indexes are whole; else nothing is judged.
+    /// A second root above an existing one is refused for that if indexes are complete; otherwise nothing is judged.
     private func expectAnswers(of engine: RecordEngine, isWhole: Bool, _ situation: String) throws {
         let second = RecordMutation.save("top", share: "Second")
         let conflict = ShareConflict(place: .below, root: "shared", share: "Share-1")

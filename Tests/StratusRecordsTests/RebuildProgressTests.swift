@@ -43,7 +43,7 @@ struct RebuildProgressTests {
             let last = try #require(told.last { $0.step == step })
             #expect(last.doneCount == last.totalCount, "\(step)")
         }
-        // Each root, and that it is counted; eight roots to a commit.
+        // Each root, and its counting; eight roots per commit.
         let shares = told.filter { $0.step == .shares }
         #expect(shares.last?.totalCount == 2 * Self.rootCount)
         #expect(shares.count > Self.rootCount / 8)

@@ -49,7 +49,7 @@ struct RewritingTests {
         #expect(try engine.read { try $0.existingZone(zone).header() } == header)
         #expect(try engine.read { try $0.existingZone(zone).changes(after: 0) } == changes)
         #expect(try engine.verify().findings.isEmpty)
-        // It is saved on as any other.
+        // It is saved further like any other.
         try save(Self.record(byteCount: 5, 3))
         #expect(try engine.verify().findings.isEmpty)
     }

@@ -20,7 +20,7 @@ struct SharingKeyspaceTests {
         return ShareEventEntry(event).encoded()
     }
 
-    /// Secrets of a shared and an unshared root, two events, and times in which people saw a share.
+    /// Secrets of a shared and an unshared root, two events, and periods in which people saw a share.
     private static func sharingEntries(_ zone: ZoneKeys) throws -> [(key: [UInt8], value: [UInt8])] {
         let token = try #require(token)
         return [

@@ -48,7 +48,7 @@ struct WholeProgressTests {
         #expect(try sample.engine.verify(tellingEvery: 1, progress: told.take).isClean)
         #expect(told.total == counts.databases + 2 * counts.zones + counts.records)
         #expect(told.dones.last == told.total)
-        // Of each record, and of many more entries, not of zones alone.
+        // Of each record, and of many more entries, not only of zones.
         #expect(Set(told.dones).count > counts.records)
         let brief = Told()
         #expect(try sample.engine.verify(progress: brief.take).isClean)
@@ -68,7 +68,7 @@ struct WholeProgressTests {
         }
     }
 
-    /// Makes a zone's header count other than the zone holds; unreadable for nil.
+    /// Changes a zone's header to count other than the zone contains; unreadable for nil.
     private func plant(recordCount: UInt64?, in name: ZoneName, of sample: SampleZone) throws {
         let id = ZoneID(database: sample.id.database, name: name)
         var (key, header) = try sample.engine.read { reader in
@@ -83,7 +83,7 @@ struct WholeProgressTests {
     @Test("a database without a header is reported once, and its zones are still verified")
     func lostDatabaseHeader() throws {
         let sample = try filled()
-        // One more that has no zones.
+        // One more, without zones.
         let empty = DatabaseID(container: "c", owner: "bob", scope: .private)
         let zone = ZoneID(database: empty, name: "gone")
         let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())

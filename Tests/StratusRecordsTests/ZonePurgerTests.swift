@@ -80,7 +80,7 @@ struct ZonePurgerTests {
         store.setUnderWritePressure(true)
         let progress = try engine.purgeDeletedZones(pause: {}, shouldContinue: { $0.pauses < 1_000 })
         #expect(progress.zonesFinished == 1)
-        // Before each batch, and before it is seen that nothing is left.
+        // Before each batch, and before the end is detected.
         #expect(progress.pauses == (progress.commits + 1) * Self.pauseLimit)
     }
 

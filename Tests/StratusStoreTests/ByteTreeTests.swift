@@ -1,4 +1,4 @@
-// The copy-on-write tree under the in-memory store, held against a dictionary and against its own invariants.
+// The copy-on-write tree under the in-memory store, compared with a dictionary and its own invariants.
 
 @testable import StratusStore
 import StratusTestSupport

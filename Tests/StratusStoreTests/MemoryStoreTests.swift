@@ -1,4 +1,4 @@
-// What is particular to the in-memory store. What every store must do is in the conformance suite.
+// Behaviour specific to the in-memory store. The conformance suite tests what every store must do.
 
 import StratusStore
 import StratusTestSupport

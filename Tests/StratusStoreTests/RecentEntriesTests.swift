@@ -1,4 +1,4 @@
-// What caches keep, held against what was asked for and when.
+// The contents of caches, compared with the history of reads.
 
 @testable import StratusStore
 import StratusTestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Recently read entries")
 struct RecentEntriesTests {
-    /// Says naively of every key what it holds and how much has been asked for since it was asked for last.
+    /// A naive model of every key's value, and how much has been read since its last read.
     private struct Asked {
         var value: Int
         var size: Int
@@ -24,7 +24,7 @@ struct RecentEntriesTests {
         var foundOld = 0
         var forgotten = 0
 
-        /// The key is the newest now: everything else has waited for its size.
+        /// The key is the newest now: its size counts for everything else.
         func touch(_ key: Int, _ value: Int, _ size: Int) {
             for other in asked.keys where other != key { asked[other]?.sinceSize += size }
             asked[key] = Asked(value: value, size: size)

@@ -1,4 +1,4 @@
-// Whose zone it is, and what CloudKit's face and the engine below it leave of each other's work.
+// The owners of zones, and the interplay of CloudKit's API and the engine below it.
 
 import Foundation
 import StratusCloud

@@ -39,7 +39,7 @@ struct ClockTests {
         }
         """
 
-    /// Runs a script in which `at SHIFT command…` runs a command by a moved clock, with $CHILD standing for the child.
+    /// Runs a script in which `at SHIFT command…` runs a command with a shifted clock; $CHILD is the child program.
     private func shell(_ script: String) async throws -> ToolRun {
         try Data(Self.library.utf8).write(to: URL(fileURLWithPath: "\(directory.path)/clock.c"))
         return try await ToolRun.shell(

@@ -46,7 +46,7 @@ struct CommandLineTests {
         #expect(run.lines == folders + files + ["fields.json"], "\(run.output) \(run.errors)")
     }
 
-    /// Runs the tool on a terminal, with what is typed there; the answer is everything that the terminal shows.
+    /// Runs the tool on a terminal with the given input; returns everything that the terminal shows.
     private func onTerminal(_ line: String, typing input: String) async throws -> [String] {
         let run = try await shell(
             "\(input) | script -qefc '\"$TOOL\" \(line) --store store' /dev/null; echo \"exit ${PIPESTATUS[1]}\"")
@@ -58,7 +58,7 @@ struct CommandLineTests {
     func endOfInput() async throws {
         try await directory.importTree()
         for line in ["zones delete --zone files", "rm /tree -r", "accounts delete local", "reset"] {
-            // The terminal is asked before its input ends.
+            // The question appears before the terminal's input ends.
             let shown = try await onTerminal(line, typing: "{ sleep 2; printf '\\004'; sleep 2; }")
             let question = try #require(shown.firstIndex { $0.contains("Go on? [y/N]") }, "\(line): \(shown)")
             #expect(shown[question].hasSuffix("[y/N] ") || shown[question].hasSuffix("[y/N] ^D"), "\(line): \(shown)")

@@ -33,7 +33,7 @@ struct CompactTests {
         do {
             let session = try StoreSession(at: "\(directory.path)/store", choice, .existing)
             defer { session.close() }
-            // So much that LevelDB makes several tables of it as it comes.
+            // So much that LevelDB writes several tables of it meanwhile.
             try Self.write(250, to: session.engine.store, [UInt8](repeating: 7, count: 90_000))
             var told: [(done: Int, total: Int)] = []
             #expect(throws: Stopped.self) {

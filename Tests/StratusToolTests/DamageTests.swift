@@ -1,4 +1,4 @@
-// What the tool says of a store in the middle of whose tables bytes are not what was written.
+// The tool's output on a store whose tables have changed bytes in the middle.
 
 import Foundation
 import StratusLayout
@@ -111,7 +111,7 @@ struct DamageTests {
         let before = try await ToolRun.shell("sha256sum store/*.ldb store/*.log store/CURRENT", in: directory).output
         let run = try await run("repair-losing-damaged-data new --json")
         #expect(run.status == 0 || run.status == 1, "\(run.errors)")
-        // LevelDB's own part says nothing until it is done.
+        // LevelDB's own part reports nothing until it is done.
         #expect(run.errors.contains("repairing what was copied"), "\(run.errors)")
         let objects = try run.objects()
         try #require(objects.count == 2, "\(run.output)")

@@ -1,4 +1,4 @@
-// The demonstration works with what is its own, and leaves nothing of it behind.
+// The demonstration uses only its own data, and leaves nothing of it behind.
 
 import Foundation
 import Testing
@@ -27,7 +27,7 @@ struct DemoTests {
         try #require(made.status == 0, "\(made.errors)")
     }
 
-    /// Expects that the store holds what it held before, and nothing else.
+    /// Expects that the store has exactly its former contents.
     private func expectUnchanged(_ name: String) async throws {
         let same = try await shell("\"$TOOL\" export \(name) --store store && cmp before \(name)")
         #expect(same.status == 0, "\(name): \(same.output)\(same.errors)")

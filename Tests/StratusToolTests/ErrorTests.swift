@@ -1,4 +1,4 @@
-// How the tool refuses: exit codes, the thing and the remedy in the text, JSON where asked for.
+// Refusals of the tool: exit codes, the object and the remedy in the text, JSON on request.
 
 import Foundation
 import Testing
@@ -75,7 +75,7 @@ struct ErrorTests {
                 "stratus \(verb)")
             for option in options { meanings[option.name, default: [:]][option.meaning] = verb }
         }
-        // What is limited, made, or asked about is each verb's own.
+        // Limits, creations and questions are specific to each verb.
         let own = [
             "limit", "interval", "count", "share", "recursive", "set", "depth", "as", "json", "permission", "force",
         ]

@@ -14,10 +14,10 @@ struct KilledVerb: Sendable, CustomTestStringConvertible {
     var setUp = ":"
     /// The verb without the tool's name.
     let verb: String
-    /// What runs next. Every state is read with `stratus export`, which opens each store that there is.
+    /// The next command. Every state is read with `stratus export`, which opens each existing store.
     var next = ":"
-    /// Whether a run that was ended may leave more than the states before and after: "" where it may not, else a pattern of
-    /// lines (`grep -E`) that do not count.
+    /// Whether an ended run may leave more than the states before and after: "" if not, or else a pattern of lines
+    /// (`grep -E`) that do not count.
     var passing = ""
 
     init(_ name: String, _ verb: String, setUp: String = ":", next: String = ":", passing: String = "") {
@@ -39,7 +39,7 @@ struct FileCallBench {
 
     /// The result of a run with one such call.
     struct Outcome {
-        /// 137 where the verb was killed.
+        /// 137 if the verb was killed.
         var status: Int32
         var state: String
         var errors: String
@@ -50,7 +50,7 @@ struct FileCallBench {
     let directory: TestDirectory
     let verb: KilledVerb
 
-    /// A store with an account, a zone, and a record whose text and whose asset's content are the secret; made once.
+    /// A store with an account, a zone, and a record whose text and whose asset's content are the secret; created once.
     private static let base = Task { () async throws -> TestDirectory in
         let directory = try TestDirectory()
         let run = try await ToolRun.shell(
@@ -67,7 +67,7 @@ struct FileCallBench {
         return directory
     }
 
-    /// Runs an export, which is a command as any other, and prints the state of the current directory.
+    /// Runs an export, a command like any other, and prints the state of the current directory.
     private static let state = """
         state() {
           "$TOOL" export - --store store > /dev/null 2>&1
@@ -148,7 +148,7 @@ struct FileCallBench {
         try await ToolRun.shell(Self.state + "\n" + script, in: directory)
     }
 
-    /// A state without what a run that was ended may leave.
+    /// A state without the allowed leftovers of an ended run.
     func judged(_ state: String) -> [Substring] {
         let lines = state.split(separator: "\n")
         guard !verb.passing.isEmpty else { return lines }
@@ -180,7 +180,7 @@ struct FileCallBench {
         return faults
     }
 
-    /// Whether the call gives a name that is not LevelDB's own.
+    /// Whether the call creates a name that is not LevelDB's own.
     private static func isNaming(_ call: String) -> Bool {
         ["rename", "link"].contains { call.hasPrefix($0) } && !["CURRENT", "LOG.old"].contains { call.hasSuffix($0) }
     }

@@ -43,7 +43,7 @@ struct FileSystemTests {
         let name = naming.name(of: long)
         #expect(name.text.utf8.count <= 255)
         #expect(naming.name(of: long + [0x79]) != name)
-        // A file that is called what the long path's record is called has another record.
+        // A file with the name of the long path's record has another record.
         let imitation = Array(name.text.dropFirst("top/".count).utf8)
         #expect(naming.name(of: imitation) != name)
     }

@@ -1,4 +1,4 @@
-// What --dry-run says is what would happen: it is refused what the deed would be refused. And what a deed says it did.
+// --dry-run predicts the run: it is refused like the real run. And the reports of real runs.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// Verbs on a store that another process has open and serves: this process is the host.
+// Verbs on a store that another process holds and serves: this process is the host.
 
 import Foundation
 import Synchronization
@@ -20,7 +20,7 @@ struct HostSocketTests {
         return try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/\(name)"), options: options)
     }
 
-    /// Every verb that writes, in an order in which each has something to do.
+    /// Every writing verb, in an order in which each has something to do.
     private static let script = [
         "init --create-account local",
         "accounts create bob --email bob@example.com --name 'Bob Birch' --quota 100000000",
@@ -42,7 +42,7 @@ struct HostSocketTests {
         "zones purge", "accounts delete carol --force", "compact",
     ]
 
-    /// What is looked at in the end.
+    /// The final state that is checked.
     private static let looks = [
         "accounts", "zones", "tree / --zone tree", "tree /", "get name:doc", "get name:top", "share", "schema", "audit",
         "verify",
@@ -93,7 +93,7 @@ struct HostSocketTests {
         return answers
     }
 
-    /// Lines without names, dates and costs, and without how far a verb had come while it ran.
+    /// Lines without names, dates and costs, and without progress.
     private static func plain(_ run: ToolRun) -> [String] {
         let changing = [
             "account", "user", "created", "changeTag", "cost", "milliseconds", "path", "id", "added", "share",
@@ -283,8 +283,8 @@ struct HostSocketTests {
 
     @Test("an interrupted compaction stops the host's, says how to continue, and damages nothing")
     func interruptedCompaction() async throws {
-        // The host is held until the tool has heard the signal, so that it cannot be done before. Where the machine leaves
-        // the tool without a greeting for longer than a tool waits for one, nothing was tried: it is done again.
+        // The host is held until the tool has received the signal, so that it cannot finish before. If the machine is
+        // so slow that the tool times out without a greeting, nothing was tested: it is repeated.
         let run = try await children(
             """
             "$TOOL" import-tree /usr/share/doc --store store > /dev/null 2> note
@@ -354,7 +354,7 @@ struct HostSocketTests {
         #expect(summary["lost"] as? Int == 0)
     }
 
-    /// Runs a script with $CHILD standing for the child, and a function that makes it a host.
+    /// Runs a script with $CHILD as the child program, and a function that turns it into a host.
     private func children(_ script: String) async throws -> ToolRun {
         try await ToolRun.shell(
             """
@@ -413,7 +413,7 @@ struct HostSocketTests {
             try await ToolRun.shell("\"$TOOL\" watch --store store > told; echo $?; tail -1 told", in: directory)
         }
         let path = "\(directory.path)/told"
-        // The tool makes the file before it watches; it says on standard error that it does.
+        // The tool creates the file before it watches; it reports it on standard error.
         while !FileManager.default.fileExists(atPath: path) || !host.isToolWatching {
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -26,8 +26,8 @@ struct ImportTests {
 
     private func count(_ report: [String: Any], _ key: String) -> Int? { report[key] as? Int }
 
-    /// A function of the shell. Reading a file without blocks takes as long as it is, which here is far longer than any test,
-    /// and ends when it is made short.
+    /// A function of the shell. Reading a sparse file takes time in proportion to its length, which here is far longer
+    /// than any test, and ends when it is truncated.
     private static let holding = """
         hold() { # begins to import the tree, and returns when the import is reading such a file of this name, held there
           truncate -s 1T tree/$1
@@ -209,7 +209,7 @@ struct ImportTests {
         #expect(killed.status == 137, "\(killed.errors)")
         let report = try await importTree()
         #expect(count(report, "records") == 6_061)
-        // What the first run had read when it was stopped, to the last file, is there.
+        // Everything that the first run had read when it was stopped, to the last file, is there.
         #expect((report["gone"] as? [String: Any])?["count"] as? Int == 1)
         // 22 folders come before the first file, and 33 between the two. The second run lost what it had read and not
         // yet passed on, less than a commit, and maybe the commit under way; the top has changed.

@@ -10,7 +10,7 @@ struct KilledVerbTests {
 
     private static let export = "\"$TOOL\" export ../export --secrets --store store >> ../log && cp ../export ."
 
-    /// Opens the store as a host does, which removes what an ended session has left of assets.
+    /// Opens the store like a host, which removes an ended session's remains of assets.
     private static let migration = "\"$TOOL\" migrate --store store"
 
     static let verbs = [
@@ -84,7 +84,7 @@ struct KilledVerbTests {
         let before = bench.judged(try await bench.stateBefore())
         let (after, calls) = try await bench.wholeRun()
         for number in 1...calls.count {
-            // The last calls are those that give a name and make it durable.
+            // The last calls are those that create a name and make it durable.
             guard Self.isWhole || number % 25 == 0 || number > calls.count - 6 else { continue }
             let outcome = try await bench.run(.failed, at: number)
             let state = bench.judged(outcome.state)

@@ -1,4 +1,4 @@
-// What processes that were killed have left in temporary directories goes with the next start, and what others use stays.
+// Leftovers of killed processes in temporary directories are removed at the next start, and those in use stay.
 
 import Foundation
 import Testing

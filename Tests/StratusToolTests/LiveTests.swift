@@ -1,4 +1,4 @@
-// The tool on a store that a host has open and writes as fast as it can: this process is the host.
+// The tool on a store that a host has open and writes at full speed: this process is the host.
 
 import Foundation
 import StratusCloud
@@ -66,7 +66,7 @@ struct LiveTests {
         #expect(try await ToolRun.stratus("verify", "--store", "store", in: directory).status == 0)
     }
 
-    /// Checks what five listings say: each the records after one of the saves, none older than those before.
+    /// Checks the output of five listings: each shows the records after one of the saves, none older than the previous.
     private func check(_ objects: [[String: Any]], floor: Int) throws {
         var floor = floor
         var sizes: [String: Int] = [:]
@@ -190,7 +190,7 @@ struct LiveTests {
     }
 }
 
-/// A host that saves: each save is of one record of a circle, of the counter, and of a record with an asset that comes and
+/// A host that saves: each save contains one record of a circle, the counter, and a record with an asset that comes and
 /// goes.
 private final class LiveHost: Sendable {
     private static let slotCount = 25
@@ -206,7 +206,7 @@ private final class LiveHost: Sendable {
     init(at path: String) async throws {
         var options = Stratus.Options()
         options.logger = nil
-        // Contents that are replaced go soon.
+        // Replaced contents are removed soon.
         options.upkeepIntervalSeconds = 0.2
         store = try await Stratus.open(at: URL(fileURLWithPath: path), options: options)
         folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -226,7 +226,7 @@ private final class LiveHost: Sendable {
             })
     }
 
-    /// Takes away what an older version has not made.
+    /// Removes what an older version did not create.
     func loseTokenSecret() throws {
         try store.service.engine.store.transact { try $0.delete(GlobalKeys.tokenSecret()) }
     }

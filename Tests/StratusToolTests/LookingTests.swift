@@ -19,7 +19,7 @@ struct LookingTests {
     private static let photoCount = 60
     /// The home and the shares have nothing above them.
     private static let topCount = 3
-    /// Roots of shares below the home, which a guest does not see.
+    /// Roots of shares below the home, which a participant does not see.
     private static let rootCount = 2
 
     private let directory: TestDirectory
@@ -151,7 +151,7 @@ struct LookingTests {
     func queryInOrder() async throws {
         try await PictureStore.makeHostile(at: path)
         let itemCount = 300 + PictureStore.hostileNames.count
-        // A page has 200 results unless another number is asked for.
+        // A page has 200 results unless another number is requested.
         let all = try await pages(where: "TRUEPREDICATE")
         #expect(all.recordCount > itemCount)
         #expect(all.told == [[200, all.recordCount], [itemCount, all.recordCount]])

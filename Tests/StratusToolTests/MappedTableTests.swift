@@ -1,5 +1,4 @@
-// Tables that LevelDB has mapped, given back while a verb runs. How far that keeps the memory of every verb is measured by
-// 'make memory'.
+// Tables that LevelDB has mapped, released while a verb runs. 'make memory' measures the memory of every verb.
 
 import Foundation
 import Testing

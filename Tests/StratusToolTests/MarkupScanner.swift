@@ -1,7 +1,7 @@
 // Parses the tool's output strictly, without any code of the tool: elements must be closed in order, attributes quoted,
 // and characters that XML forbids are errors.
 
-/// A page or a picture, taken apart.
+/// A parsed page or picture.
 struct MarkupScanner {
     struct Fault: Error, CustomStringConvertible {
         let description: String

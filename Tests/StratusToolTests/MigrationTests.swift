@@ -1,4 +1,4 @@
-// A store that the first format wrote, frozen in the folder Frozen: other people have such stores.
+// A store that the first format wrote, frozen in the folder Frozen: it represents existing stores.
 
 import Foundation
 import StratusKit

@@ -1,4 +1,4 @@
-// The directory of a store is the store's alone, and what a verb has made for itself goes with it.
+// The directory of a store is for the store only, and a verb's temporary files are removed with it.
 
 import Foundation
 import Testing
@@ -42,7 +42,7 @@ struct OwnPlaceTests {
 
     @Test("a complete export stays if a signal arrives before the verb has reported it")
     func wholeExport() async throws {
-        // The verb waits for room in a full pipe when it has closed the file and kept it: asleep, without the file.
+        // The verb waits for room in a full pipe after it has closed and kept the file: asleep, without the file.
         let run = try await shell(
             """
             "$TOOL" export before --store store > /dev/null
@@ -67,7 +67,7 @@ struct OwnPlaceTests {
 
     @Test("backups, restores, repairs, exports and benches ended by a signal leave nothing unfinished, and say so")
     func interrupted() async throws {
-        // What is whole when the signal comes stays.
+        // A file that is complete when the signal arrives stays.
         let run = try await shell(
             """
             "$TOOL" import-tree /usr/share/doc --store store > /dev/null && "$TOOL" backup copy --store store > /dev/null

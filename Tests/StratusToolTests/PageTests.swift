@@ -1,10 +1,10 @@
-// Pages and pictures in a real browser: 'make pages' runs them, and leaves screenshots to be looked at.
+// Pages and pictures in a real browser: 'make pages' runs them, and leaves screenshots to check.
 
 import Foundation
 import StratusTestSupport
 import Testing
 
-/// Where screenshots go; nil where no browser is to be started.
+/// The folder for screenshots; nil if no browser is to be started.
 private let screenshotFolder = ProcessInfo.processInfo.environment["STRATUS_PAGES"]
 
 @Suite("pages in a browser", .enabled(if: screenshotFolder != nil), .serialized)

@@ -19,7 +19,7 @@ struct PathTests {
         try await PictureStore.makeWide(at: "\(directory.path)/store", childCount: Self.childCount)
     }
 
-    /// Runs `body` in the zone and counts what it cost.
+    /// Runs `body` in the zone and counts its cost.
     private func measure(_ body: (ZoneReader) throws -> Void) throws -> StepCost {
         let choice = DatabaseChoice(
             container: "iCloud.default", owner: PersonAddress("anna"), isPublic: false, zone: nil)
@@ -36,7 +36,7 @@ struct PathTests {
         let expected: [(path: String, told: [String])] = [
             ("/wide/child 9", ["/wide/child 9: 256 of 602"]),
             ("/wide/child 7/child 9", ["/wide/child 7: 256 of 602", "/wide/child 7/child 9: 256 of 602"]),
-            // Records without parent have no list of their own, so that all records are gone over.
+            // Records without parent have no list of their own, so all records are read.
             ("/Aside", ["/Aside: 256 of 602", "/Aside: 512 of 602"]),
         ]
         #expect(Self.recordCount == 602)

@@ -1,4 +1,4 @@
-// Several people in one store: made, invited, seen through their eyes, sent away.
+// Several people in one store: created, invited, their views, and removed.
 
 import Foundation
 import Testing
@@ -159,7 +159,7 @@ struct PeopleTests {
         }
         #expect(try await names("accounts", "externalID").count == count)
         #expect(try await run("accounts delete bob --force").status == 0)
-        // What deleted accounts leave behind is gone with them.
+        // The remains of deleted accounts are removed with them.
         #expect(try await run("keys global").output.contains("departures") == false)
     }
 }

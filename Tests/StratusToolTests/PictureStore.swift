@@ -1,11 +1,11 @@
-// Stores for pictures: a household that shares its lists, and one whose names do what they can to break a page; for paths,
-// one of wide folders.
+// Stores for pictures: a household that shares its lists, and one whose names try to break a page; for paths, one with
+// wide folders.
 
 import Foundation
 import StratusKit
 
 enum PictureStore {
-    /// One row of a store: a record, the record above it, and what it is called.
+    /// One row of a store: a record, its parent, and its label.
     struct Row {
         var name: String
         var parent: String?
@@ -74,11 +74,11 @@ enum PictureStore {
         }
     }
 
-    /// No literal holds them.
+    /// No literal can hold them.
     private static let noncharacters = [0xFFFE, 0xFFFF, 0xFDD0].compactMap { Unicode.Scalar(UInt32($0)) }
         .reduce(into: "") { $0.unicodeScalars.append($1) }
 
-    /// Names that break pages which do not escape them, and what a page must show for them.
+    /// Names that break pages which do not escape them, and how a page must show them.
     static let hostileNames: [(label: String, shown: String)] = [
         ("<script>document.title='owned'</script>", "<script>document.title='owned'</script>"),
         ("<img src=x onerror=console.error(1)>", "<img src=x onerror=console.error(1)>"),
@@ -129,7 +129,7 @@ enum PictureStore {
     }
 }
 
-/// Somebody who makes a store and shares what is in it.
+/// A person who creates a store and shares its contents.
 private final class Owner {
     private let store: Stratus
     private let container: CKContainer

@@ -1,4 +1,4 @@
-// What is drawn of a hierarchy and what is folded away, and how it is drawn, without a store.
+// Which parts of a hierarchy are drawn or folded, and how it is drawn, without a store.
 
 import Foundation
 import StratusModel

@@ -90,7 +90,7 @@ struct ReportTests {
         #expect(page.text.contains("Contents of assets"))
         #expect(page.text.contains("<b>"))
         #expect(!page.elements.contains("b"))
-        // The most first: anna has 15 bytes, the other 10.
+        // The largest first: anna has 15 bytes, the other 10.
         let (anna, other) = (page.text.range(of: "anna2"), page.text.range(of: "<b>1"))
         #expect(try #require(anna).lowerBound < #require(other).lowerBound, "\(page.text)")
     }
@@ -219,7 +219,7 @@ struct ReportTests {
             }, uniquingKeysWith: { first, _ in first })
     }
 
-    /// The page without the one line that says when it was made.
+    /// The page without the line with its date.
     private static func withoutDate(_ page: String) -> [Substring] {
         page.split(separator: "\n").filter { !$0.contains("as of 20") }
     }

@@ -1,4 +1,4 @@
-// Shares on the command line: made, shown without their secrets, explained, ended.
+// Shares on the command line: created, shown without their secrets, explained, ended.
 
 import Foundation
 import StratusCloud

@@ -4,7 +4,7 @@ import Foundation
 import StratusTestSupport
 import Testing
 
-/// How a child ended, and what it wrote.
+/// A child's exit status and output.
 struct ToolRun {
     /// A child that takes longer hangs; it is killed and its test fails.
     private static let limitSeconds = 900.0

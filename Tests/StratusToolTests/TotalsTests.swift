@@ -1,4 +1,4 @@
-// Long verbs foretell how much they have to do: what is done ends where it was foretold to.
+// Long verbs predict their total work: their progress ends at the predicted total.
 
 import Foundation
 import StratusCloud
@@ -16,7 +16,7 @@ struct TotalsTests {
     private static let photoCount = 3
     private let directory: TestDirectory
 
-    /// A store of two people, each with a zone, in it a shared album of photos that hold contents; two photos hold the same.
+    /// A store of two people, each with a zone, in it a shared album of photos with contents; two photos have the same.
     init() async throws {
         let directory = try TestDirectory()
         self.directory = directory
@@ -151,7 +151,7 @@ struct TotalsTests {
         let total = try #require(try StoreImporter.readHead(&reader))
         let made = try session("two", .creatingForItself)
         made.close()
-        // The database's owner was made with the store; the export has the same person.
+        // The database's owner was created with the store; the export has the same person.
         let empty = try await ToolRun.stratus("reset", "--force", "--store", "two", in: directory)
         #expect(empty.status == 0)
         do {
@@ -197,12 +197,12 @@ struct TotalsTests {
         #expect(kinds.contains("device"))
         #expect(kinds.contains("subscription"))
         #expect(kinds.filter { $0 == "asset" }.count == 2 + 3)
-        // All but the first line and the last, the accounts before all others; at the end the total once more.
+        // All but the first line and the last, the accounts before all others; at the end the total again.
         let last = try #require(told.last)
         #expect(last.done == kinds.count - 2)
         #expect(last.total == last.done)
         #expect(told.dropLast().map { $0.done } == Array(1...last.done))
-        // What the deleted zone holds was foretold.
+        // The contents of the deleted zone were included in the prediction.
         #expect(told.first?.total == last.total + 2)
         #expect(told.allSatisfy { $0.done <= $0.total })
     }
@@ -291,7 +291,7 @@ struct TotalsTests {
         let told = Told()
         let source = URL(fileURLWithPath: "\(directory.path)/store")
         _ = try Stratus.backup(ofStoreAt: source, to: URL(fileURLWithPath: "\(directory.path)/copy")) {
-            // The folders that are made durable are a second round of the same part.
+            // Making the folders durable is a second round of the same part.
             if $0.part != .namedContents { told.take("\($0.part)", $0.doneCount, $0.totalCount) }
         }
         let ends = told.ends()
@@ -313,7 +313,7 @@ struct TotalsTests {
         #expect(ends["records of photos"] == 2 + Self.photoCount)
         #expect(ends["the hierarchy of photos"] == 2 + Self.photoCount)
         #expect(try #require(ends["index entries of photos"]) > 4 * (2 + Self.photoCount))
-        // The album, and that it is counted.
+        // The album, and its counting.
         #expect(ends["share roots of photos"] == 2)
     }
 
@@ -376,7 +376,7 @@ struct TotalsTests {
         }
         let purged = try session.purge { told.take($0, $1, $2) }
         let ends = told.ends()
-        // A zone with its share, what it uses, and two contents in the ledger.
+        // A zone with its share, its usage, and two contents in the ledger.
         #expect(ends["deletion"] == 5)
         // Their files.
         #expect(ends["what deleted accounts left"] == 2)

@@ -1,4 +1,4 @@
-// Stores that are made, emptied, carried over and followed.
+// Stores that are created, emptied, transferred and followed.
 
 import Foundation
 import Testing
@@ -65,7 +65,7 @@ struct TransferTests {
         #expect(cut.status == 1)
         #expect(cut.errors.contains("has no end"))
         #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/two"))
-        // With --resume what is there stays.
+        // With --resume existing data stays.
         let resuming = try await run("import part --resume", store: "two")
         #expect(resuming.status == 1)
         #expect(resuming.errors.contains("has no end"))
@@ -74,7 +74,7 @@ struct TransferTests {
         #expect(try #require(resumed["known"] as? Int) > 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         #expect(try await run("verify", store: "two").status == 0)
-        // One that is taken up keeps what is there.
+        // A resumed one keeps its data.
         #expect(try await run("import part --resume", store: "two").status == 1)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         let wrong = try await run("import wrong --json", store: "three").error()
@@ -124,7 +124,7 @@ struct TransferTests {
         #expect(try await shell("[ ! -e out ] && ! grep -q stratusExport printed").status == 0)
         let found = try await run("verify --json").object()["findings"] as? [[String: Any]]
         #expect(found?.map { $0["kind"] as? String } == ["damagedContent"])
-        // Without the record there is nothing in the way.
+        // Without the record there is no obstacle.
         for note in ["note-2", "note-1"] { _ = try await run("rm \(note) --zone notes --force") }
         #expect(try await run("export after").status == 0)
     }
@@ -141,7 +141,7 @@ struct TransferTests {
             echo "exit $?"
             cat errors
             """)
-        // Where it was faster than the signal there is nothing to be said.
+        // If it was faster than the signal there is nothing to report.
         if !stopped.output.hasPrefix("exit 0") {
             #expect(stopped.output.contains("exit 130"), "\(stopped.output)")
             #expect(stopped.output.contains("say --resume"), "\(stopped.output)")
@@ -164,7 +164,8 @@ struct TransferTests {
             "$TOOL" export all --store store > /dev/null
             """)
         try #require(made.status == 0, "\(made.errors)")
-        // Lines so long that a piece of a pipe holds several of them, and not all. What a reader does not know it ignores.
+        // Lines so long that one read of a pipe contains several of them, and not all. A reader ignores what it does
+        // not know.
         let filler = String(repeating: "x", count: 120_000)
         let lines = try String(contentsOfFile: "\(directory.path)/all", encoding: .utf8).split(separator: "\n")
         let accounts = lines.filter { $0.hasPrefix("{\"account\":{") }.map {

@@ -91,7 +91,7 @@ struct VerbTests {
         let all = try await run("query File")
         #expect(all.lines.count == 63)
         #expect(all.told.isEmpty)
-        // As many as there are: a limit that leaves nothing out says nothing.
+        // As many as there are: a limit that leaves nothing out prints nothing.
         for line in ["query File --limit 63", "query File --sort=-name --limit 63", "query File --limit 0"] {
             let whole = try await run(line)
             #expect(whole.lines.count == 63, "\(line)")

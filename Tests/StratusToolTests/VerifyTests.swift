@@ -1,5 +1,5 @@
-// stratus verify looks at what is counted: every planted fault of accounts, quotas, assets and
-// shares is found as what it is.
+// stratus verify checks counts: every planted fault of accounts, quotas, assets and shares is found and classified
+// correctly.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// The rule about planted faults is shown definitions that do not fit, and must find them.
+// The rule about planted faults gets definitions that do not fit, and must find them.
 
 import Testing
 

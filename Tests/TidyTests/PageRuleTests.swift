@@ -1,4 +1,4 @@
-// The rules about pages are shown violations and must find them, and innocent neighbours, which they must not.
+// The rules about pages get violations and must find them, and valid neighbours, which they must not.
 
 import Testing
 

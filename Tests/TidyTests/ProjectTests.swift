@@ -1,4 +1,4 @@
-// The tidy rules over the project as it is. A failure names the file, the line and what to do instead.
+// The tidy rules on the project itself. A failure names the file, the line and the remedy.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// Every tidy rule is shown a violation and must find it, and an innocent neighbour, which it must not.
+// Every tidy rule gets a violation and must find it, and a valid neighbour, which it must not.
 
 import Testing
 

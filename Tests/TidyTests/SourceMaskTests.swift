@@ -1,4 +1,4 @@
-// The reader under all tidy rules: what is code, what is comment, what is text.
+// The lexer under all tidy rules: code, comments and text.
 
 import Testing
 

@@ -10,7 +10,7 @@ public actor NotesLibrary {
     /// What the device remembers of a note.
     private struct Entry {
         var note: Note
-        /// The note as the server last had it: what both sides changed is merged against it.
+        /// The note as the server last had it: the base for merging the changes of both sides.
         var base: Note?
         var systemFields: Data?
     }
@@ -26,7 +26,7 @@ public actor NotesLibrary {
         database = container.privateCloudDatabase
     }
 
-    /// Makes sure that the zone is there.
+    /// Makes sure that the zone exists.
     public func setUp() async throws {
         do {
             _ = try await database.recordZone(for: zoneID)
@@ -36,7 +36,7 @@ public actor NotesLibrary {
         }
     }
 
-    /// The note as this device has it.
+    /// This device's version of the note.
     public func note(_ id: String) -> Note? { entries[id]?.note }
 
     /// Changes a note on this device.
@@ -44,7 +44,7 @@ public actor NotesLibrary {
         entries[note.id, default: Entry(note: note)].note = note
     }
 
-    /// Sends a note, merging it with what others have made of it meanwhile.
+    /// Sends a note, merging it with others' changes.
     @discardableResult
     public func push(_ id: String) async throws -> Note {
         guard let entry = entries[id] else { throw CKError(.unknownItem) }
@@ -118,7 +118,7 @@ public actor NotesLibrary {
 }
 
 extension Note {
-    /// Sets what differs from the base; a record made from system fields has no values to compare with.
+    /// Sets what differs from the base; a record created from system fields has no values to compare with.
     func write(to record: CKRecord, over base: Note?) {
         guard let base = base else { return write(to: record) }
         if title != base.title { record[Key.title] = title }

@@ -7,11 +7,11 @@ import CloudKit
 
 /// The trips of the signed-in user, and those that others share with them.
 public struct TripPlanner: Sendable {
-    /// Where the group goes.
+    /// The destination of the group.
     public struct Stop: Hashable, Sendable {
         /// The name of the place.
         public var name: String
-        /// Who has added it: nil where that was the user.
+        /// The person who added it: nil for the user.
         public var addedBy: String?
 
         /// A stop.
@@ -53,7 +53,7 @@ public struct TripPlanner: Sendable {
         return share
     }
 
-    /// Invites people by their addresses; returns those who could not be found.
+    /// Invites people by their addresses; returns those who were not found.
     public func invite(_ emails: [String], to share: CKShare, canEdit: Bool) async throws -> [String] {
         var strangers: [String] = []
         let found = try await container.shareParticipants(forEmailAddresses: emails)
@@ -94,7 +94,7 @@ public struct TripPlanner: Sendable {
         try await database(of: share.recordID).save(latest)
     }
 
-    /// The share as it is now.
+    /// The current share.
     public func fetch(_ id: CKRecord.ID) async throws -> CKShare {
         guard let share = try await database(of: id).record(for: id) as? CKShare else { throw Problem.noSuchTrip }
         return share
@@ -113,7 +113,7 @@ public struct TripPlanner: Sendable {
         }
     }
 
-    /// Adds a stop to a trip, one's own or another's.
+    /// Adds a stop to a trip, your own or another's.
     public func add(_ stop: String, to share: CKShare) async throws {
         let root = try await rootID(of: share)
         let record = CKRecord(recordType: "Stop", recordID: CKRecord.ID(recordName: stop, zoneID: root.zoneID))
@@ -142,7 +142,7 @@ public struct TripPlanner: Sendable {
         try await container.sharedCloudDatabase.allRecordZones().map(\.zoneID.ownerName)
     }
 
-    /// Leaves a trip, or calls it off where it is one's own.
+    /// Leaves a trip, or cancels your own.
     public func leave(_ share: CKShare) async throws {
         try await database(of: share.recordID).deleteRecord(withID: share.recordID)
     }

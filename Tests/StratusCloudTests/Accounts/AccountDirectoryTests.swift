@@ -69,7 +69,7 @@ struct AccountDirectoryTests {
         changed = try service.removeHandle(.phone("112112"), from: account.id)
         #expect(try service.account(handle: .phone("112112")) == nil)
         #expect(try service.account(handle: .email("new@example.com")) == changed)
-        // A handle that was given up is free.
+        // A released handle is free.
         #expect(try service.createAccount(.init(handles: [.email("alice@example.com")])).id != account.id)
     }
 

@@ -1,4 +1,4 @@
-// Many threads that want the same handle, the same identifier, the same account: one gets it, the others hear why not.
+// Many threads compete for the same handle, identifier or account: one gets it, the others get the reason.
 
 import StratusCloud
 import StratusModel
@@ -93,7 +93,7 @@ struct AccountRaceTests {
             }
             var last: Int64 = 0
             while !writerIsDone.value {
-                // What one snapshot says stays the same in it, and later snapshots never go back.
+                // A snapshot always shows the same, and later snapshots never go back.
                 let newest = try #require(try service.account(id)?.quotaByteCount)
                 let (first, again) = try service.engine.read { reader in
                     let first = try service.accountDirectory.account(id, in: reader)?.quotaByteCount

@@ -1,4 +1,4 @@
-// The verifier of accounts finds what is planted, and nothing else.
+// The verifier of accounts finds the planted faults, and nothing else.
 
 import Foundation
 import StratusCloud

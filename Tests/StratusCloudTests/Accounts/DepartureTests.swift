@@ -1,4 +1,4 @@
-// Deleting an account with all its data, and what is left when something fails on the way.
+// Deleting an account with all its data, and what remains if something fails on the way.
 
 import Foundation
 import StratusCloud
@@ -67,7 +67,7 @@ struct DepartureTests {
             let owned = Record(
                 name: RecordName("owned by \(account.userName)"), type: "T",
                 fields: ["motto": Field(.string("hers")), "owner": Field(.reference(owner))])
-            // In one container something hangs below the user record, in the other something goes with it.
+            // In one container a record has the user record as its parent, in the other one is deleted with it.
             let records = [record, container == DepartureTests.containers[0] ? owned : child]
             try bench.save(records, in: zone, by: account.userName, engine: engine)
             try engine.transact { transaction in
@@ -88,7 +88,7 @@ struct DepartureTests {
             }
         }
 
-        /// What is wrong with the store when Alice is gone and Bob is untouched; nil when nothing is.
+        /// The fault in the store after Alice is deleted and Bob untouched; nil if there is none.
         func problem() throws -> String? {
             let service = bench.service
             for id in [try service.account("alice"), try service.account(externalID: "alice")] where id != nil {
@@ -130,7 +130,7 @@ struct DepartureTests {
         let caller = town.bench.caller(town.alice)
         #expect(cloudError { try service.requireAccount(caller) }?.code == .notAuthenticated)
         #expect(try service.engine.read { try service.accountDirectory.departures(in: $0) }.count == 1)
-        // Then the bytes go.
+        // Then the bytes are deleted.
         #expect(try service.finishDepartures() == 0)
         #expect(try town.problem() == nil)
         #expect(cloudError { try service.deleteAccount(town.alice.id) }?.code == .unknownItem)
@@ -170,7 +170,7 @@ struct DepartureTests {
             #expect(totals == totals.sorted(), "\(part)")
             #expect(dones.last == totals.last, "\(part)")
         }
-        // It is foretold before it begins.
+        // The total is known before it begins.
         let departures = try #require(told[.departures])
         #expect(departures[0].doneCount == 0)
         #expect(departures[0].totalCount == departures.last?.totalCount)
@@ -253,7 +253,7 @@ struct DepartureTests {
                 try town.bench.reopen()
                 let service = town.bench.service
                 if let account = try service.account(externalID: "alice") {
-                    // Nothing has happened yet.
+                    // Nothing has changed yet.
                     let usage = try service.verifyUsage(of: account.userName)
                     guard account == town.alice, usage.isExact, usage.zones.count == 4 else {
                         throw ConformanceFailure("half done after \(fault): \(usage)")

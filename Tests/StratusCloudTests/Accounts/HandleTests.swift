@@ -1,4 +1,4 @@
-// One person, one form: however a handle is written, it is the same handle.
+// One person, one form: every spelling of a handle is the same handle.
 
 import StratusModel
 import StratusTestSupport

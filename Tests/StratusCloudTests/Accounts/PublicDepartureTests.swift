@@ -1,4 +1,4 @@
-// What a deleted account leaves in public databases: its user record goes with all that is deleted with it.
+// What a deleted account leaves in public databases: its user record is deleted with all that cascades from it.
 
 import Foundation
 import StratusCloud
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("public records of deleted accounts")
 struct PublicDepartureTests {
-    /// Alice, who goes, and Bob, who has written about her.
+    /// Alice, who is deleted, and Bob, who has written about her.
     private struct Town {
         let bench: AccountBench
         let alice: Account
@@ -97,7 +97,7 @@ struct PublicDepartureTests {
         let town = try Town()
         let user = town.alice.userName.text
         let owned = Self.owned(by: user)
-        // What is named last is visited first, more than a batch before "a": "z" is refused until that has gone too.
+        // The last name is visited first, more than a batch before "a": "z" is refused until that is deleted too.
         try town.save([Town.record("z", ["who": owned, "text": .string("secret")])])
         try town.save([Town.record("a", parent: "z", ["who": owned])])
         try town.save((0..<250).map { Town.record("n\($0)", ["who": owned]) })
@@ -112,7 +112,7 @@ struct PublicDepartureTests {
         }
         let commits = town.bench.store.statistics.transactionsCommitted
         #expect(try town.bench.service.finishDepartures() == 0)
-        // What is empty is not emptied again.
+        // An empty record is not emptied again.
         #expect(town.bench.store.statistics.transactionsCommitted <= commits + 6)
     }
 
@@ -171,7 +171,7 @@ struct PublicDepartureTests {
     }
 }
 
-/// A store that takes a hundred entries in a transaction.
+/// A store that accepts a hundred entries in a transaction.
 private final class NarrowStore: StoreWrapper {
     let wrapped: any OrderedStore
 

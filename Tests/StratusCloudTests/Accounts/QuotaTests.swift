@@ -1,4 +1,4 @@
-// What an owner's data takes, and what happens at the limit.
+// The quota that an owner's data uses, and what happens at the limit.
 
 import Foundation
 import StratusCloud

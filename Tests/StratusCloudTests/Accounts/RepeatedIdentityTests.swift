@@ -1,4 +1,4 @@
-// A source of identifiers that repeats itself creates nothing twice, and a zone's identity alone opens no zone.
+// A source of identifiers that repeats itself creates nothing twice, and a zone's identity alone does not open a zone.
 
 import Foundation
 import StratusCloud
@@ -101,7 +101,7 @@ struct RepeatedIdentityTests {
         #expect(written.saves.map(\.code) == [.zoneNotFound])
         #expect(try bench.zones(of: bench.bob).map(\.address) == [bench.others()])
 
-        // Carol's share would take the place of Alice's in what Bob has accepted.
+        // Carol's share would replace Alice's in Bob's acceptances.
         let share = try bench.save(.share("cloudkit.zoneshare", root: nil, with: [claim]), by: carol)[0]
         let url = try #require(share.sharing?.url)
         #expect(try bench.service.acceptShares([url], as: bench.caller(bench.bob)).map(\.code) == [.internalError])

@@ -1,4 +1,4 @@
-// Sweeping all files, forgetting owners, and finding what does not agree.
+// Sweeping all files, forgetting owners, and finding inconsistencies.
 
 import Foundation
 import StratusCloud
@@ -223,7 +223,7 @@ struct AssetCollectorTests {
                 directories += 1
                 return directories <= 15
             } == 0)
-        // Nobody commits these: all but one are lost sight of when their leases are given back.
+        // None of these is committed: all but one are forgotten when their leases are released.
         let lost = try (100..<150).map { try store.takeIn(path: put($0), owner: AssetFixture.owner) }
         store.release(lost, owner: AssetFixture.owner)
         #expect(try collector.collect() == 50)

@@ -59,7 +59,7 @@ struct AssetCopyTests {
         fixture.store.releaseCopies([released, moved], unseen: [unseen])
         fixture.clock.advance(seconds: 3_599)
         try fixture.collector.collect()
-        // Nobody knows of it, so it need not wait.
+        // No one uses it, so it need not wait.
         #expect(!FileManager.default.fileExists(atPath: unseen))
         #expect(FileManager.default.fileExists(atPath: released))
         fixture.clock.advance(seconds: 1)
@@ -141,7 +141,7 @@ struct AssetCopyTests {
         let fixture = try AssetFixture(directory: "/store/assets", files: files)
         let asset = try fixture.save("/source")
         _ = try fixture.store.privateCopy(of: asset, owner: AssetFixture.owner)
-        // Of a copy's calls, opening the content and reading it cannot find the disk full.
+        // Among a copy's calls, opening and reading the content cannot fail with a full disk.
         var found: [CloudError] = []
         for call in 1...8 {
             files.fail(at: call, number: number)

@@ -1,5 +1,5 @@
-// Every call of the file system fails in turn, and the machine is switched off after every call: what the ledger counts
-// is there and whole, and what is left over goes with the next sweep.
+// Every call of the file system fails in turn, and the power is cut after every call: what the ledger counts exists and
+// is complete, and leftovers are removed by the next sweep.
 
 import Foundation
 import StratusCloud
@@ -20,7 +20,7 @@ struct AssetCrashTests {
         return files
     }
 
-    /// Saves that share contents, replace them, fail, and a collection: each step ends whatever comes of the others.
+    /// Saves that share contents, replace them or fail, and a collection: each step ends whatever the others' results.
     private static func live(_ records: MemoryStore, _ files: MemoryFiles) throws {
         let fixture = try AssetFixture(on: records, directory: "/store/assets", files: files)
         let first = try? fixture.save("/in/0")

@@ -1,4 +1,4 @@
-// What is taken in, and what is refused and how (C-10, L-04, X-27).
+// Which files are imported, and which are refused and how (C-10, L-04, X-27).
 
 import Foundation
 import Glibc

@@ -1,4 +1,4 @@
-// What the collector of contents may remove while others take the same contents in.
+// What the collector of contents may remove while others import the same contents.
 
 import StratusModel
 import Testing

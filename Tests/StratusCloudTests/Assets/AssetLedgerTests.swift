@@ -152,7 +152,7 @@ struct AssetLedgerTests {
         _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         try settle(adding: 1, atUptimeSeconds: early)
         try settle(adding: -1, atUptimeSeconds: nil)
-        // The second lease ends at 110, whatever the commit that came of the first one drew.
+        // The second lease ends at 110, whatever the first one's commit drew.
         fixture.clock.advance(seconds: 55)
         #expect(try fixture.collector.sweep().filesRemoved == 0)
         fixture.clock.advance(seconds: 30)

@@ -1,4 +1,4 @@
-// What is refused whatever its files hold copies nothing.
+// Refusals that do not depend on the files copy nothing.
 
 import StratusCloud
 import StratusModel

@@ -108,7 +108,7 @@ struct AssetServiceTests {
         _ = try save("r", ["a": file(0)], as: bob).get()
         #expect(try contentCount() == 3)
         _ = try service.modifyZones(ModifyZonesRequest(deletes: [Self.zone]), as: alice, in: .private).deletes[0].get()
-        // Until they were let go of they count, and no verifier finds fault with that.
+        // Until they are released they count, and no verifier reports that.
         #expect(try contentCount() == 3)
         try service.releaseAssets(UpkeepPace(pause: {}))
         #expect(try contentCount() == 1)
@@ -173,7 +173,7 @@ struct AssetServiceTests {
         var second = service.holdAssets()
         _ = try save("r", ["a": nil]).get()
         #expect(try service.collectAssets() == 0)
-        // One that began after the content was found unused knows better, and so does not keep it.
+        // A collector that began after the content became unused knows this, and does not keep it.
         let third = service.holdAssets()
         #expect(try copy(first) == [UInt8](repeating: 3, count: 103))
         first = nil

@@ -1,4 +1,4 @@
-// A server with assets in memory and two people, over any store: what is left of it can be opened again.
+// A server with assets in memory and two people, over any store; its remains can be reopened.
 
 import Foundation
 import StratusCloud
@@ -84,7 +84,7 @@ extension ClientValue {
     /// One of the town's files.
     static func file(_ number: Int) -> ClientValue { .asset(.file(path: "/in/\(number)")) }
 
-    /// The content that the server says a field has.
+    /// The content of a field, according to the server.
     var content: AssetDescriptor? {
         if case .asset(.content(let asset)) = self { asset } else { nil }
     }

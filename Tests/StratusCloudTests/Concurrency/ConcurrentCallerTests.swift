@@ -1,5 +1,5 @@
-// Many callers of many accounts at once, on a real store: each account sees only its own, nothing is lost, and what the
-// server counts is what is there. Run under the thread sanitizer too.
+// Many concurrent callers of many accounts, on a real store: each account sees only its own data, nothing is lost, and
+// the server's counts match the data. Run under the thread sanitizer too.
 
 import Foundation
 import StratusCloud
@@ -180,7 +180,7 @@ struct ConcurrentCallerTests {
             #expect(try crowd.problem(of: crowd.tallies[index]) == nil)
         }
         let (alice, bob) = (crowd.tallies[0].account, crowd.tallies[1].account)
-        // A caller that is signed in as Alice and holds itself for Bob meets Alice's records.
+        // A caller that is signed in as Alice but claims to be Bob gets Alice's records.
         let mixed = Account(id: alice.id, externalID: nil, userName: bob.userName, created: alice.created)
         var confused = CallerWorkload(
             service: bench.service, tally: AccountTally(mixed), others: [bob], container: AccountBench.container,

@@ -1,4 +1,4 @@
-// The feeds of databases: which zones changed, which are gone, and why.
+// The feeds of databases: which zones changed, which were deleted, and why.
 
 import Foundation
 import StratusCloud
@@ -122,7 +122,7 @@ struct DatabaseFeedTests {
         try expect()
         try bench.permit(bench.bob, .readOnly, in: "Two")
         try expect(changed: true)
-        // The owner's reason is not the participant's to know.
+        // The participant does not learn the owner's reason.
         try bench.service.purgeZone(RecordBench.notes, of: bench.alice.id, in: RecordBench.container, reason: .purged)
         try expect(deleted: true)
         try bench.makeNotes()
@@ -155,7 +155,7 @@ struct DatabaseFeedTests {
                 token = page.token
                 pageCount += 1
                 guard page.isMoreComing else { break }
-                // A busy zone keeps none of the others from its turn.
+                // A busy zone does not delay the others.
                 if pageCount < 12 { try Self.save("r\(account.userName)\(pageCount)", in: "Z0", bench) }
             }
             #expect(Set(told).isSuperset(of: names))

@@ -9,7 +9,7 @@ import StratusTestSupport
 import Testing
 
 extension RecordBench {
-    /// One page of a zone's feed; of Alice's zone Notes as its reader names it where no zone is given.
+    /// One page of a zone's feed; by default of Alice's zone Notes as its reader names it.
     func page(
         _ token: [UInt8]? = nil, limit: Int = 0, keys: Set<String>? = nil, zone: ZoneAddress? = nil,
         by account: Account? = nil
@@ -57,7 +57,7 @@ extension RecordBench {
         try save(.change(record, ["text": .string(text)]))
     }
 
-    /// What a participant is permitted to do is changed by the owner; nil removes them.
+    /// The owner changes a participant's permission; nil removes them.
     func permit(_ account: Account, _ permission: ParticipantPermission?, in share: String) throws {
         _ = try change(share) { claim in
             guard

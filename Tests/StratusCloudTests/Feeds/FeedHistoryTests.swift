@@ -35,10 +35,10 @@ struct FeedHistoryTests {
     }
 }
 
-/// A reader's replica with the step at which its token was whole.
+/// A reader's replica with the step at which its token was complete.
 private struct Age {
     var replica = Replica()
-    /// The first step from which the reader can have seen what the replica holds.
+    /// The first step from which the reader can have seen the replica's contents.
     var step = 0
     /// Whether the replica is complete and undisturbed.
     var isWhole = true
@@ -326,7 +326,7 @@ private struct FeedHistory {
         _ = try bench.modify(deleting: [.note(share)])
     }
 
-    /// A record is moved and a share stopped in one commit, so that a moment within it means nothing.
+    /// A record is moved and a share stopped in one commit, so no moment within it matters.
     private mutating func moveAndStop() throws {
         guard let share = try liveShares().first, let stored = try stored(record()) else { return }
         trace.append("    stop \(share) and move \(stored.address.recordName)")

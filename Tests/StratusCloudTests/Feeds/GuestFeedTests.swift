@@ -287,7 +287,7 @@ struct GuestFeedTests {
                 if index < sequences.count || number + 1 < sequence.count { try bench.remove(name) }
             }
         }
-        // One below what is moved out of the share, and one whose name a share gets that Bob takes no part in.
+        // One below the record that moves out of the share, and one whose name is reused by a share without Bob.
         for name in ["deep", "share"] { try bench.remove(name) }
         try bench.save(.new("deep", type: "Page", parent: "inner"))
         try bench.move("inner", below: "alone")

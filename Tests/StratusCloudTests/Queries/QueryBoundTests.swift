@@ -1,4 +1,4 @@
-// Comparisons where the key of an index says less than the value: long texts, large numbers, long lists.
+// Comparisons where an index key is less precise than the value: long texts, large numbers, long lists.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// The indexes behind queries: which entries a save writes, what a page costs, and how indexes follow the schema.
+// The indexes behind queries: the entries of a save, the cost of a page, and how indexes follow the schema.
 
 import Foundation
 import StratusCloud
@@ -205,7 +205,7 @@ struct QueryIndexTests {
                 try bench.makeZone(ZoneAddress(zoneName: name))
                 try bench.save(.new("note", in: ZoneAddress(zoneName: name), ["age": .int64(1)]))
             }
-            // It wants the same indexes, so that telling the zones writes nothing.
+            // It wants the same indexes, so updating the zones writes nothing.
             try bench.service.importSchema(schema("", "title STRING,"), into: RecordBench.container)
             var steps = 0
             let pace = UpkeepPace(
@@ -242,7 +242,7 @@ struct QueryIndexTests {
         try bench.makeNotes()
         let saves = (0..<50).map { RecordSave.new("n\($0)", ["age": .int64(Int64($0 % 5))]) }
         for result in try bench.modify(saves).saves { _ = try result.get() }
-        // As an earlier version left it: no entries, nothing said of them.
+        // As an earlier version left it: no entries, and no record of any.
         try bench.service.engine.transact { transaction in
             let id = ZoneID(
                 database: DatabaseID(container: RecordBench.container, owner: bench.alice.userName, scope: .private),

@@ -63,7 +63,7 @@ import Testing
         for query in [titled(sorted: Self.byAge), titled()] {
             #expect(try isInOrder(query, bench) == true)
             let told = try pages(query, limit: 3, of: bench)
-            // The first page has seen that n6 comes behind n2, and the second looks at all between them again.
+            // The first page has seen that n6 comes after n2, and the second reads all between them again.
             #expect(told.works == [3, 6, 1].map { QueryWork(settledCount: $0) })
             #expect(told.doneCounts == [3, 9, 10])
             #expect(told.foundCount == 7)
@@ -75,7 +75,7 @@ import Testing
         let bench = try bench(lookedAt: 4)
         for query in [titled(sorted: Self.byAge), titled()] {
             let told = try pages(query, limit: 400, of: bench)
-            // A page ends with what is no result: n3, and none of n6 to n9.
+            // A page ends with non-results: n3, and none of n6 to n9.
             #expect(told.works == [4, 6].map { QueryWork(settledCount: $0) })
             #expect(told.doneCounts == [4, 10])
             #expect(told.foundCount == 7)

@@ -1,4 +1,4 @@
-// What cannot be asked, by whom, and where: marks of the schema, grants, shares, cursors of others.
+// Refused queries, by caller and place: marks of the schema, grants, shares, cursors of others.
 
 import Foundation
 import StratusCloud

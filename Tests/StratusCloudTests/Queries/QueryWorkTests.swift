@@ -1,4 +1,4 @@
-// How much one page of a query may look at, where its results come in no index's order.
+// How much one page of a query may read if no index has its order.
 
 import StratusCloud
 import StratusModel
@@ -37,7 +37,7 @@ import Testing
             #expect(refusal?.fields == ["recordType": "Note", "sortKey": "at", "limit": "6"])
         }
         #expect(error { _ = try bench.explain(.all("Note", sorted: [nearest])) }?.code == .limitExceeded)
-        // What an index leaves is what counts, and an order that an index has is not picked.
+        // What an index leaves is what counts, and an order of an index is not sorted.
         let few = ClientQuery.all("Note", .where("age", .equals, .int64(1)), sorted: [nearest])
         #expect(try bench.names(few) == ["n5", "n1"])
         #expect(try bench.names(.all("Note", sorted: [QuerySort(key: "age")]), limit: 3).count == 7)

@@ -1,4 +1,4 @@
-// Which fields a host is warned of that queries name and no record has had.
+// The fields in queries that no record has had, and the warnings to the host.
 
 import Foundation
 import StratusModel

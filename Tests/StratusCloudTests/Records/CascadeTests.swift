@@ -10,7 +10,7 @@ import Testing
 
 @Suite("long cascades")
 struct CascadeTests {
-    /// A bench whose requests take ten records, and in it a chain of twelve that goes with its first one.
+    /// A bench whose requests allow ten records, with a chain of twelve that cascades from the first.
     private static func bench() throws -> RecordBench {
         let bench = try RecordBench(inMemory: true, requestItemCount: 10)
         try bench.makeNotes()
@@ -57,7 +57,7 @@ struct CascadeTests {
     func together() throws {
         let bench = try Self.bench()
         try bench.delete(.note("r10"))
-        // Ten records are left: alone they go, with one more item they do not.
+        // Ten records are left: alone they are deleted, with one more item they are not.
         let answer = try bench.modify([.new("other")], deleting: [.note("r0")])
         #expect(answer.saves.map(\.code) == [.batchRequestFailed])
         #expect(answer.deletes.map(\.code) == [.limitExceeded])

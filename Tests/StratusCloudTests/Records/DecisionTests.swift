@@ -59,7 +59,7 @@ struct DecisionTests {
             ])
     }
 
-    /// What Alice may do with a record where a schema grants nothing; nil for one that is not there.
+    /// Alice's permissions on a record without grants in the schema; nil for a missing one.
     private static func permissions(creator: UserName?, _ database: DatabaseSelector) -> RecordPermissions {
         guard database == .public else { return .all }
         return GrantVerdict.permissions(nil, hasAccount: true, isCreator: creator == alice)

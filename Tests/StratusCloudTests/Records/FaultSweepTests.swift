@@ -43,7 +43,7 @@ struct FaultSweepTests {
             deletes: [.note("p")], policy: .changedKeys, isAtomic: isAtomic)
     }
 
-    /// The values of every record, or nil where there is none.
+    /// The values of every record, or nil if there is none.
     private static func state(_ service: CloudService, _ caller: Caller) throws -> [Int64?] {
         let request = FetchRecordsRequest(addresses: ["p", "c", "d", "k", "m"].map { .note($0) })
         return try service.fetchRecords(request, as: caller, in: .private).records.map { result in

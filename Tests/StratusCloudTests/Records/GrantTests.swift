@@ -7,7 +7,7 @@ import Testing
 
 @Suite("grants of the public database")
 struct GrantTests {
-    /// A bench in whose public database Alice has the record `a` of the type `Note`, with this grant.
+    /// A bench whose public database has Alice's record `a` of the type `Note`, with this grant.
     private static func bench(_ grants: String) throws -> RecordBench {
         let bench = try RecordBench()
         try bench.save(.new("a", in: .defaultZone, ["n": .int64(1), "secret": .int64(7)]), in: .public)

@@ -1,4 +1,5 @@
-// Random histories of saves and deletes, by clients that know more or less of what is stored, against the naive oracle.
+// Random histories of saves and deletes, by clients that know more or less of the stored state, against the naive
+// oracle.
 
 import StratusCloud
 import StratusModel
@@ -41,7 +42,7 @@ struct PolicyHistoryTests {
         #expect(found == 5)
     }
 
-    /// One bench, one oracle, and what a client remembers.
+    /// One bench, one oracle, and the memory of a client.
     private final class History {
         var random: SplitMix64
         let bench: RecordBench
@@ -113,7 +114,7 @@ struct PolicyHistoryTests {
 
         private static func agree(_ found: OracleAnswer, _ expected: OracleAnswer, _ isSettled: Bool) -> Bool {
             if found == expected { return true }
-            // Beside items that failed by themselves the others may show what else is wrong with them.
+            // Next to items that failed by themselves the others may report further errors.
             guard !isSettled, case .failed(let code) = found, expected == .failed(PolicyOracle.batch) else {
                 return false
             }
@@ -161,7 +162,7 @@ struct PolicyHistoryTests {
                 version: 0, parent: record.parent?.target.recordName, owner: owner, numbers: numbers)
         }
 
-        /// The whole zone as it is stored is the oracle's.
+        /// The whole stored zone equals the oracle's.
         private func compare(_ fail: (String) -> Void) throws {
             let request = FetchRecordsRequest(
                 addresses: PolicyHistoryTests.names.map { RecordAddress(recordName: $0, zone: zone) })

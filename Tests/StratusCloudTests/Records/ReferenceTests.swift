@@ -1,4 +1,4 @@
-// References, parents, and who is deleted with whom.
+// References, parents, and cascades.
 
 import StratusCloud
 import StratusLayout
@@ -173,7 +173,7 @@ struct ReferenceTests {
         #expect(over[359].error?.innerCode == 2023)
         let atomic = try bench.modify([.new("x"), .new("r800", ["owner": .owned(by: "top")])]).saves
         #expect(atomic.map(\.code) == [.batchRequestFailed, .limitExceeded])
-        // One that holds the reference already may be saved again, and a place that is freed is a place.
+        // A record that holds the reference already may be saved again, and a freed place can be used.
         try bench.save(.change(try bench.fetch(.note("r5")).get(), ["owner": .owned(by: "top")]))
         let swap = try bench.modify([.new("r900", ["owner": .owned(by: "top")])], deleting: [.note("r6")])
         #expect(swap.saves[0].error == nil)

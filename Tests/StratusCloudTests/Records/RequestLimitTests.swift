@@ -1,4 +1,4 @@
-// Limits of requests, records and names, and bad input: the documented error each, and nothing written.
+// Limits of requests, records and names, and bad input: each has the documented error, and nothing is written.
 
 import Foundation
 import StratusCloud
@@ -27,7 +27,7 @@ struct RequestLimitTests {
         #expect(error.innerCode == 2023)
         #expect(bench.commitCount == commits)
         #expect(try bench.modify(Array(large.prefix(2))).saves.allSatisfy { $0.error == nil })
-        // What a client holds but does not send does not count.
+        // Values that a client holds but does not send do not count.
         let held = try (0..<2).map { RecordSave.change(try bench.fetch(.note("l\($0)")).get(), ["n": .int64(1)]) }
         #expect(try bench.modify(held + [large[2]]).saves.allSatisfy { $0.error == nil })
     }
@@ -49,7 +49,7 @@ struct RequestLimitTests {
         #expect(try bench.fetch(.note("d")).get() == whole)
     }
 
-    /// Lists whose items are charged little, and how many of them are too many for a record.
+    /// Lists whose items are charged little, and how many items are too many for a record.
     enum ShortItems: CaseIterable {
         case empty, oneByte, numbers, assets
 

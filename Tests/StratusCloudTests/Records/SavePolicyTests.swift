@@ -15,7 +15,7 @@ struct SavePolicyTests {
         try bench.makeNotes()
         let first = try bench.save(.new("a", ["title": .string("one"), "count": .int64(1)]))[0]
         var edit = RecordSave.change(first, ["title": .string("two")])
-        // What the client holds but did not set is not sent.
+        // Values that the client holds but did not set are not sent.
         edit.fields["count"] = ClientField(.int64(99))
         let second = try bench.save(edit)[0]
         #expect(second.fields["title"] == ClientField(.string("two")))

@@ -167,7 +167,7 @@ struct StandingTests {
         #expect(bench.commitCount == commits)
         let mixed = try bench.modify([.new("c", ["body": body]), .new("d")], atomic: false)
         #expect(mixed.saves.map(\.code) == [.quotaExceeded, nil])
-        // Public data, other people, and what makes room are not affected.
+        // Public data, other people, and requests that free space are not affected.
         try bench.save(.new("p", in: .defaultZone, ["body": body]), in: .public)
         try bench.save(.new("q", in: .defaultZone, ["body": body]), by: bench.bob)
         try bench.save(.change(first, ["body": nil]))
@@ -212,7 +212,7 @@ struct StandingTests {
         #expect(error?.code == .invalidArguments)
         #expect(error?.innerCode == 2006)
         #expect(error?.message.contains("invalid attempt to set value type") == true)
-        // What only failed requests tried has taught nothing.
+        // Fields of failed requests are not learnt.
         #expect(
             try bench.modify([.new("a"), .new("b", ["other": .int64(1)])]).saves.map(\.code)
                 == [.serverRecordChanged, .batchRequestFailed])

@@ -130,7 +130,7 @@ struct SchemaKeeperTests {
         let single = try fixture.admit(record("e", ["b": .list([])]), record("f", ["b": .int64(1)]))
         #expect(single["e"]?.message.contains("value type EMPTY_LIST for field 'b'") == true)
         #expect(single.count == 1)
-        // What is refused teaches nothing, so that the next has no type either.
+        // A refused record teaches nothing, so the next has no type either.
         let errors = try fixture.admit(
             record("1", ["c": .list([]), "d": .list([.int64(1)])]), record("2", ["d": .list([])]),
             record("3", ["e": .list([.string("x")])]))

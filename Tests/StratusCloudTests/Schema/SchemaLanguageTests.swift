@@ -1,4 +1,4 @@
-// Apple's schema language: what is read, what is refused and where, and that what is written reads back the same.
+// Apple's schema language: what is parsed, what is refused and where, and that schemas round-trip.
 
 import StratusModel
 import StratusTestSupport
@@ -141,7 +141,7 @@ struct SchemaLanguageTests {
             let scalars = Array(text.unicodeScalars)
             var part = String.UnicodeScalarView()
             part.append(contentsOf: scalars.prefix(random.below(scalars.count)))
-            // A beginning that ends between two definitions is a schema too; any other is refused.
+            // A prefix that ends between two definitions is a schema too; any other is refused.
             _ = try? SchemaParser.schema(of: String(part))
         }
     }

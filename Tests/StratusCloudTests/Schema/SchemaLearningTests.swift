@@ -1,4 +1,4 @@
-// What a request teaches: only what its records were saved with (S-13).
+// What a request teaches: only the fields of its saved records (S-13).
 
 import StratusCloud
 import StratusModel

@@ -91,7 +91,7 @@ struct AccessExplanationTests {
         #expect(try ask() == [.read, .read, .read, [], .read, []])
         let before = engine.store.statistics.cost.reads
         #expect(try ask() == [.read, .read, .read, [], .read, []])
-        // One read finds the person by their name; that a record is not there is no part of the hierarchy's cache.
+        // One read finds the person by their name; the hierarchy's cache does not store that a record is missing.
         #expect(engine.store.statistics.cost.reads - before == 2)
         let nobody = try world.bench.service.permissions(for: records, in: world.zone, of: "_nobody")
         #expect(nobody == records.map { _ in [] })

@@ -127,7 +127,7 @@ struct AccessRequestTests {
     }
 }
 
-/// What a request for access leaves alone.
+/// What a request for access does not change.
 @Suite("requests for access that others must not notice")
 struct QuietRequestTests {
     @Test(
@@ -158,7 +158,7 @@ struct QuietRequestTests {
         let news = try town.service.fetchDatabaseChanges(since, as: town.caller(town.carol), in: .shared)
         #expect(news.changed.isEmpty)
         #expect(news.deleted.isEmpty)
-        // What the owner has open is saved, and those who ask meanwhile wait on.
+        // The owner's open version can be saved, and new requests keep waiting.
         var save = RecordSave.change(open, ["cloudkit.title": .string("Plans")])
         save.sharing = open.sharing?.claim
         let saved = try bench.modify([save]).saves[0].get()
@@ -204,7 +204,7 @@ struct QuietRequestTests {
     func address() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         let share = try town.share { $0.allowsAccessRequests = true }
-        // Between the look at the account and the transaction the clock is asked.
+        // Between reading the account and the transaction the clock is read.
         town.bench.clock.onNextLook { [service = town.service, bob = town.bob] in
             _ = try? service.removeHandle(.email("bob@example.com"), from: bob.id)
         }

@@ -1,4 +1,4 @@
-// No record is in two shares: what each way to it is answered, and what the error carries.
+// No record is in two shares: the answer to each attempt, and the contents of the error.
 
 import StratusCloud
 import StratusModel
@@ -66,7 +66,7 @@ struct AlreadySharedTests {
         }
         let saves = try Self.shareAgain(bench, "b", "New").saves
         Self.check(saves[1].error, rule: "SH-08", record: "b", root: "b", share: "B")
-        // With the same name it is an insert over a record that is there.
+        // With the same name it is an insert over an existing record.
         let again = try Self.shareAgain(bench, "b", "B").saves[1].error
         #expect(again?.code == .serverRecordChanged)
         #expect(again?.message == "record to insert already exists")

@@ -1,5 +1,5 @@
-// A participant learns nothing of records that they do not see, neither from their own references to them nor from theirs
-// to what the participant deletes (decision 0019).
+// A participant learns nothing of hidden records, neither from their own references to them nor from the hidden
+// records' references to what the participant deletes (decision 0019).
 
 import Foundation
 import StratusCloud
@@ -32,14 +32,14 @@ struct GuestReferenceTests {
         try bench.modify(deleting: [bench.shared(name)], atomic: atomic, by: bench.bob, in: .shared).deletes[0]
     }
 
-    /// What Bob's feed of the zone has after a token, and the next token.
+    /// Bob's feed of the zone after a token, and the next token.
     private func feed(after token: [UInt8]?) throws -> (changes: [String], token: [UInt8]) {
         let page = try bench.page(token, by: bench.bob)
         #expect(!page.isMoreComing)
         return (page.changed.map(Self.text) + page.deleted.map { "deleted \($0)" }, page.token)
     }
 
-    /// All of a record but tag and dates, which no two saves share.
+    /// All of a record except tag and dates, which every save changes.
     private static func text(_ record: ClientRecord) -> String {
         let fields = record.fields.dictionary.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
         let parts = [
@@ -61,7 +61,7 @@ struct GuestReferenceTests {
         "[R-06][L-05] a participant's reference to a hidden record is answered, stored and reported like a dangling one"
     )
     func alike() throws {
-        /// Everything that Bob can learn of a save with this target, and what it costs.
+        /// Everything that Bob can learn from a save with this target, and its cost.
         func traces(_ target: String) throws -> [String] {
             let start = try feed(after: nil).token
             let before = try bench.service.usage(of: bench.alice.userName)
@@ -150,7 +150,7 @@ struct GuestReferenceTests {
         "[R-08] hidden records do not prevent a participant's deletion: they stay",
         arguments: [true, false])
     func heldHolder(atomic: Bool) throws {
-        // One has a child, one is the root of another share; a visible one goes all the same.
+        // One has a child, one is the root of another share; a visible one is still deleted.
         try bench.save(.new("secret", ["page": .owned(by: "page")]), .new("deep", parent: "secret"))
         try bench.save(.new("other", ["page": .owned(by: "page")]))
         try bench.share("other", as: "Other")

@@ -53,7 +53,8 @@ private struct Facts: Hashable, CustomStringConvertible {
         return all
     }
 
-    /// Nobody who is known to be invited is blocked; only those with a handle own it or not; only who was let in has a permission.
+    /// A known invited person is never blocked; only people with a handle may own it or not; only admitted people have
+    /// a permission.
     private var canBe: Bool {
         switch person {
         case .owner, .stranger: if ownsHandle || permission != .none { return false }
@@ -113,7 +114,7 @@ struct JoinVerdictTests {
         case .invitedByUserRecord: (.privateUser, facts.permission)
         case .invitedByHandle: facts.ownsHandle ? (.privateUser, facts.permission) : nil
         case .invitedAsAdministrator: facts.ownsHandle ? (.administrator, facts.permission) : nil
-        // By user record for reading and, where the handle is theirs, for what the handle's place says.
+        // By user record for reading and, if the handle is theirs, with the rights of the handle's place.
         case .invitedTwice:
             (.privateUser, facts.ownsHandle && facts.permission == .readWrite ? .readWrite : .readOnly)
         default: nil

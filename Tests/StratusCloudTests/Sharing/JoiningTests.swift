@@ -91,7 +91,7 @@ struct JoiningTests {
         let share = try town.share { $0.publicPermission = .readWrite }
         _ = try town.accept(share.url, as: town.bob).get()
         let since = try town.acceptance(town.bob, share)?.since
-        // Even where the server has left the participant's own permission as it was.
+        // Even if the server has left the participant's own permission unchanged.
         try town.change(share) { $0.publicPermission = .readOnly }
         #expect(try town.acceptance(town.bob, share)?.permission == .readOnly)
         #expect(try town.acceptance(town.bob, share)?.since == since)

@@ -21,7 +21,7 @@ struct MovedHandleTests {
         try bench.service.addHandle(.email("bob@example.com"), to: carol.id)
     }
 
-    /// A share for which Bob has asked.
+    /// A share that Bob requests access to.
     private func askedShare() throws -> ClientRecord {
         let share = try bench.share("root", as: "Share")
         _ = try bench.change("Share") { $0.allowsAccessRequests = true }.get()
@@ -81,7 +81,7 @@ struct MovedHandleTests {
         try moveAddress()
         let requester = try #require(try sharing().requesters.first)
         #expect(requester.identity.lookup == .userRecord(bench.bob.userName.text))
-        // By a client that has read the address before, its new owner is invited, who has not asked.
+        // A client that has read the address earlier invites its new owner, who has not asked.
         _ = try bench.change("Share") { $0.participants.append(.email("bob@example.com", .readOnly)) }.get()
         #expect(try sharing().requesters.count == 1)
         #expect(try sharing().participants.last?.isApprovedRequester == false)

@@ -1,4 +1,4 @@
-// URLs that one person may use, and what is in the way of using them.
+// URLs for one person each, and the reasons why they cannot be used.
 
 import Foundation
 import StratusLayout

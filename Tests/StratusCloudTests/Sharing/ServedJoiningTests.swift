@@ -1,4 +1,4 @@
-// Joining as clients meet it: shares are saved, people come, are removed, blocked, and come again.
+// Joining from the clients' view: shares are saved, people join, are removed, blocked, and return.
 
 import Foundation
 import StratusModel

@@ -1,4 +1,4 @@
-// Shares in one commit with other items: what a request that fails leaves behind, and what each one leaves in the trail.
+// Shares in one commit with other items: what a failing request leaves behind, and what each one records in the trail.
 
 import StratusCloud
 import StratusLayout
@@ -114,7 +114,7 @@ struct ShareBatchTests {
         let refused = try bench.modify([save], by: bench.bob, in: .shared).saves[0].error
         #expect(refused?.code == .quotaExceeded)
         #expect(refused?.fields.isEmpty == true)
-        // Who takes part costs nothing, and leaving and stopping are never refused.
+        // Participants cost nothing, and leaving and stopping are never refused.
         _ = try bench.change("Share") { $0.participants.append(.email("eve@example.com")) }.get()
         _ = try bench.modify(deleting: [bench.shared("Share")], by: bench.bob, in: .shared).deletes[0].get()
         try bench.delete(.note("Share"))

@@ -36,7 +36,7 @@ extension RecordBench {
     /// A record of Alice's zone Notes as others name it.
     func shared(_ name: String) -> RecordAddress { RecordAddress(recordName: name, zone: others()) }
 
-    /// Shares a root of Alice's, which is saved with it; made where it is not there.
+    /// Shares a root of Alice's, which is saved with it, and created if it is missing.
     @discardableResult
     func share(
         _ root: String, as name: String, with claims: [ParticipantClaim] = [],
@@ -79,7 +79,7 @@ extension RecordBench {
     /// A share's record as its owner sees it.
     func ownShare(_ name: String) throws -> ClientRecord { try fetch(.note(name)).get() }
 
-    /// Changes who takes part.
+    /// Changes the participants.
     @discardableResult
     func change(
         _ name: String, by account: Account? = nil, _ body: (inout ShareClaim) throws -> Void
@@ -103,7 +103,7 @@ extension RecordBench {
         return zip(names, answers).compactMap { $1.error == nil ? $0 : nil }
     }
 
-    /// What is wrong with shares and what exists because of them.
+    /// The faults of shares and of their entries.
     func shareFindings() throws -> [String] {
         try ShareVerifier(engine: service.engine).findings().map(\.description)
     }
@@ -137,7 +137,7 @@ extension RecordSave {
 }
 
 extension ParticipantClaim {
-    /// Somebody who is invited by their address.
+    /// A person who is invited by their address.
     static func email(
         _ address: String, _ permission: ParticipantPermission = .readWrite, role: ParticipantRole = .privateUser
     ) -> ParticipantClaim {
@@ -147,7 +147,7 @@ extension ParticipantClaim {
 }
 
 extension ClientShare {
-    /// The claim that changes nothing.
+    /// The claim without changes.
     var claim: ShareClaim {
         ShareClaim(
             root: root, publicPermission: publicPermission, allowsAccessRequests: allowsAccessRequests,

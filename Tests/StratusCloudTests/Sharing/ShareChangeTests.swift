@@ -377,7 +377,7 @@ struct ShareChangeTests {
         }.get().sharing
         #expect(free?.blocked.isEmpty == true)
         #expect(free?.participants.count == 3)
-        // A participant who is blocked takes part no more.
+        // A blocked participant no longer takes part.
         _ = try bench.accept(share, by: people[0]).get()
         let id = try #require(try bench.ownShare("Share").sharing?.participant("carol@example.com")?.id)
         let blocked = try bench.change("Share") { $0.blocked = [id] }.get().sharing

@@ -1,4 +1,4 @@
-// The rule of what exists outside a zone because of a share, and of what a change of the share writes.
+// The entries outside a zone that a share requires, and those that a change of the share writes.
 
 import Foundation
 import StratusCloud
@@ -85,7 +85,7 @@ struct ShareEntriesTests {
         var change = try Self.apply(from: nil, to: sees, sequence: 5)
         #expect(change.since == ["_bob": 5, "_carol": 5])
         #expect(change.ended.isEmpty)
-        // Another permission and role, but seeing all the same; and one who ceases to see.
+        // Another permission and role, but still seeing; and a person who no longer sees.
         let other = Self.content([
             Self.participant("_bob", .administrator, .readOnly), Self.participant("_carol", .privateUser, .none),
         ])
@@ -93,7 +93,7 @@ struct ShareEntriesTests {
         #expect(change.since == ["_bob": 5, "_carol": 9])
         #expect(change.ended == [EndedAcceptance(user: "_carol", began: 5)])
         #expect(change.dates == ["_bob": Self.date + 5, "_carol": Self.date + 5])
-        // One sees again, the other goes.
+        // One sees again, the other leaves.
         let third = Self.content([Self.participant("_carol")])
         change = try Self.apply(from: other, to: third, sequence: 12, change)
         #expect(change.since == ["_carol": 12])

@@ -1,4 +1,4 @@
-// What strangers and clients can leave in an owner's zone, or make a server do, has an end.
+// Limits on what strangers and clients can leave in an owner's zone, or make a server do.
 
 import Foundation
 import StratusLayout
@@ -103,7 +103,7 @@ struct ShareLimitTests {
         #expect(error.code == .requestRateLimited)
         #expect(error.retryAfterSeconds == 86_400)
         #expect(try town.accept(share.url, as: town.carol).error == nil)
-        // Who is invited comes as often as they are.
+        // An invited person joins as often as they are invited.
         _ = try town.bench.change("Share-folder") { $0.publicPermission = ParticipantPermission.none }.get()
         _ = try town.bench.change("Share-folder") { $0.participants.append(.email("bob@example.com")) }.get()
         #expect(try town.accept(share.url, as: town.bob).error == nil)
@@ -189,7 +189,7 @@ struct ShareLimitTests {
             #expect(cost.entriesWritten == 0, "\(code): \(cost)")
             #expect(cost.seeks == 0, "\(code): \(cost)")
         }
-        // As many as a share can have are looked at, and unknown ones change nothing.
+        // As many as a share can have are processed, and unknown ones change nothing.
         var save = RecordSave.change(record)
         save.sharing = record.sharing?.claim
         save.sharing?.denied = Array(names.prefix(100))

@@ -1,4 +1,5 @@
-// Deleting a zone with shares, or the account of their owner: nothing is left outside the zone, whatever happens meanwhile.
+// Deleting a zone with shares, or the account of their owner: nothing remains outside the zone, whatever happens
+// meanwhile.
 
 import Foundation
 import StratusCloud
@@ -14,7 +15,7 @@ struct ShareReleaseTests {
     private static let notes = ReleaseBench.notes
     private static let photos = ReleaseBench.photos
 
-    /// A town with one zone of so many shares, each with two acceptances and two URLs.
+    /// A town with one zone with a number of shares, each with two acceptances and two URLs.
     private static func town(
         shareCount: Int, in zone: ZoneAddress = notes, on store: any OrderedStore = MemoryStore(),
         batchCount: Int = 1_000
@@ -75,7 +76,7 @@ struct ShareReleaseTests {
         #expect(counts.prefix(8) == [88, 76, 64, 52, 40, 28, 16, 8])
         #expect(progress.shareEntriesDeleted == 80)
         #expect(progress.zonesFinished == 1)
-        // The other zone has kept its own.
+        // The other zone keeps its own.
         #expect(try town.outside().count == 8)
         #expect(try town.bench.release() == AssetReleaseProgress())
         try town.bench.upkeep()
@@ -163,7 +164,7 @@ struct ShareReleaseTests {
         #expect(try town.outside().count == 8)
         #expect(try town.problems() == [])
         try town.bench.deleteZone(Self.photos)
-        // Nothing is to be released where no share is left.
+        // Nothing is to be released if no share is left.
         #expect(try town.engine.read { try $0.releases() }.isEmpty)
         try town.bench.service.purgeZone(
             Self.notes, of: town.alice.id, in: ReleaseBench.container, reason: .purged)

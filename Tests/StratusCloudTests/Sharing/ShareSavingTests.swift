@@ -1,4 +1,4 @@
-// Saving shares: with their roots, in the right places, one for each record, each change of who takes part.
+// Saving shares: with their roots, in valid places, one per record, each change of participants.
 
 import Foundation
 import StratusCloud
@@ -31,7 +31,7 @@ struct ShareSavingTests {
         let title = try bench.fetch(.note("Share"), keys: ["cloudkit.title", "___sharing"]).get()
         #expect(title.fields.keys.sorted() == ["cloudkit.title"])
         #expect(title.sharing == sharing)
-        // A later save needs no root, and its tag is compared whatever the policy.
+        // A later save needs no root, and its tag is compared under every policy.
         let later = RecordSave.change(saved[1], ["colour": .string("blue")])
         _ = try bench.modify([later]).saves[0].get()
         #expect(try bench.modify([later], policy: .allKeys).saves[0].code == .serverRecordChanged)

@@ -13,7 +13,7 @@ import Testing
 struct ShareSecrecyTests {
     private enum Ask: CaseIterable { case metadata, acceptance, access }
 
-    /// What an answer is and what it costs, warm.
+    /// An answer and its cost, warm.
     private static func probe(_ town: ShareTown, _ ask: Ask, _ url: String, _ account: Account) throws -> String {
         func answer() throws -> CloudError? {
             switch ask {

@@ -29,7 +29,7 @@ struct ShareVerdictTests {
         var mayChange: Bool { self == .owner || self == .administrator }
     }
 
-    /// What is claimed of the participant; nil where they are not in the list.
+    /// The claim about the participant; nil if they are not in the list.
     private struct Claimed {
         var role: ParticipantRole?
         var permission: ParticipantPermission?
@@ -131,7 +131,7 @@ struct ShareVerdictTests {
         if claimed?.role == .publicUser, target.role != .publicUser { return "12" }
         guard let claimed else { return "gone" }
         let new = asked ?? old
-        // P-07: private again means alone, but for who was added again.
+        // P-07: private again means no participants, except those added again.
         if new == .none, old != .none, !claimed.isAdded { return "gone" }
         // P-06: pending participants do not survive a change.
         if new != .none, old != new, target.status == .pending { return "gone" }
@@ -177,7 +177,7 @@ struct ShareVerdictTests {
         #expect(count == 16_400)
     }
 
-    /// What no save may break, whatever is claimed.
+    /// What no save may violate, whatever the claim.
     private static func problem(_ verdict: ShareVerdict, old: ShareContent) -> String? {
         guard case .write(let revision) = verdict else { return nil }
         let content = revision.content

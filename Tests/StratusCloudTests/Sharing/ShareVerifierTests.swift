@@ -1,4 +1,4 @@
-// The verifier of shares must find every fault there can be, and nothing in a store that has none.
+// The verifier of shares must find every possible fault, and nothing in a store without faults.
 
 import Foundation
 import StratusCloud
@@ -33,7 +33,7 @@ struct ShareVerifierTests {
 
         func findings() throws -> [ShareFinding] { try town.bench.service.verifyShares() }
 
-        /// Replaces what a share holds and nothing else.
+        /// Replaces the content of a share and nothing else.
         func plant(_ change: (inout ShareContent) -> Void) throws {
             guard var content = try town.stored("Share-1") else { throw ConformanceFailure("The share is gone.") }
             change(&content)
@@ -110,7 +110,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings().map(\.kind).contains(.predictable))
     }
 
-    /// Changes that each break one rule, with words of what is found.
+    /// Changes that each violate one rule, with words of the finding.
     private static func brokenRules(_ scene: Scene) -> [(String, (inout ShareContent) -> Void)] {
         let (alice, bob) = (scene.town.alice.userName, scene.town.bob.userName)
         let date = scene.town.bench.clock.now
@@ -173,7 +173,7 @@ struct ShareVerifierTests {
         for field in [nil, Field(.string("x")), Field(.bytes([1, 2, 3])), Field(.bytes([]))] {
             try scene.plant(field)
             let kinds = Set(try scene.findings().map(\.kind))
-            // What exists because of it cannot be known, so it is dangling until it can be read again.
+            // Its entries cannot be computed, so they are dangling until it can be read again.
             #expect(kinds == [.damaged, .wrongRoot, .dangling], "\(kinds)")
         }
     }
@@ -231,14 +231,14 @@ struct ShareVerifierTests {
         let folder = Record(name: "folder", type: "Note", share: "Share-1")
         let unmarked = Record(name: "folder", type: "Note")
         let faults: [([Record], Int)] = [
-            // The mark is gone, is another's, is on another record too, or the root is another record.
+            // The mark is missing, is another's, is on another record too, or the root is another record.
             ([Record(name: "folder", type: "Note")], 1),
             ([Record(name: "folder", type: "Note", share: "Share-9")], 2),
             ([Record(name: "other", type: "Note", share: "Share-1")], 1),
             ([Record(name: "folder", type: "Note"), Record(name: "other", type: "Note", share: "Share-1")], 2),
         ]
         for (records, count) in faults {
-            // A mark that is there is not changed into another in one step.
+            // An existing mark is not changed into another in one step.
             if records.contains(where: { $0.name == folder.name }) { try scene.save(unmarked) }
             for record in records { try scene.save(record) }
             let found = try scene.findings()

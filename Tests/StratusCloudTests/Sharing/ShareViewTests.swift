@@ -1,4 +1,4 @@
-// What each person is shown of one share.
+// Each person's view of one share.
 
 import FoundationEssentials
 import StratusModel
@@ -105,7 +105,7 @@ struct ShareViewTests {
         let own = "member \(ZoneAddress.currentUser) member member@x account"
         func lines(_ share: ClientShare) -> Set<String> { Set(share.participants.map(Self.line)) }
         #expect(lines(Self.share("_member")) == Set(accepted + [own]))
-        // Who was made an administrator and has not accepted is none yet.
+        // A person who became an administrator and has not accepted is not one yet.
         #expect(lines(Self.share("_new", own: "coming")) == Set(accepted + [member, "coming - - coming@x account"]))
         let named = "named \(ZoneAddress.currentUser) named _named account"
         #expect(lines(Self.share("_named")) == Set(accepted + [member, named]))

@@ -210,7 +210,7 @@ struct SharingAccessTests {
         #expect(try move("note") == .permissionFailure)
         _ = try bench.change("Other") { $0.participants[1].permission = .readWrite }.get()
         #expect(try move("note") == nil)
-        // Its owner takes it out of everything, and it is gone for others at once.
+        // Its owner moves it out of everything, and it is gone for others at once.
         try bench.save(.change(try bench.fetch(.note("page")).get()).with(parent: "top"))
         #expect(try bench.seen(["page"], by: bench.bob).isEmpty)
     }
@@ -276,7 +276,7 @@ struct SharingAccessTests {
         }
         #expect(try answers("sibling") == answers("missing"))
         #expect(try answers("sibling").last == "deleted")
-        // The name is taken, and what has it stays as it is.
+        // The name is in use, and its record stays unchanged.
         let before = try bench.fetch(.note("sibling")).get()
         let taken = RecordSave.new(bench.shared("sibling"), parent: "folder", ["n": .int64(9)])
         for policy in SavePolicy.allCases {

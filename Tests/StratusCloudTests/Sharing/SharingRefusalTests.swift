@@ -7,7 +7,7 @@ import Testing
 
 @Suite("refusals of sharing")
 struct SharingRefusalTests {
-    /// What a refusal has to name; nil where the one who is refused may not know it, or there is none.
+    /// What a refusal has to name; nil if the refused person may not know it, or there is none.
     private struct Wanted {
         var rule: String
         var record: String?

@@ -88,7 +88,7 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice).sorted() == ["tasks private", "zone tasks Notes"])
         let many = (0..<40).map { RecordSave.new("m\($0)", type: "Type\($0)") }
         for result in try bench.modify(many).saves { _ = try result.get() }
-        // More types than are noted: any may have changed.
+        // More types than are recorded: any may have changed.
         #expect(try bench.told(bench.alice).count == 3)
     }
 

@@ -1,4 +1,4 @@
-// What goes first where a notification is too large.
+// The order of removal if a notification is too large.
 
 import Foundation
 import StratusLayout
@@ -63,7 +63,7 @@ struct NotificationFillerTests {
             let entry = Self.notification(limit: limit)
             let left = Self.left(entry)
             seen.insert(left.count)
-            // The first of the order are gone, the others there.
+            // The first in the order are gone, the others are present.
             #expect(left == Array(order.suffix(left.count)))
             #expect(entry.isPruned == (limit < size))
             #expect(entry.subscription == "sub")

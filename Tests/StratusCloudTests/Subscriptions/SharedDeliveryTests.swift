@@ -11,7 +11,7 @@ import Testing
 
 @Suite("subscriptions: shared databases")
 struct SharedDeliveryTests {
-    /// Alice shares; Bob and Carol have phones and listen to their shared databases.
+    /// Alice shares; Bob and Carol have phones and subscribe to their shared databases.
     private struct World {
         let bench: RecordBench
         let carol: Account
@@ -89,7 +89,7 @@ struct SharedDeliveryTests {
         try bench.deliver()
         _ = try world.told()
         try bench.touch("leaf")
-        // Of this Carol's other devices would hear, and she has none.
+        // Carol's other devices would be notified of this, and she has none.
         try world.accept(share, by: world.carol, on: "phone")
         #expect(try world.told() == ["bob"])
         try bench.touch("leaf")

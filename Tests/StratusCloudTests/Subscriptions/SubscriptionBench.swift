@@ -103,7 +103,7 @@ extension RecordBench {
 }
 
 extension ClientNotification {
-    /// The subscription, and what it is about.
+    /// The subscription, and its subject.
     var line: String {
         let id = subscriptionID ?? "?"
         switch subject {

@@ -1,4 +1,4 @@
-// What subscriptions cost those who do not listen, counted: nothing.
+// The cost of subscriptions for people without any, counted: nothing.
 
 import Foundation
 import StratusCloud
@@ -46,14 +46,14 @@ struct SubscriptionCostTests {
         #expect(looking.entriesWritten == alone.entriesWritten)
         #expect(try Self.saveCost(bench, "r4") == alone)
         #expect(try bench.outboxCount() == 0)
-        // A checker that finds nothing proves nothing.
+        // A checker that never finds anything proves nothing.
         try bench.subscribe(.database("own"))
         #expect(try Self.saveCost(bench, "r5") != alone)
         #expect(try bench.outboxCount() == 1)
     }
 
-    /// What the first commits of a server cost that has just started: of Alice in a zone without shares, of Bob in a zone
-    /// of his, of Alice in what she shares with Bob, and of Alice once more.
+    /// The cost of the first commits of a new server: of Alice in a zone without shares, of Bob in a zone of his, of
+    /// Alice in what she shares with Bob, and of Alice once more.
     private static func firstCosts(amongOthers count: Int) throws -> [StoreCost] {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         let plain = ZoneAddress(zoneName: "Plain")
@@ -62,7 +62,7 @@ struct SubscriptionCostTests {
         try bench.share("in", as: "Share", with: bench.bob, "bob@example.com")
         try bench.subscribe(.database("d"), .query("q"), .zone("z"))
         try bench.subscribe(.database("s"), by: bench.bob, in: .shared)
-        // As they are stored; that they are some people's is nothing to a commit.
+        // As they are stored; whose they are does not matter to a commit.
         let bytes = try bench.service.engine.read { reader in
             var bytes: [[UInt8]] = []
             try reader.store.scan(GlobalKeys.subscriptions.keyRange) { _, value in
@@ -104,7 +104,7 @@ struct SubscriptionCostTests {
         }
         #expect(found[0] == found[1])
         #expect(found[1] == found[2])
-        // The owner, who listens, the container, and the zone: each is looked for once.
+        // The owner, who subscribes, the container, and the zone: each is looked up once.
         #expect(found[0][0].seeks >= found[0][3].seeks + 3)
     }
 

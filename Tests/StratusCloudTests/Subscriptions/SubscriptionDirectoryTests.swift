@@ -1,4 +1,4 @@
-// What the server keeps in memory of subscriptions: a part, and never anything that is not so.
+// The server's cache of subscriptions: a part, and never anything stale.
 
 import Foundation
 import StratusCloud
@@ -27,7 +27,7 @@ private final class RefusingStore: StoreWrapper {
     }
 }
 
-/// A store that can hold a group of commits that is about to be written until the body of a later commit has run.
+/// A store that can delay a group of commits that is about to be written until the body of a later commit has run.
 private final class HoldingStore: StoreWrapper {
     let wrapped: any OrderedStore
     private let flight: Flight
@@ -171,7 +171,7 @@ struct SubscriptionDirectoryTests {
         refusing { try bench.subscribe(.database("d")) }
         try bench.save(.new("a"))
         #expect(try bench.outboxCount() == 0)
-        // The zones and what is subscribed to them, looked at and changed by one commit that fails.
+        // The zones and their subscriptions, read and changed by one commit that fails.
         let zones = ["One", "Two"].map { ZoneAddress(zoneName: $0) }
         for zone in zones {
             try bench.makeZone(zone)

@@ -17,7 +17,7 @@ import Testing
 
 @Suite("subscriptions: random histories")
 struct SubscriptionHistoryTests {
-    /// What the server keeps of subscriptions in memory: what it keeps in earnest, nothing, and a few answers.
+    /// The server's cache of subscriptions: the real one, none, and a small one.
     private static let keptByteCounts = [nil, 0, 3_000]
 
     private static func findings(count: Int, stepCount: Int, _ fault: PlantedTelling?) throws -> [String] {
@@ -79,13 +79,13 @@ private struct TellingHistory {
     private let fault: PlantedTelling?
     private var trace: [String] = []
     private var urls: [String: String] = [:]
-    /// Whether a step's commit was made on a device, by person.
+    /// Whether a step was committed by a device, by person.
     private var origin: (person: Int, device: String)?
     /// Whether several steps are delivered at once.
     private let isLate: Bool
     /// The notifications that each device must get with the next delivery, by person and device.
     private var due: [[String: Set<String>]] = []
-    /// The devices that have done something since the last delivery.
+    /// The devices that have written since the last delivery.
     private var active: [Set<String>] = []
     /// Who saves subscriptions and deletes them.
     private let subscriber: CloudService
@@ -159,7 +159,7 @@ private struct TellingHistory {
             request, as: bench.caller(people[index]), in: index == 0 ? .private : .shared)
     }
 
-    /// Somebody saves what they have not subscribed to, or deletes what they have, or all of it.
+    /// A person saves a missing subscription, or deletes one, or all of them.
     private mutating func resubscribe() throws {
         let index = random.below(people.count)
         let known = Self.subscriptions(of: index)
@@ -196,7 +196,7 @@ private struct TellingHistory {
         return view
     }
 
-    /// The lines that a person's devices must have, but for the device that did it.
+    /// The lines that a person's devices must have, except the writing device.
     private func expected(_ index: Int, _ before: [String: Seen], _ after: [String: Seen]) -> Set<String> {
         lines(index, before, after).filter { line in
             subscribed[index].contains(String(line.prefix { $0 != " " }))

@@ -215,7 +215,7 @@ struct SubscriptionRequestTests {
         let answer = try bench.service.modifySubscriptions(
             .init(saves: Array(many.prefix(4))), as: caller, in: .private)
         #expect(answer.saves.map(\.code) == [nil, nil, nil, .limitExceeded])
-        // One may take the place of another, and be saved again.
+        // One may replace another, and be saved again.
         let next = try bench.service.modifySubscriptions(
             .init(saves: [many[4], many[1]], deletes: ["d0"]), as: caller, in: .private)
         #expect(next.saves.map(\.code) == [nil, nil])

@@ -1,4 +1,4 @@
-// The verifier of subscriptions finds what is planted, and nothing else.
+// The verifier of subscriptions finds the planted faults, and nothing else.
 
 import StratusCloud
 import StratusLayout
@@ -11,7 +11,7 @@ import Testing
 @Suite("verifying subscriptions")
 struct SubscriptionVerifierTests {
     private let bench: RecordBench
-    /// An entry of each keyspace, as the server has written it.
+    /// An entry of each keyspace, as the server wrote it.
     private let subscription: (key: [UInt8], value: [UInt8])
     private let notification: (key: [UInt8], value: [UInt8])
     private let outbox: (key: [UInt8], value: [UInt8])
@@ -43,7 +43,7 @@ struct SubscriptionVerifierTests {
         try SubscriptionVerifier(engine: bench.service.engine).findings()
     }
 
-    /// What is found while entries are changed, which are put back afterwards.
+    /// The findings while entries are changed, which are restored afterwards.
     private func findings(planting faults: [([UInt8], [UInt8]?)]) throws -> [SubscriptionFinding] {
         let engine = bench.service.engine
         func set(_ entries: [([UInt8], [UInt8]?)]) throws {

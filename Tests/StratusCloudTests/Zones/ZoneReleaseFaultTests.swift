@@ -1,5 +1,5 @@
-// Every operation of the store fails once while a zone with assets is deleted, released and purged: afterwards nothing is
-// counted wrongly, and the next round of upkeep leaves what it would have left without the failure.
+// Every operation of the store fails once while a zone with assets is deleted, released and purged: afterwards all
+// counts are correct, and the next round of upkeep has the same result as without the failure.
 
 import StratusCloud
 import StratusModel

@@ -1,5 +1,5 @@
-// Zones with the same files are made, filled and deleted by some threads while others let go of their assets, purge keys
-// and collect files.
+// Zones with the same files are created, filled and deleted by some threads while others release their assets, purge
+// keys and collect files.
 
 import StratusCloud
 import StratusModel

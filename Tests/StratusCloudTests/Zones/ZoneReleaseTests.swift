@@ -1,5 +1,5 @@
-// Deleting a zone that holds assets: gone at once for the same cost whatever it holds, its assets let go of afterwards,
-// each once, whatever happens in between.
+// Deleting a zone with assets: gone at once at a constant cost, its assets released afterwards, each once, whatever
+// happens in between.
 
 import Foundation
 import StratusCloud
@@ -110,7 +110,7 @@ struct ZoneReleaseTests {
         }
     }
 
-    /// What the deletion of a zone asks of the store, but for the lengths of its counters.
+    /// The store operations for deleting a zone, except the lengths of its counters.
     private static func costOfDeleting(assetCount: Int, purges: Bool) throws -> StoreCost {
         let bench = try ReleaseBench()
         try bench.makeZone(notes)
@@ -140,7 +140,7 @@ struct ZoneReleaseTests {
         let bench = try ReleaseBench(on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 7)
         try bench.makeZone(Self.photos)
         try bench.save(40..<60, in: Self.photos)
-        // The first upkeep of a store leaves a mark that it has looked at its indexes.
+        // The first upkeep of a store records that it has checked its indexes.
         try bench.upkeep()
         let empty = try bench.entryCount()
         try bench.makeZone(Self.notes)
@@ -254,7 +254,7 @@ struct ZoneReleaseTests {
         try bench.release(rest: {
             rounds += 1
             guard rounds == 2 else { return }
-            // The other takes some batches, and the rest of them after this one has gone on.
+            // The other takes some batches, and the rest of them after this one has continued.
             var asked = 0
             _ = try? bench.release(shouldContinue: {
                 asked += 1

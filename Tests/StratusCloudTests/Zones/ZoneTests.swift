@@ -1,4 +1,4 @@
-// Zones: making, deleting, fetching, and what a host's purge leaves behind.
+// Zones: creating, deleting, fetching, and what a host's purge leaves behind.
 
 import StratusCloud
 import StratusModel

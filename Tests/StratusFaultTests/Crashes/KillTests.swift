@@ -48,13 +48,13 @@ struct KillTests {
     }
 }
 
-/// A child whose end was not the kill.
+/// A child that did not end by the kill.
 private struct ChildEndedByItself: Error {
     let end: ChildProcess.End
     let acknowledgementCount: Int
 }
 
-/// What is made of a store after a kill, so that the checks are seen to notice.
+/// Changes to a store after a kill, so that the checks are shown to detect them.
 private enum KillPlant {
     /// One commit more than there is counts as acknowledged.
     case lostCommit
@@ -63,20 +63,20 @@ private enum KillPlant {
     static let all: [KillPlant] = [.lostCommit] + CrashDamage.allCases.map { .halfCommit($0) }
 }
 
-/// One store over which children are killed. What is not as it must be is thrown as `HistoryFailure`.
+/// One store over which children are killed. A violation is thrown as `HistoryFailure`.
 private struct KillRound {
     private let directory: TemporaryStoreDirectory
     private let workload: CrashWorkload
     private var random: SplitMix64
     private var replays: [CrashWorkload.Replay]
     private(set) var acknowledgedCount = 0
-    /// Zones in which the work on indexes was not at its end.
+    /// Zones in which the work on indexes was unfinished.
     private(set) var unfinishedIndexCount = 0
     private let seed: UInt64
     private let program: URL
     private let planted: KillPlant?
 
-    /// `program` is what is killed.
+    /// `program` is the program to kill.
     init(seed: UInt64, program: URL = Self.child, planted: KillPlant? = nil) throws {
         self.seed = seed
         self.program = program
@@ -117,7 +117,7 @@ private struct KillRound {
             try replays[writer].check(engine)
         }
         try verify(engine)
-        // What a kill has left half filled or half cleared is gone on with.
+        // Indexes that a kill left half filled or half cleared are continued.
         unfinishedIndexCount += try engine.buildIndexes(pause: {}).zonesFinished
         try verify(engine)
     }
@@ -169,7 +169,7 @@ private struct KillRound {
     }
 }
 
-/// A path of its own, removed with what a store puts there.
+/// A path of its own, removed with the store's files.
 final class TemporaryStoreDirectory: Sendable {
     let path = FileManager.default.temporaryDirectory.appending(path: "stratus-\(UUID().uuidString)").path
 

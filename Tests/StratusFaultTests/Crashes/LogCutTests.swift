@@ -88,7 +88,7 @@ private final class WrittenStore {
     private let directory = TemporaryStoreDirectory()
     private let workload: CrashWorkload
     private let logName: String
-    /// At index n the bytes of the log when commit n was acknowledged; at 0 when the zones had been made.
+    /// At index n the bytes of the log when commit n was acknowledged; at 0 when the zones had been created.
     private(set) var logSizes: [Int] = []
     private var replays: [Int: CrashWorkload.Replay] = [:]
 

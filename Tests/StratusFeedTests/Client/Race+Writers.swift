@@ -10,7 +10,7 @@ extension Race {
     static let movingNames = (0..<6).map { "m\($0)" }
     /// What the owner changes and only the owner ever sees.
     static let hiddenNames = (0..<3).map { "x\($0)" }
-    /// What the first participant makes, moves and deletes in the shared tree.
+    /// The first participant's creations, moves and deletions in the shared tree.
     static let annsNames = (0..<4).map { "a\($0)" }
 
     func writeAsOwner() async throws {
@@ -20,7 +20,7 @@ extension Race {
             await pace.waitForPages(step)
             let name = random.element(of: Self.movingNames)
             var next = moved
-            // A parent may not be there, or be below; a record may have others below it.
+            // A parent may be missing, or be below; a record may have others below it.
             var allowed: Answers = [.done, .refused(.referenceViolation)]
             let outcome: Outcome
             switch random.below(8) {

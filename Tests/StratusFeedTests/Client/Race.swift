@@ -6,7 +6,7 @@ import Foundation
 import StratusKit
 import StratusSharingSupport
 
-/// A zone whose tree is shared with two people, and those who race in it.
+/// A zone whose tree is shared with two people, and the racing people.
 struct Race {
     /// Of each writer.
     static let actCount = 40
@@ -18,7 +18,7 @@ struct Race {
     let seed: UInt64
     let pace = RacePace(writers: 2, readers: Race.readerCount)
     let ownersTimes = SeenTimes()
-    /// Of those with whom the tree is shared.
+    /// The people with whom the tree is shared.
     let othersTimes = SeenTimes()
 
     init(seed: UInt64, in directory: URL?) async throws {

@@ -7,7 +7,7 @@ struct RaceFailure: Error, CustomStringConvertible {
 
 /// One page.
 struct RacePage: Sendable {
-    /// The time before it was asked for, and the one after it had come.
+    /// The time before the request, and the time after the answer.
     let begin: Int
     let end: Int
     /// Tags by name.
@@ -19,7 +19,7 @@ struct RacePage: Sendable {
 /// A planted fault in the contents of pages.
 enum RaceLie: CaseIterable {
     case neverSeenIsShown, neverSeenIsDeleted
-    /// What could be seen once, and was gone before the first page.
+    /// What was visible once, and gone before the first page.
     case goneIsShown, goneIsDeleted
     case recordIsLost, oldVersionIsShown
 
@@ -53,7 +53,7 @@ struct RaceReading: Sendable {
     let neverSeen: String
     /// A name that they could see before the first page, and not since.
     let gone: String
-    /// How often they read on in the middle of their pages after others had written.
+    /// How often they continued in the middle of their pages after others had written.
     let resumptionCount: Int
 
     /// Throws `RaceFailure` for the first entry that a page must not contain, planted faults included.
@@ -74,7 +74,7 @@ struct RaceReading: Sendable {
             }
             for (name, tag) in page.shown { replica[name] = tag }
             for name in page.deleted { replica[name] = nil }
-            // The replica was what there is at some moment of this page.
+            // The replica equalled the state at some moment of this page.
             if !page.isMoreComing { since = page.begin }
         }
         for name in Set(replica.keys).union(there.keys).sorted() where replica[name] != there[name] {

@@ -6,9 +6,9 @@ import StratusKit
 import StratusSharingSupport
 import Synchronization
 
-/// What an app keeps of one database.
+/// An app's data of one database.
 struct SyncClient: Sendable {
-    /// A zone and what is known of it.
+    /// A zone and its known state.
     struct Zone: Sendable {
         var token: Data?
         var records: [String: String] = [:]
@@ -30,7 +30,7 @@ struct SyncClient: Sendable {
     private(set) var zones: [CKRecordZone.ID: Zone] = [:]
     /// Zones that the database reported and that were not fetched yet.
     private var changed: Set<CKRecordZone.ID> = []
-    /// Times a token had expired.
+    /// How often a token had expired.
     private(set) var expiryCount = 0
 
     init(_ user: Int, of town: Town, isShared: Bool, pageLimit: Int) {

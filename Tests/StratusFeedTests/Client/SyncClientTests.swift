@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Clients that synchronise")
 struct SyncClientTests {
-    /// A client, and whose it is.
+    /// A client, and its owner.
     private struct Device {
         let user: Int
         let isShared: Bool
@@ -43,7 +43,7 @@ struct SyncClientTests {
                 if random.isOne(in: 4), round != 11 { continue }
                 try await devices[index].client.fetchDatabase()
                 if random.isOne(in: 4), round != 11 {
-                    // Something happens meanwhile: there is no saying what is held until the next time.
+                    // Something happens meanwhile: the contents are unknown until the next time.
                     try await carryOut(generator.next(), &performer, oracle)
                     guard !oracle.isSuspended(devices[index].user) else { continue }
                     try await devices[index].client.fetchZones()

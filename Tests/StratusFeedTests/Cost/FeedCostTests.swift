@@ -7,7 +7,7 @@ import StratusStore
 import Testing
 
 enum FeedCostBench {
-    /// A zone of so many records: half of them in chains of ten under `top`, the others the same under `other`.
+    /// A zone with a number of records: half of them in chains of ten under `top`, the others the same under `other`.
     static func town(recordCount: Int) async throws -> (town: Town, place: Place) {
         let town = try Town(["owner", "reader"])
         let owner = town.people[0]
@@ -60,10 +60,10 @@ enum FeedCostBench {
     struct Counts: Equatable {
         /// W7: the reads of 100 changes, for the owner.
         var changeReads = 0
-        /// W8: what acceptance asks of the store.
+        /// W8: the store operations of acceptance.
         var acceptanceReads = 0
         var acceptanceEntries = 0
-        /// What a participant's feed reads where nothing has changed.
+        /// The reads of a participant's feed without changes.
         var silenceReads = 0
     }
 

@@ -11,9 +11,9 @@ struct FeedGenerator {
     /// How long a history is, and how much is read in it.
     struct Size {
         var actCount: Int
-        /// Of a hundred acts, after so many something is read.
+        /// Of a hundred acts, the number after which something is read.
         var readPercentage = 70
-        /// Readers that read on in the end, of each person and place.
+        /// Readers that continue in the end, of each person and place.
         var lastReaderCount = 2
     }
 
@@ -27,7 +27,7 @@ struct FeedGenerator {
     private var acts: SharingGenerator
     private let zones: [Int]
     private var steps: [FeedStep] = []
-    /// Readers that have read to the end, in the order in which they did.
+    /// Readers that have read to the end, in that order.
     private var kept: [Reader] = []
     /// Readers in the middle of their pages.
     private var open: [Reader] = []
@@ -104,8 +104,8 @@ struct FeedGenerator {
         }
     }
 
-    /// Everybody reads everything once more, from some of the tokens they ever had; then the background work is done,
-    /// and changes nothing.
+    /// Everyone reads everything once more, from some of the tokens they ever had; then the background work runs, and
+    /// changes nothing.
     private mutating func end(_ size: Size) {
         for reader in open { finish(reader) }
         for user in 0..<SharingHistory.userCount {

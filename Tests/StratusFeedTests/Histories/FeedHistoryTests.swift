@@ -17,7 +17,7 @@ private enum Sizes {
     /// The histories of every run of the tests.
     static let seeds: ClosedRange<UInt64> = 1...200
     static let size = FeedGenerator.Size(actCount: 100)
-    /// Of so many of them one runs on LevelDB too.
+    /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 25
     static let soakSize = FeedGenerator.Size(
         actCount: HistorySettings.soakStepCount, readPercentage: 100, lastReaderCount: 6)

@@ -21,7 +21,7 @@ final class FeedOracle {
     private(set) var moment = 0
     /// Each zone as it was, oldest first.
     private var versions: [Int: [Version]] = [:]
-    /// Answers of `view`, which are asked for again and again.
+    /// Answers of `view`, which are requested repeatedly.
     private var views: [ViewKey: [String: String]?] = [:]
 
     func apply(_ step: SharingStep) -> Answers {
@@ -89,7 +89,7 @@ final class FeedOracle {
         if let known = views[key] { return known }
         var seen: [String: String]?
         if let content = versions[zone]?[version].content {
-            // Standing has nothing to do with what may be seen.
+            // Standing does not affect visibility.
             var past = SharingOracle()
             past.zones[zone] = content
             if past.sees(user, zone) != nil {

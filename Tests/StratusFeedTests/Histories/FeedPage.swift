@@ -12,7 +12,7 @@ struct ToldRecord: Hashable, Sendable {
 /// A page.
 struct FeedPage: Sendable {
     var changed: [String: ToldRecord] = [:]
-    /// With the type of a record, and the reason of a zone's end.
+    /// With the type of a record, and the reason of a zone's deletion.
     var deleted: [String: String] = [:]
     /// The counted entries; a name that occurs twice counts twice.
     var entryCount = 0
@@ -28,7 +28,7 @@ enum FeedAnswer: Sendable {
 
 /// Where a history and the oracle parted.
 struct FeedFailure: Error, CustomStringConvertible {
-    /// Nil where the store does not verify.
+    /// Nil if the store does not verify.
     let step: FeedStep?
     let message: String
 

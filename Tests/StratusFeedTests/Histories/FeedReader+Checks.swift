@@ -1,4 +1,4 @@
-// What a reader does with a page, and what is held against the rules on the way.
+// How a reader applies a page, and the checks on the way.
 
 import StratusKit
 import StratusSharingSupport
@@ -75,7 +75,7 @@ extension FeedReader {
 
     // MARK: The end
 
-    /// Nothing more is coming: the replica is what can be seen.
+    /// No more is coming: the replica equals what is visible.
     private mutating func end(_ oracle: FeedOracle) throws {
         switch place {
         case .zone(let zone):

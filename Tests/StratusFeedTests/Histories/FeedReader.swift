@@ -19,7 +19,7 @@ struct FeedReader {
     var birth: Int?
     /// For zones of a database, the moment at which each was last reported.
     var told: [String: Int] = [:]
-    /// The moment at which nothing more was coming.
+    /// The moment at which no more was coming.
     var endMoment: Int?
     var isAtEnd = false
     /// The moment of the last page.

@@ -1,7 +1,7 @@
-// Everybody reads everything after every step: from every token that is kept of them, and now and then from the beginning,
-// to the end. Each of these replicas must be what its reader may see then, by the checks that all readers go through.
+// Everyone reads everything after every step: from every stored token of theirs, and now and then from the beginning,
+// to the end. Each of these replicas must equal what its reader may see then, by the same checks as for all readers.
 //
-// They are so many that they ask by the requests of the server: the same that the calls of `CKDatabase` make, without a
+// There are so many that they use the server's requests directly: the same as those of `CKDatabase`'s calls, without a
 // task and an operation around each.
 
 import Foundation
@@ -32,7 +32,7 @@ struct FeedReplays {
         }
     }
 
-    /// Reads on from every token to the end.
+    /// Continues from every token to the end.
     mutating func replay(at date: Date) async throws {
         stepCount += 1
         for place in places {
@@ -61,7 +61,7 @@ struct FeedReplays {
         }
     }
 
-    /// The reader at the end of its pages; nil where it is refused, as it may be.
+    /// The reader at the end of its pages; nil if it is refused, as it may be.
     private func replayed(_ reader: FeedReader, limit: Int = 0, at date: Date) throws -> FeedReader? {
         var reader = reader
         for _ in 0..<FeedSource.maximumPageCount {

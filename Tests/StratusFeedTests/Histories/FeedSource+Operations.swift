@@ -83,7 +83,7 @@ extension FeedSource {
         }
         await withCheckedContinuation { continuation in
             operation.fetchRecordZoneChangesResultBlock = { result in
-                // A request that fails as a whole may say nothing of its zones (O-04).
+                // A request that fails as a whole need not report its zones (O-04).
                 if case .failure(let error) = result { trace.add(.end(.failure(error), moreComing: false)) }
                 continuation.resume()
             }

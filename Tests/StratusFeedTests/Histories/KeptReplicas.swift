@@ -3,7 +3,7 @@
 // tokens are, the fewer stay: the nth stays until it is older than the largest power of four in n, so that there are
 // always the latest, one of a few changes, one of a dozen, and one of many.
 
-/// What is kept of one person and place.
+/// The stored replicas of one person and place.
 struct KeptReplicas {
     private var kept: [(number: Int, reader: FeedReader)] = []
     private var count = 0
@@ -11,7 +11,7 @@ struct KeptReplicas {
     /// The replicas at a token, the oldest first.
     var readers: [FeedReader] { kept.map(\.reader) }
 
-    /// Keeps a reader that has read to the end, unless its token is the youngest that is kept.
+    /// Stores a reader that has read to the end, unless its token is the youngest stored one.
     mutating func keep(_ reader: FeedReader) {
         guard kept.last?.reader.token != reader.token else { return }
         count += 1

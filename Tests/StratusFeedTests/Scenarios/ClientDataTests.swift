@@ -1,4 +1,4 @@
-// What a client says of its own writes comes back with the feed (T-11).
+// A client's data about its own writes returns with the feed (T-11).
 
 import Foundation
 import StratusKit
@@ -25,7 +25,7 @@ struct ClientDataTests {
         return outcome.withLock { $0 } ?? .done
     }
 
-    /// The data that the feed gives with its last token.
+    /// The data that the feed returns with its last token.
     private func data(as person: Person, _ place: Place, since token: CKServerChangeToken?) async -> String? {
         let id = person.zoneID(place)
         let operation = CKFetchRecordZoneChangesOperation(

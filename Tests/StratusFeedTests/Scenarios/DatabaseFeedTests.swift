@@ -1,4 +1,4 @@
-// The feed of a private database: which zones changed, and which are gone and why.
+// The feed of a private database: which zones changed, and which were deleted and why.
 
 import Foundation
 import StratusKit
@@ -28,7 +28,7 @@ struct DatabaseFeedTests {
         let third = try await owner.pullZones(since: second.token)
         #expect(third.changed == [zoneID("Docs")])
         #expect(third.deleted == [zoneID("More"): .deleted])
-        // Made again it is a zone like any other.
+        // Recreated it is a zone like any other.
         try await TreeTown.fill(more, by: owner)
         let last = try await owner.pullZones(since: second.token)
         #expect(last.changed == [zoneID("Docs"), zoneID("More")])

@@ -47,7 +47,7 @@ struct SharedFeedTests {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
         try await tree.share("top", with: ann)
-        // The first page leaves most of its round to the next one, in which the round of these changes follows.
+        // The first page leaves most of its round to the next one, followed by the round of these changes.
         let first = try await ann.pull(place, limit: 1)
         #expect(first.isMoreComing)
         #expect(await owner.change("top", to: 2, in: place) == .done)
@@ -213,7 +213,7 @@ struct SharedFeedTests {
         }
         #expect(await owner.invite(ben, to: "Share", in: place) == .done)
         #expect(try await told(owner, tokens.0)?.participants.count == 3)
-        // the others are not shown who is only invited.
+        // the others do not see invited people.
         #expect(try await ann.pull(place).records["Share"].flatMap { $0 as? CKShare }?.participants.count == 2)
         let later = (try await owner.pull(place).token, try await ann.pull(place).token)
         let url = try #require(try await owner.shareRecord("Share", in: place).url)

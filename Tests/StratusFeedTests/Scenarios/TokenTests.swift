@@ -1,4 +1,4 @@
-// Tokens: what they are good for, and where they are refused.
+// Tokens: where they are valid, and where they are refused.
 
 import Foundation
 import StratusKit
@@ -216,7 +216,7 @@ struct TokenTests {
         for number in 0..<3 { #expect(await tree.owner.create("later\(number)", in: tree.place) == .done) }
         let token = try await tree.owner.pull(tree.place).token
         await tree.town.close()
-        // The copy takes the place of the store.
+        // The copy replaces the store.
         try FileManager.default.removeItem(at: url)
         try FileManager.default.moveItem(at: saved, to: url)
         var options = Stratus.Options()

@@ -1,4 +1,4 @@
-// Where scenarios of feeds begin: an owner's zone with a small tree in it, and two people it can be shared with.
+// The start of scenarios of feeds: an owner's zone with a small tree in it, and two people to share it with.
 
 import Foundation
 import StratusKit

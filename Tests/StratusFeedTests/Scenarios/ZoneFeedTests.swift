@@ -102,7 +102,7 @@ struct ZoneFeedTests {
         // A record that came and went in between may be reported as one deletion.
         #expect(pulled.deleted == ["leaf": "Item"] || pulled.deleted == ["leaf": "Item", "brief": "Item"])
         #expect(try await owner.pull(place, since: between.token).deleted == ["leaf": "Item", "brief": "Item"])
-        // Deleted and made again is changed.
+        // A deleted and recreated zone counts as changed.
         #expect(await owner.delete("lone", in: place) == .done)
         #expect(await owner.create("lone", value: 9, in: place) == .done)
         let again = try await owner.pull(place, since: pulled.token)
@@ -229,7 +229,7 @@ struct ZoneFeedTests {
         let more = try await tree.secondPlace()
         let token = try await owner.pull(more).token
         let missing = CKRecordZone.ID(zoneName: "Missing")
-        // One without a token, one with another's token, one that is not there.
+        // One without a token, one with another's token, one that does not exist.
         let ids = [owner.zoneID(more), missing, owner.zoneID(place)]
         let operation = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: ids,

@@ -1,4 +1,4 @@
-// What goes into an archive comes out of it, with Foundation's unarchiver and with ours.
+// Objects round-trip through archives, with Foundation's unarchiver and with ours.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// Collections of CloudKit's objects out of archives, by the class of what is in them.
+// Collections of CloudKit's objects from archives, by the class of their elements.
 
 import Foundation
 import StratusKit

@@ -1,4 +1,4 @@
-// Archives that were damaged or made up: each is refused or decodes, and none ends the process.
+// Damaged and random archives: each is refused or decodes, and none crashes.
 
 import Foundation
 import StratusTestSupport
@@ -44,7 +44,7 @@ import Testing
             nameComponents: name, hasiCloudAccount: true)
     }
 
-    /// A group in which everything is set.
+    /// A group with every property set.
     private static func group() -> CKOperationGroup {
         let group = CKOperationGroup()
         group.name = "import"
@@ -60,8 +60,8 @@ import Testing
         return group
     }
 
-    /// Decodes an archive, and uses what comes out. An archive of something else than a record has been decoded whole
-    /// before it is found to be of the wrong class.
+    /// Decodes an archive, and uses the result. An archive of another class is decoded completely before its class is
+    /// rejected.
     private static func decodes(_ bytes: [UInt8]) -> Bool {
         do throws(StratusArchiveError) {
             let record = try StratusArchive.decode(CKRecord.self, from: Data(bytes))
@@ -76,7 +76,7 @@ import Testing
     @Test("100,000 damaged archives are refused or decode, and none traps", arguments: 0..<partCount)
     func mutations(part: Int) async throws {
         let random = SplitMix64.announced("damaged archives \(part)")
-        // For so long the threads that all tests share must not be held.
+        // This takes too long for the threads that all tests share.
         let decoded = try await TestThreads.offPool { try Self.decodedCount(part, random) }
         // Neither all nor none: the mutations reach both sides.
         #expect((Self.caseCount / 100..<Self.caseCount * 99 / 100).contains(decoded), "\(decoded) decoded")
@@ -90,7 +90,7 @@ import Testing
         var decoded = 0
         for index in 0..<Self.caseCount {
             var generator = random.generator(forCase: part * Self.caseCount + index)
-            // A change of length damages every offset behind it, so that half of the inputs keep theirs.
+            // A change of length damages every later offset, so half of the inputs keep theirs.
             let input =
                 generator.isOne(in: 2)
                 ? mutator.input(&generator) : Self.withBytesChanged(generator.element(of: corpus), &generator)
@@ -187,7 +187,7 @@ import Testing
 
     @Test("[X-25] references in place of objects that form a cycle are refused", arguments: [1, 2, 3])
     func circlesOfReferences(length: Int) {
-        // An unknown key names the first of the circle; whether that is empty must not be looked for without end.
+        // An unknown key names the first of the cycle; checking whether that is empty must terminate.
         var objects: [TestList] = [
             .text("$null"),
             .dictionary([("$class", .reference(2)), ("NS.objects", .array([])), ("Unknown", .reference(3))]),
@@ -201,7 +201,7 @@ import Testing
 
     @Test("an object that fails to decode is tried once, not once per reference")
     func failingObjects() {
-        // Each record names the next one under five keys and fails for want of a type, forty levels deep.
+        // Each record names the next one under five keys and fails because it lacks a type, forty levels deep.
         let keys = ["RecordID", "CreatorUserRecordID", "LastModifiedUserRecordID", "ParentReference", "ShareReference"]
         var objects: [TestList] = [.text("$null"), .className("CKRecord"), .text("Note")]
         for level in 3..<33 {

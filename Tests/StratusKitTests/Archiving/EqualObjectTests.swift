@@ -1,4 +1,4 @@
-// Values that Foundation on Linux takes for the same object: each comes out of an archive as it went in.
+// Values that Foundation on Linux treats as the same object: each round-trips through an archive.
 
 import Foundation
 import StratusKit

@@ -102,7 +102,7 @@ enum RealArchive: String, CaseIterable {
         #expect(share.participants.map(\.role) == [.owner, .privateUser, .privateUser])
         #expect(share.participants.allSatisfy { $0.acceptanceStatus == .accepted })
         #expect(share.participants.allSatisfy { $0.permission == .readWrite })
-        // The second name is as the archive has it.
+        // The second name is as in the archive.
         let names = share.participants.map { $0.userIdentity.nameComponents }
         #expect(names.map { $0?.givenName } == ["Ada", "Ada", "Bert"])
         #expect(names.map { $0?.familyName } == ["Example", "Example", "Sample"])

@@ -1,4 +1,4 @@
-// What an archive says and Stratus does not understand: it is refused, and nothing of it is dropped.
+// Parts of archives that Stratus does not understand: they are refused, and nothing is dropped.
 
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-// Archives that StratusArchive writes in Apple's format: they decode as they were, and equal objects give equal bytes.
+// Archives that StratusArchive writes in Apple's format: they round-trip, and equal objects give equal bytes.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// Archives in XML: what an archiver writes whose format is set so.
+// Archives in XML: the output of an archiver with that format.
 
 import Foundation
 import StratusKit
@@ -93,7 +93,7 @@ import Testing
         let random = SplitMix64.announced("damaged archives in XML")
         let mutator = ByteMutator(
             corpus: corpus, dictionary: ["<dict>", "</key>", "<!--", "&#x"].map { Array($0.utf8) })
-        // For so long the threads that all tests share must not be held.
+        // This takes too long for the threads that all tests share.
         let decoded = try await TestThreads.offPool {
             (0..<4_000).count { index in
                 var generator = random.generator(forCase: index)

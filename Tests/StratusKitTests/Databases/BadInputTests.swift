@@ -1,4 +1,4 @@
-// What programs get wrong, through CloudKit's own calls: the documented error each, and nothing is written.
+// Mistakes of programs, through CloudKit's own calls: each has the documented error, and nothing is written.
 
 import Foundation
 import StratusKit
@@ -100,7 +100,7 @@ struct BadInputTests {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let record = note("a")
-        // The client takes it, the server does not.
+        // The client accepts it, the server does not.
         record["price$"] = 5
         let error = try await #require(throws: CKError.self) { try await database.save(record) }
         #expect(error.code == .invalidArguments)

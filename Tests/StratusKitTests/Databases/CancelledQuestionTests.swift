@@ -21,7 +21,7 @@ import Testing
         let task = Task { try await container.accountStatus() }
         try await hold.arrived()
         task.cancel()
-        // The server still holds the question: only the cancelling can have ended the task.
+        // The server still holds the request: only the cancellation can have ended the task.
         #expect(await codeOfFailure(task) == .operationCancelled)
         hold.letGo()
         await bench.session.activity.untilIdle()
@@ -79,7 +79,7 @@ import Testing
             bench.clock.advance(bySeconds: seconds - 2)
             #expect(bench.session.timers.count == 1)
             bench.clock.advance(bySeconds: 2)
-            // The server still holds the question.
+            // The server still holds the request.
             #expect(await codeOfFailure(task) == .networkFailure)
             hold.letGo()
             await bench.session.activity.untilIdle()

@@ -1,4 +1,4 @@
-// Containers: which store they mean, whose account, who the user is.
+// Containers: their store, their account, and the user.
 
 import Foundation
 import StratusCloud

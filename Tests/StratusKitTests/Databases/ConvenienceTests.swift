@@ -204,7 +204,7 @@ import Testing
         #expect(bench.interference.sent.isEmpty)
     }
 
-    /// What a call answers that the server holds for longer than a week, without a time-out for requests.
+    /// The result of a call that the server holds for longer than a week, without a time-out for requests.
     private func heldForAWeek<Value: Sendable>(
         _ bench: OperationBench, _ kind: RequestKind, _ urgency: QualityOfService?,
         _ call: @escaping @Sendable (CKContainer) async throws -> Value

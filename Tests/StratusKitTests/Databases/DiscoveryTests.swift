@@ -1,4 +1,4 @@
-// Looking for people, asking for permissions, and what else is deprecated but still used.
+// Looking for people, asking for permissions, and other deprecated calls that are still used.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// What is deprecated, called where no warning is due: through a requirement that is not.
+/// Deprecated calls without warnings: through a requirement that is not deprecated.
 private protocol DeprecatedCalls {
     func people(_ container: CKContainer, bob: CKRecord.ID) async throws -> [String]
     func handled(_ container: CKContainer, bob: CKRecord.ID) async -> [String]

@@ -1,4 +1,4 @@
-// What clients trip over, as the guide's page of that name says it: through the public API alone.
+// Pitfalls for clients, as on the guide's page of that name: only through the public API.
 
 import Foundation
 import StratusKit
@@ -22,7 +22,7 @@ struct PitfallTests {
         return Stage(store: store, account: account, database: database)
     }
 
-    /// Runs an operation to its end.
+    /// Runs an operation until it ends.
     private func run(_ operation: CKDatabaseOperation, in database: CKDatabase) async {
         await withCheckedContinuation { continuation in
             operation.completionBlock = { continuation.resume() }
@@ -64,7 +64,7 @@ struct PitfallTests {
         #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
         #expect(await failure { try await database.save(CKRecord(recordType: "_Note")) } == "invalidArguments")
         try await database.save(CKDatabaseSubscription(subscriptionID: "_all"))
-        // The client takes the field; the server does not, plain or encrypted.
+        // The client accepts the field; the server does not, plain or encrypted.
         let plain = note("plain")
         plain["_text"] = "a"
         #expect(plain["_text"] as? String == "a")
@@ -107,15 +107,15 @@ struct PitfallTests {
         sorted.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: true)]
         let found = try await database.records(matching: sorted, inZoneWith: zoneID).matchResults
         #expect(found.map(\.0.recordName) == ["a", "b"])
-        // The keys of system fields are the server's alone.
+        // The keys of system fields belong to the server.
         record[CKRecord.SystemFieldKey.modificationDate] = old
         #expect(await failure { try await database.save(record) } == "invalidArguments")
     }
 
-    // MARK: Zones that are gone
+    // MARK: Deleted zones
 
-    /// What each call answers for a zone, in words: "item" where the error is one record's or zone's, "call" where it is the
-    /// whole request's.
+    /// The answer of each call for a zone, in words: "item" if the error belongs to one record or zone, "call" if it
+    /// belongs to the whole request.
     private func answers(for zoneID: CKRecordZone.ID, in database: CKDatabase) async throws -> [String: String] {
         let recordID = CKRecord.ID(recordName: "a", zoneID: zoneID)
         func made() -> CKRecord { CKRecord(recordType: "Note", recordID: recordID) }
@@ -183,7 +183,7 @@ struct PitfallTests {
         for call in calls { expected[call] = code }
         let answers = try await answers(for: zoneID, in: stage.database)
         #expect(answers == expected, "\(answers.filter { expected[$0.key] != $0.value })")
-        // A database's feed has no error for it, but a deletion of what was there.
+        // A database's feed has no error for it, but reports a deletion of an earlier zone.
         let deletions = try await stage.database.databaseChanges(since: token).deletions
         #expect(deletions.map(\.zoneID) == (code == "userDeletedZone" ? [zoneID] : []))
     }
@@ -216,7 +216,7 @@ struct PitfallTests {
             try await database.save(pair[0])
             pair[1].notificationInfo = CKSubscription.NotificationInfo(alertBody: "Look", shouldBadge: true)
             #expect(await failure { try await database.save(pair[1]) } == (fails ? "serverRejectedRequest" : "ok"))
-            // Saving it again is none, and it may take the other's place.
+            // Saving it again is not a duplicate, and it may replace the other.
             try await database.save(pair[0])
             let swapped = try await database.modifySubscriptions(saving: [pair[1]], deleting: [pair[0].subscriptionID])
             #expect(swapped.saveResults.values.map { outcome($0) } == ["ok"])
@@ -278,7 +278,7 @@ struct PitfallTests {
         #expect(error.localizedDescription.contains("Did not find record type: Note"))
         try await database.save(CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "zone"))
         try await database.save(CKDatabaseSubscription(subscriptionID: "database"))
-        // The type stays known when its only record is gone.
+        // The type stays known after its only record is deleted.
         let first = try await database.save(note("a", in: "Notes"))
         try await database.deleteRecord(withID: first.recordID)
         try await database.save(query)
@@ -302,7 +302,8 @@ struct PitfallTests {
 
     // MARK: Two engines
 
-    /// A program that may make its engine several times, as Apple's sample does: in its initialiser and where it is first used.
+    /// A program that may create its engine several times, like Apple's sample: in its initialiser and at its first
+    /// use.
     private actor Program: CKSyncEngineDelegate {
         private(set) var state: CKSyncEngine.State.Serialization?
         private(set) var fetchedCount = 0
@@ -347,13 +348,13 @@ struct PitfallTests {
             // An engine that begins with the first one's stored state continues from it.
             let third = await program.makeEngine(database)
             #expect(third.state.pendingRecordZoneChanges == [.saveRecord(id)])
-            // The second one knows nothing of it, and its state takes the place of what is stored.
+            // The second one knows nothing of it, and its state replaces the stored one.
             try await second.sendChanges()
             #expect(second.state.pendingRecordZoneChanges.isEmpty)
             #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
             let fourth = await program.makeEngine(database)
             #expect(fourth.state.pendingRecordZoneChanges.isEmpty)
-            // What the third one took over it sends once.
+            // The third one sends once what it took over.
             try await third.sendChanges()
             #expect(third.state.pendingDatabaseChanges.isEmpty)
             #expect(third.state.pendingRecordZoneChanges.isEmpty)

@@ -1,5 +1,5 @@
-// Errors of the host API, caught as NSErrors: on Linux a cast that fails where the compiler expects it to succeed ends the
-// process, so each of them is cast in every way.
+// Errors of the host API, caught as NSErrors: on Linux a cast that fails although the compiler expects success ends the
+// process, so each is cast in every way.
 
 import Foundation
 import StratusKit

@@ -1,4 +1,4 @@
-// Fetching which zones of a database have changed, and the calls that fetch a page of changes.
+// Fetching the changed zones of a database, and the calls that fetch a page of changes.
 
 import Foundation
 import StratusCloud

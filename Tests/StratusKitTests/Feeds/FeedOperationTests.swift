@@ -1,4 +1,4 @@
-// The operations that fetch changes, with a server that answers what a test says.
+// The operations that fetch changes, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud

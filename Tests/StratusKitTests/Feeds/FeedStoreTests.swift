@@ -116,7 +116,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
             options: .firesOnRecordCreation)
         let error = await #expect(throws: CKError.self) { try await everybodys.save(misspelt) }
         #expect(error?.code == .invalidArguments)
-        // A field that a record brings is known from then on.
+        // A field of a saved record is known from then on.
         record["subject"] = "new"
         _ = try await database.save(record)
         #expect(await ask("subject = 'y'", in: database) == nil)

@@ -1,4 +1,4 @@
-// Accounts by the host API: made, found, changed, signed in, deleted.
+// Accounts in the host API: created, found, changed, signed in, deleted.
 
 import Foundation
 import StratusKit

@@ -1,4 +1,4 @@
-// The content of one asset, asked for by the host for a record that was fetched without it.
+// The content of one asset, requested by the host for a record that was fetched without it.
 
 import Foundation
 import StratusKit
@@ -11,7 +11,7 @@ import Testing
         return CKAsset(fileURL: file)
     }
 
-    /// The text of an asset's file, and its path; nil where there is no asset. The call blocks.
+    /// The text of an asset's file, and its path; nil if there is no asset. The call blocks.
     private func content(
         _ key: String, at index: Int = 0, of id: CKRecord.ID, in database: CKDatabase, _ store: Stratus
     ) async throws -> (text: String, path: String)? {
@@ -51,7 +51,7 @@ import Testing
         let kinds = events.values.dropFirst(2).map { "\($0.operation) \($0.itemCount)" }
         #expect(kinds == Array(repeating: ["fetchRecords 1", "fetchAssets 1"], count: 5).flatMap { $0 })
 
-        // What holds no asset gives none.
+        // A field without an asset returns none.
         for (key, index) in [("text", 0), ("missing", 0), ("file", 1), ("files", 3), ("files", -1)] {
             #expect(try await content(key, at: index, of: id, in: database, store) == nil, "\(key) \(index)")
         }

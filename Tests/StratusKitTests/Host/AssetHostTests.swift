@@ -82,13 +82,13 @@ struct AssetHostTests {
             try await onThread { try store.performUpkeep() }
             return FileManager.default.fileExists(atPath: path)
         }
-        // The record is gone; its asset is not.
+        // The record is deleted; its asset is not.
         #expect(try await isThere(after: 1_000))
         withExtendedLifetime(asset) {}
         asset = nil
         #expect(try await isThere(after: 99))
         if seconds != nil {
-            // The operation that brought the record may be let go of a little later.
+            // The operation that fetched the record may be released a little later.
             let end = ContinuousClock.now + .seconds(900)
             while try await isThere(after: 1), ContinuousClock.now < end { await Task.yield() }
         }
@@ -157,7 +157,7 @@ struct AssetHostTests {
         #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
     }
 
-    /// What is done to the file of a content.
+    /// A change to the file of a content.
     enum Damage: CaseIterable {
         case missing, flipped, cut, unreadable
 
@@ -217,7 +217,7 @@ struct AssetHostTests {
         #expect(named.allSatisfy { $0.errorDescription?.contains(file.lastPathComponent) == true })
         #expect(named.allSatisfy { $0.errorDescription?.contains(file.path) == true })
 
-        // Without the asset nothing is in the way.
+        // Without the asset there is no obstacle.
         let titled = try await database.records(for: [bad], desiredKeys: ["title"])[bad]?.get()
         #expect(titled?["title"] as? String == "Sunset")
         #expect(try await oldChanges(database, zoneID).mapValues { $0 == nil } == ["bad": true, "good": false])

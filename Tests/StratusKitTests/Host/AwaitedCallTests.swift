@@ -1,5 +1,5 @@
-// Host calls in asynchronous code: the task is suspended while a thread of the store's own waits, and may be cancelled
-// before that thread has begun.
+// Host calls in async code: the task is suspended while a thread of the store's own waits, and may be cancelled before
+// that thread has begun.
 
 import Foundation
 import StratusStore
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("awaited host calls")
 struct AwaitedCallTests {
-    /// A pool whose only thread waits until it is let go.
+    /// A pool whose only thread waits until it is released.
     private final class BusyPool: Sendable {
         let pool: BlockingPool
         private let gate = DispatchSemaphore(value: 0)

@@ -58,7 +58,7 @@ struct BackupTests {
             }
         }
 
-        /// What the photos of a store hold, by name.
+        /// The contents of a store's photos, by name.
         func photos(at url: URL, _ names: [String]) async throws -> [String: String] {
             let store = try await Stratus.open(at: url, options: .tested())
             #expect(try store.service.verifyAssets().isEmpty)
@@ -114,7 +114,7 @@ struct BackupTests {
         #expect(report.attemptCount == 2)
         #expect(try await fixture.photos(at: fixture.copy, ["old", "new"]).isEmpty)
 
-        // Gone after it was taken, and after the records that name it were copied: it is there.
+        // Deleted after it was copied, and after the records that name it were copied: it is there.
         try await fixture.database.save(try fixture.photo("old", "sunset"))
         backup = StoreBackup(
             source: fixture.directory.store.path, destination: fixture.copy.path + "-2",

@@ -1,4 +1,4 @@
-// Which store code means that only knows CloudKit. What belongs to the process is changed by one test at a time.
+// Which store code means that knows only CloudKit. One test at a time changes the process's store.
 
 import Foundation
 import StratusLevelDB

@@ -35,7 +35,7 @@ struct DeletedAccountOperationTests {
         let store = try await Stratus.open(at: directory.store, options: .tested { $0.clock = .manual(clock) })
         let alice = try await store.createAccount(.init(), externalID: "alice")
         let bob = try await store.createAccount(.init(), externalID: "bob")
-        // Requests fail as those to a server that is out of reach, and are tried again when the clock is moved.
+        // Requests fail as if the server were unreachable, and are retried when the clock is moved.
         store.faults.fail(
             .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
         let uploads = try [upload(directory), upload(directory)]

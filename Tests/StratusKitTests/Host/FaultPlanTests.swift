@@ -1,4 +1,4 @@
-// The fault plan alone: which fault comes up at which moment, and how often.
+// The fault plan alone: which fault occurs at which moment, and how often.
 
 import Foundation
 import StratusCloud
@@ -98,7 +98,7 @@ struct FaultPlanTests {
         #expect(plan.error(at: .request(.modifyZones, caller))?.code == .serviceUnavailable)
     }
 
-    /// The public name of a kind. A new kind is not compiled before it has one.
+    /// The public name of a kind. A new kind does not compile without one.
     private func publicName(of kind: RequestKind) -> Stratus.Operation {
         switch kind {
         case .modifyRecords: .modifyRecords

@@ -82,7 +82,7 @@ struct HostWatchTests {
             #expect(told.lostCount > 0)
             #expect(told.events.count >= EventWatcher.eventCount)
             #expect(told.events.count + told.lostCount == count)
-            // What is left is in order, and the newest is there.
+            // The remaining events are in order, and the newest is included.
             let numbers = told.events.map(\.itemCount)
             #expect(numbers == numbers.sorted())
             #expect(numbers.last == count - 1)

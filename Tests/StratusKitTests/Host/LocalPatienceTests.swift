@@ -35,7 +35,7 @@ struct LocalPatienceTests {
         try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds)
     }
 
-    /// What the host says at last over a connection that it ends.
+    /// The host's last message on a connection that it ends.
     private func farewell(_ channel: LocalChannel) throws -> LocalSocketError {
         let frame = try #require(try next(channel))
         #expect(frame.kind == LocalFrame.Kind.refusal.rawValue)
@@ -64,7 +64,7 @@ struct LocalPatienceTests {
                 try channel.send(bytes: Array(request[..<count]), seconds: 10)
                 #expect(try self.farewell(channel) == .tooSlow, "after \(count) bytes")
             }
-            // Who asks whole requests is served: what is there is in time.
+            // A client that sends complete requests is served: what has arrived is in time.
             let client = try #require(try LocalClient(directory: self.directory.store.path))
             #expect(throws: CloudError.self) { let _: Done = try client.ask(.cloud(.checkItemCount(1))) }
         }
@@ -126,7 +126,7 @@ struct LocalPatienceTests {
                 .host(.purgeZones), telling: { _ in hasBegun = true }, isStopping: { hasBegun })
             #expect(answer == nil)
             while !host.wasStopped { Thread.sleep(forTimeInterval: 0.01) }
-            // One that is killed says nothing.
+            // A killed client sends nothing.
             let channel = try self.connect()
             try channel.send(LocalFrame(.request, LocalCoding.encode(LocalRequest.host(.purgeZones))), seconds: 10)
             #expect(try self.next(channel)?.kind == LocalFrame.Kind.progress.rawValue)
@@ -157,7 +157,7 @@ struct LocalPatienceTests {
         defer { store.close() }
         try await TestThreads.offPool {
             let engine = try store.service.engine
-            // So much that LevelDB makes several tables of it as it comes.
+            // So much that LevelDB writes several tables of it meanwhile.
             for number in 0..<250 {
                 try engine.store.transact {
                     try $0.set([0xFE, UInt8(number)], to: [UInt8](repeating: UInt8(number), count: 90_000))
@@ -214,7 +214,7 @@ struct LocalPatienceTests {
             name: "Notes")
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.directory.store.path))
-            // Work that a closing host has stopped is not answered as if it were done.
+            // Work that a closing host has stopped is not reported as done.
             #expect(throws: CloudError.self) { _ = try store.carryOut(.purgeZones) { _ in false } }
             var told: [WorkProgress] = []
             let purged = try served.purgeDeletedZones(progress: { told.append($0) })

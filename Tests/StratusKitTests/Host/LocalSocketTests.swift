@@ -1,4 +1,5 @@
-// The socket of a host, from the other end: who may come, what they may ask, and that nothing of it harms the host.
+// The socket of a host, from the client's side: who may connect, what they may request, and that nothing harms the
+// host.
 
 import Foundation
 import StratusCloud
@@ -125,7 +126,7 @@ struct LocalSocketTests {
             #expect(record["text"] as? String == sent["text"] as? String)
             #expect((record["to"] as? CKRecord.Reference)?.recordID.recordName.utf8.elementsEqual("é".utf8) == true)
         }
-        // A conflict brings the server's record along.
+        // A conflict includes the server's record.
         let stale = try await direct.record(for: sent.recordID)
         here["text"] = "newer"
         _ = try await direct.save(here)
@@ -142,7 +143,7 @@ struct LocalSocketTests {
         try #require(try LocalClient.connect(path))
     }
 
-    /// Makes a connection. The host notices in its own time that earlier ones have ended.
+    /// Creates a connection. The host needs some time to notice that earlier ones have ended.
     private func whenThereIsRoom<Connection>(_ connect: () throws -> Connection) throws -> Connection {
         while true {
             do {
@@ -226,7 +227,7 @@ struct LocalSocketTests {
     func connections() async throws {
         let store = try open()
         defer { store.close() }
-        // Else the first may have gone for asking nothing by the time the last one comes.
+        // Otherwise the first may have timed out by the time the last one connects.
         try store.serveToolPatiently()
         try await TestThreads.offPool {
             var channels = try (0..<LocalSocketListener.connectionCount).map { _ in try self.connect() }

@@ -1,4 +1,4 @@
-// Long-lived uploads: whose process ended before their request was sent, whose files went, which are too large.
+// Long-lived uploads: their process ended before the request, their files were deleted, or they are too large.
 
 import Foundation
 import StratusCloud
@@ -12,8 +12,8 @@ import Testing
 struct LongLivedUploadTests {
     private let id = CKRecord.ID(recordName: "photo")
 
-    /// A store whose requests to save fail as those to a server that is out of reach, so that they are tried again and
-    /// again; with time standing still that is never.
+    /// A store whose saves fail as if the server were unreachable, so that they are retried; with a stopped clock this
+    /// is never.
     private func unreachable(_ directory: URL) throws -> (store: Stratus, account: Stratus.Account) {
         let store = try Stratus.open(at: directory, options: .tested { $0.clock = .manual(Stratus.ManualClock()) })
         let account = try store.createAccount(.init(), externalID: "alice")
@@ -69,7 +69,7 @@ struct LongLivedUploadTests {
         let assets = [saved["file"] as? CKAsset, saved["same"] as? CKAsset] + (saved["files"] as? [CKAsset] ?? [])
         let contents = assets.map { $0?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } }
         #expect(contents == ["sunset", "sunset", "sunset", "sunrise"])
-        // The operation's files are gone with it; an asset of its record can be saved elsewhere all the same.
+        // The operation's files are deleted with it; an asset of its record can still be saved elsewhere.
         let other = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "other"))
         other["file"] = second.recordsToSave?.first?["file"] as? CKAsset
         try await container.privateCloudDatabase.save(other)
@@ -209,7 +209,7 @@ struct LongLivedUploadTests {
             isKept.append(true)
         }
         database.add(operation)
-        // Its request has failed, and is made again when the clock is moved.
+        // Its request has failed, and is repeated when the clock is moved.
         await store.settle()
         #expect(isKept.values == [true])
         try FileManager.default.removeItem(at: file)
@@ -237,7 +237,7 @@ struct LongLivedUploadTests {
         store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(operation)
         await store.settle()
         #expect(outcomes.values == ["limitExceeded"])
-        // It is made with the first copy, and stays.
+        // It is created with the first copy, and stays.
         #expect(!FileManager.default.fileExists(atPath: directory.store.path + "/operations"))
         try await onThread { store.close() }
     }

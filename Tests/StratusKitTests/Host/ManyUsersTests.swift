@@ -84,7 +84,7 @@ struct ManyUsersTests {
         try await onThread { store.close() }
     }
 
-    /// What one caller does, again and again.
+    /// The repeated acts of one caller.
     private static func work(
         _ database: CKDatabase, _ account: Stratus.Account, caller: Int, rounds: Int
     ) async throws {

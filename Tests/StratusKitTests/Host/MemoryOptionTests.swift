@@ -1,4 +1,4 @@
-// How much memory a store may take: what the options change, and what they do not.
+// The memory of a store: what the options change, and what they do not.
 
 import Foundation
 import StratusCloud

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Register of open stores")
 struct OpenStratusTests {
-    /// The register has forgotten a store that is open.
+    /// The register has lost an open store.
     private struct Forgotten: Error {}
 
     @Test("two threads that close one store do not remove the one that a third opens meanwhile")

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusKit
 
-/// The disk's files, except that a directory whose name ends so cannot be listed.
+/// The disk's files, except that a directory with this suffix cannot be listed.
 private struct UnlistableFiles: AssetFiles {
     let files = SystemAssetFiles()
     let suffix: String

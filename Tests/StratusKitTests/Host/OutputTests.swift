@@ -85,7 +85,7 @@ struct OutputTests {
         let (store, account) = try Stratus.tested { $0.logger = logger }
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         _ = try await database.save(note("a"))
-        // No other test names these: a process warns once, and stores with one seed have one identity.
+        // No other test uses these names: a process warns once, and stores with one seed have one identity.
         for field in ["loggedTitle", "loggedTitle", "loggedOrder"] {
             let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "\(field) = 'x'"))
             _ = try await database.records(matching: query)
@@ -118,7 +118,7 @@ struct OutputTests {
     }
 }
 
-/// Keeps what is logged as lines.
+/// Stores log output as lines.
 private struct CollectingLogHandler: LogHandler {
     let lines: Collected<String>
     var logLevel = Logger.Level.trace

@@ -37,7 +37,7 @@ struct RecoveryTests {
             _ = try await database.save(CKRecordZone(zoneName: RecoveryTests.zone))
         }
 
-        /// Saves by 16 callers until each has failed. Returns the names that were acknowledged, and the errors.
+        /// Saves by 16 callers until each has failed. Returns the acknowledged names, and the errors.
         func fill() async -> (saved: Set<String>, errors: [CKError.Code]) {
             await withTaskGroup(of: (Set<String>, CKError.Code?).self) { group in
                 for caller in 0..<16 {
@@ -92,7 +92,7 @@ struct RecoveryTests {
         #expect(late?.retryAfterSeconds != nil, "\(String(describing: late))")
         #expect(try await host.names(since: token).0.isSuperset(of: saved))
 
-        // Without room nothing is closed.
+        // Without space nothing is closed.
         let refused = #expect(throws: StratusError.self) { try host.store.recover() }
         #expect(refused?.code == .diskFull)
         #expect(try await host.names(since: token).0.isSuperset(of: saved))
@@ -143,12 +143,12 @@ struct RecoveryTests {
         _ = try await host.database.save(note("first", in: Self.zone))
         try FileManager.default.moveItem(atPath: path, toPath: "\(host.volume.path)/moved")
         try FileManager.default.moveItem(atPath: copy, toPath: path)
-        // The save that finds the store gone is in doubt.
+        // The outcome of the save that finds the store gone is unknown.
         await #expect(throws: CKError.self) { try await host.database.save(note("second", in: Self.zone)) }
         let refused = #expect(throws: StratusError.self) { try host.store.recover() }
         #expect(refused?.code == .unavailable, "\(String(describing: refused))")
         try FileManager.default.removeItem(atPath: path)
-        // Another store, with more writes than this one has had.
+        // Another store, with more writes than this one.
         let elsewhere = "\(host.volume.path)/other"
         let other = try await Stratus.open(
             at: URL(fileURLWithPath: elsewhere), options: .tested { $0.identifiers = .seeded(2) })
@@ -237,7 +237,7 @@ struct RecoveryTests {
                 default:
                     try isIn.wait()
                     defer { mayEnd.open() }
-                    // The request that runs holds recovery up; what comes from its beginning on is refused.
+                    // The running request delays recovery; requests after its beginning are refused.
                     try expectRefusal { while true { try server.withService { _ in TestThreads.yield() } } }
                 }
             }
@@ -366,7 +366,7 @@ struct RecoveryTests {
             .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
         let operation = CKModifyRecordsOperation(recordsToSave: [note("waiting")])
         operation.configuration.isLongLived = true
-        // Such operations are tried again after errors of the network.
+        // Such operations are retried after network errors.
         operation.configuration.qualityOfService = .utility
         let hasEnded = Latch("the operation to end")
         let outcomes = Locked<[String]>([])

@@ -70,7 +70,7 @@ struct HostStoreTests {
                         opened.append(try Stratus.open(at: directory.store, options: .tested()))
                     }
                 }
-                // Whoever opened it last has the one that is open now; the others had one that was closed under them.
+                // The last opener has the open store; the others had one that was closed meanwhile.
                 let now = try Stratus.open(at: directory.store, options: .tested())
                 guard opened.values.contains(where: { $0 === now }) || opened.values.allSatisfy({ $0 === store }) else {
                     throw StrayStore()
@@ -192,7 +192,7 @@ struct HostStoreTests {
         try await onThread { try isGone.wait() }
     }
 
-    /// Tells of its end.
+    /// Reports its end.
     private final class Mark: Sendable {
         private let onEnd: @Sendable () -> Void
         init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
@@ -250,7 +250,7 @@ struct HostStoreTests {
     }
 }
 
-/// Runs what blocks on a thread that may wait.
+/// Runs blocking code on a thread that may wait.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await TestThreads.offPool(body)
 }

@@ -127,7 +127,7 @@ struct PlannedFaultTests {
         #expect(error.code == .serverResponseLost)
         let id = CKRecord.ID(recordName: "a", zoneID: zoneID)
         #expect(try await database.record(for: id)["text"] as? String == "text")
-        // Who does it again without looking meets their own record (S-04).
+        // A client that repeats it without checking conflicts with their own record (S-04).
         let second = try await #require(throws: CKError.self) { try await database.save(note("a", in: "Notes")) }
         #expect(second.code == .serverRecordChanged)
     }

@@ -45,14 +45,14 @@ struct WebTokenTests {
         #expect(try account(others[0]) == nil)
         #expect(try account(shop, "shop", "iCloud.other") == nil)
         #expect(try account(others[1]) == nil)
-        // Nothing that was changed, cut or made up is one.
+        // No changed, truncated or invented token is valid.
         for wrong in ["", "A", "AAAA", String(shop.dropLast()), shop + "A", String(shop.reversed()), "\u{e9}", "%%%%"] {
             #expect(try account(wrong) == nil, "\(wrong)")
         }
         for index in shop.indices {
             var changed = shop
             changed.replaceSubrange(index...index, with: shop[index] == "A" ? "B" : "A")
-            // The last characters may hold bits that mean nothing.
+            // The last characters may have unused bits.
             if shop.distance(from: index, to: shop.endIndex) > 2 { #expect(try account(changed) == nil) }
         }
         let elsewhere = try await Stratus.inMemory(options: .tested { $0.identifiers = .seeded(7) })

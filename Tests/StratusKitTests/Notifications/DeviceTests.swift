@@ -1,4 +1,4 @@
-// Devices by the host API: made, listed, removed; what they hear, and when.
+// Devices in the host API: created, listed, removed; which notifications they get, and when.
 
 import Foundation
 import StratusKit
@@ -6,7 +6,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// What a device has heard, in order: kinds of notifications, subscriptions and records.
+/// The notifications of a device, in order: kinds, subscriptions and records.
 final class Heard: Sendable {
     private let notes = Locked<[String]>([])
 
@@ -178,7 +178,7 @@ struct DeviceTests {
         try await devices[1].remove()
         try await store.deleteAccountWithAllData(other)
         #expect(await tasks[0].value == "cancelled")
-        // One that begins to wait after its device has gone is ended by the end of the store.
+        // A listener that starts after its device was removed is ended by the end of the store.
         try await TestThreads.offPool { store.close() }
         for (task, device) in zip(tasks, devices) { #expect(await task.value == device.name) }
     }

@@ -1,4 +1,4 @@
-// What a process has committed and not delivered when it ended.
+// What a process had committed but not delivered when it ended.
 
 import Foundation
 import MetricsTestKit
@@ -14,7 +14,7 @@ import Testing
 
 @Suite("Deliveries that a crash interrupted")
 struct LeftoverDeliveryTests {
-    /// Saves a record as a process that ends right after its commit.
+    /// Saves a record like a process that ends right after its commit.
     private static func saveAndDie(_ url: URL, _ account: AccountID, _ record: RecordAddress) throws {
         let store = try LevelDBStore.open(
             at: url.path, options: LevelDBOptions(formatVersion: StoreFormat.number))

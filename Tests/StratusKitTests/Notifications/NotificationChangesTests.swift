@@ -1,5 +1,5 @@
-// The operations of before apps took notifications as they came: fetching what waits, marking it as read, and the badge.
-// They are deprecated, and so are made behind a protocol, whose use is no warning.
+// The deprecated operations for notifications: fetching the waiting ones, marking them as read, and the badge. A
+// protocol creates them, so that their use gives no warning.
 
 import Foundation
 import StratusKit

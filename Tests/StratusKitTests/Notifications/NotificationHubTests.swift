@@ -1,4 +1,4 @@
-// Who gets a notification, when, and what happens when it fails: with a source that a test fills.
+// Who gets a notification, when, and what happens on failure: with a source that the test fills.
 
 import Foundation
 import StratusCloud
@@ -9,16 +9,16 @@ import Testing
 
 @testable import StratusKit
 
-/// A store of notifications that a test fills, and has fail.
+/// A store of notifications that the test fills, and can make fail.
 private final class ScriptedSource: NotificationSource {
     struct State {
-        /// What commits have left behind, batch by batch.
+        /// The undelivered results of commits, batch by batch.
         var left: [[(DeviceAddress, String)]] = []
         var queues: [DeviceAddress: [String]] = [:]
         var takenCount = 0
         var deliveryError: CloudError?
         var takingError: CloudError?
-        /// Called before something is taken.
+        /// Called before a notification is taken.
         var onTake: (@Sendable () -> Void)?
     }
 
@@ -54,7 +54,7 @@ private final class ScriptedSource: NotificationSource {
 }
 
 extension ScriptedSource.State: @unchecked Sendable {
-    // Unchecked because a tuple is in it; it holds values alone.
+    // Unchecked because it contains a tuple; it holds only values.
 }
 
 private struct HubBench {
@@ -72,7 +72,7 @@ private struct HubBench {
         }
     }
 
-    /// Has what was left behind delivered, and returns when all of it was.
+    /// Delivers what commits left behind, and returns when all of it was delivered.
     func deliver() async {
         hub.wake()
         await activity.untilIdle()
@@ -131,7 +131,7 @@ private struct HubBench {
         await bench.activity.untilIdle()
         first.cancel()
         #expect(await first.value == nil)
-        // Whether the tasks wait already or will: one that is forgotten before it waits is ended by the hub's end.
+        // The tasks wait already or will: one that is ended before it waits is ended by the hub's end.
         bench.hub.forget { $0 == bench.tablet }
         bench.hub.close()
         #expect(await second.value == nil)
@@ -169,7 +169,7 @@ private struct HubBench {
         #expect(await task.value?.subscriptionID == "1")
         #expect(bench.source.state.value.takenCount == 1)
 
-        // Where nothing came it ends.
+        // If nothing arrives it ends.
         let other = Task { await bench.hub.next(for: bench.tablet) }
         other.cancel()
         #expect(await other.value == nil)

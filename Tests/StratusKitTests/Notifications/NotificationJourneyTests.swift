@@ -1,4 +1,4 @@
-// Subscriptions and what comes of them, through the public API alone.
+// Subscriptions and their notifications, only through the public API.
 
 import Foundation
 import StratusKit
@@ -172,7 +172,7 @@ struct NotificationJourneyTests {
         #expect(onBobs.all.dropFirst(before) == ["shared database shared"])
         #expect(onAlices.all.count == beforeOnAlices)
 
-        // Devices of one name are others where they are other people's.
+        // Devices of one name are different devices for different people.
         let onBobsPhone = bobs.container(SharingStage.containerID).sharedCloudDatabase
         let seen = try await onBobsPhone.record(for: stage.foreignID("second"))
         seen["text"] = "changed"
@@ -181,7 +181,7 @@ struct NotificationJourneyTests {
         #expect(onAlices.all.dropFirst(beforeOnAlices) == ["folders zone Folders"])
         #expect(onBobs.all.dropFirst(before).count == 1)
 
-        // What Bob cannot see he does not hear of.
+        // Bob is not notified of what he cannot see.
         let heard = onBobs.all.count
         try await onAlicesPhone.save(stage.record("private"))
         await stage.store.settle()

@@ -1,4 +1,4 @@
-// Payloads: what is written is read as what it was written of, over every wire, and damaged ones never trap.
+// Payloads: they round-trip over every encoding, and damaged ones never trap.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,7 @@ import Testing
 @testable import StratusKit
 
 @Suite struct NotificationPayloadTests {
-    /// What a payload may go through on its way.
+    /// The encodings of a payload on its way.
     enum Wire: CaseIterable {
         case none
         case json
@@ -26,7 +26,7 @@ import Testing
                 let data = try PropertyListSerialization.data(
                     fromPropertyList: payload, format: self == .xmlList ? .xml : .binary, options: 0)
                 return try #require(
-                    // Unsafe because the format comes back through a pointer; none is given.
+                    // Unsafe because the format is returned through a pointer; none is given.
                     try unsafe PropertyListSerialization.propertyList(from: data, format: nil) as? [AnyHashable: Any])
             }
         }
@@ -112,7 +112,7 @@ import Testing
 
     // MARK: Damage
 
-    /// Something that no payload holds where it is put.
+    /// A value that no payload has in its place.
     private static func stranger(_ random: inout SplitMix64, depth: Int = 0) -> Any {
         switch random.below(depth < 3 ? 15 : 11) {
         case 0: NSNull()
@@ -176,7 +176,7 @@ import Testing
                 readCount += 1
                 _ = (notification as? CKQueryNotification)?.recordFields?.values.map { "\($0)" }
                 _ = notification.description
-                // What was read is written and read again.
+                // The parsed notification is written and parsed again.
                 let told = notification.content.told
                 guard told.subject != nil, !"\(told)".contains("nan") else { continue }
                 try #require(NotificationPayload.content(of: NotificationPayload.dictionary(of: told))?.told == told)

@@ -1,4 +1,4 @@
-// Notifications of Foundation's center, awaited one after the other as clients of Apple's Foundation do.
+// Notifications of Foundation's center, awaited one after the other like clients of Apple's Foundation do.
 
 import Foundation
 import StratusKit
@@ -16,7 +16,7 @@ import Testing
         var changes = NotificationCenter.default.notifications(named: .CKAccountChanged).makeAsyncIterator()
         #expect(try await container.accountStatus() == .available)
         store.signOut()
-        // Other tests' accounts change meanwhile: the name of the notification is what counts.
+        // Other tests' accounts change meanwhile: only the name of the notification counts.
         #expect(await changes.next()?.name == .CKAccountChanged)
         #expect(try await container.accountStatus() == .noAccount)
     }
@@ -72,5 +72,5 @@ import Testing
     private let sender = Listener()
 }
 
-/// Somebody who posts.
+/// A poster of notifications.
 private final class Listener: NSObject, Sendable {}

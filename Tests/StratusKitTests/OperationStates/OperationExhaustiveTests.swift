@@ -129,7 +129,7 @@ struct OperationExhaustiveTests {
             firstViolation { state, event in
                 let before = state
                 let actions = state.handle(event)
-                // Forgets the end of the work: the callbacks go out, the state stays.
+                // Forgets the end of the work: the callbacks are delivered, the state stays.
                 if event == .timeOutReached, before.isExecuting { state = before }
                 return actions
             } != nil)

@@ -1,4 +1,4 @@
-// How many long-lived operations are kept for whom.
+// The limits of long-lived operations.
 
 import Foundation
 import StratusCloud
@@ -30,7 +30,7 @@ struct LongLivedLimitTests {
         #expect(try refusal(registry, entry("last", of: "alice")) == nil)
         #expect(try refusal(registry, entry("more", of: "alice")) == .requestRateLimited)
         #expect(throws: CloudError.self) { try registry.checkRoom(for: "alice") }
-        // What is kept already is joined all the same.
+        // A stored operation can still be joined.
         #expect(try refusal(registry, entry("1", of: "alice")) == nil)
         #expect(try refusal(registry, entry("other", of: "bob")) == nil)
         #expect(try refusal(registry, entry("nobody's", of: nil)) == nil)
@@ -74,7 +74,7 @@ struct LongLivedLimitTests {
         try registry.forget(AccountID("alice"))
         #expect(store.entries().map(\.id) == ["b"])
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        // The request was under way: its answer reaches who waits for it, and is not kept.
+        // The request was running: its answer reaches the waiting caller, and is not stored.
         try registry.answer(entry("a", of: "alice"), with: Data("answer".utf8))
         let step = try registry.join(entry("a", of: "alice"), as: ObjectIdentifier(waiting)) {}
         if case .replay(let answer) = step { #expect(answer == Data("answer".utf8)) } else { Issue.record("\(step)") }

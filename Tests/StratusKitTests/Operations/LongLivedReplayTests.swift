@@ -40,7 +40,7 @@ struct LongLivedReplayTests {
         return facts
     }
 
-    /// An operation each of whose items fails in another way.
+    /// An operation whose items each fail in another way.
     private func failing(_ bench: OperationBench) async throws -> CKModifyRecordsOperation {
         let database = bench.database
         try await database.save(makeRecord("taken"))

@@ -1,4 +1,4 @@
-// Several objects that run one long-lived operation: who sends it, and what the others get.
+// Several objects that run one long-lived operation: which one sends it, and what the others get.
 
 import Foundation
 import StratusCloud
@@ -17,7 +17,7 @@ private final class WatchedStore: LongLivedStore {
 
     init(refusesAnswers: Bool = false) { self.refusesAnswers = refusesAnswers }
 
-    /// What else happens when an operation is kept.
+    /// Other events while an operation is stored.
     func whenSaving(_ body: @escaping @Sendable () -> Void) { onSave.withLock { $0 = body } }
 
     func save(_ entry: LongLivedEntry) throws {
@@ -40,7 +40,7 @@ private final class WatchedStore: LongLivedStore {
 }
 
 @Suite struct LongLivedSharingTests {
-    /// A session of its own, whose operations are kept in `store`.
+    /// A session of its own, whose operations are stored in `store`.
     private func session(_ bench: OperationBench, _ store: WatchedStore) -> (CloudSession, CKContainer) {
         let session = CloudSession(
             server: bench.service, clock: bench.clock, account: bench.account.id, longLivedStore: store)
@@ -64,9 +64,10 @@ private final class WatchedStore: LongLivedStore {
         other.modifyRecordsResultBlock = { trace.note("other \(outcome($0))") }
         let looks = store.looks
         container.add(other)
-        // It looks for what is kept already, and then joins.
+        // It looks for a stored operation, and then joins.
         while store.looks < looks + 2 { await Task.yield() }
-        // The second look is made under the registry's lock: who gets the lock next finds that the object has joined.
+        // The second look happens under the registry's lock: the next holder of the lock finds that the object has
+        // joined.
         #expect(try await container.allLongLivedOperationIDs() == [operation.operationID])
     }
 
@@ -110,7 +111,7 @@ private final class WatchedStore: LongLivedStore {
         let (session, container) = session(bench, store)
         let trace = Trace()
         let operation = makeOperation(trace)
-        // Weak, because the store is held by the session, and that by the operation.
+        // Weak, because the session holds the store, and the operation holds the session.
         store.whenSaving { [weak operation] in operation?.cancel() }
         container.privateCloudDatabase.add(operation)
         await session.activity.untilIdle()

@@ -1,4 +1,4 @@
-// Operations that are kept until their last block was called.
+// Operations that are stored until their last block was called.
 
 import Foundation
 import StratusCloud
@@ -191,7 +191,7 @@ import Testing
             bench.container.fetchAllLongLivedOperationIDs { ids, _ in continuation.resume(returning: ids) }
         }
         #expect(ids == [operation.operationID])
-        // Found and not run: it is let go of when the object goes.
+        // Fetched and not run: it is released with the object.
         let found: String = await withCheckedContinuation { continuation in
             bench.container.fetchLongLivedOperation(withID: operation.operationID) { found, _ in
                 let second = found as? CKFetchRecordsOperation

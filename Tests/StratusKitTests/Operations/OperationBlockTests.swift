@@ -1,4 +1,4 @@
-// Which blocks are called, in which order, and where.
+// Which blocks are called, in which order, and on which thread.
 
 import Foundation
 import StratusCloud

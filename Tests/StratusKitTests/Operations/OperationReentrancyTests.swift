@@ -1,4 +1,4 @@
-// Clients' objects that look at an operation, record or store while these let go of them: no lock may be held then.
+// Client objects that use an operation, record or store while these release them: no lock may be held then.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusKit
 
-/// An object of a client's that looks at an operation when it ends.
+/// A client object that uses an operation when it is deallocated.
 private final class Farewell<Target: CKOperation>: Sendable {
     private weak let target: Target?
     private let body: @Sendable (Target?) -> Void
@@ -24,7 +24,7 @@ private final class Farewell<Target: CKOperation>: Sendable {
     func stay() {}
 }
 
-/// An array of a client's own making, which may look at anything when it is read.
+/// A client's array type, which may use anything when it is read.
 private final class Watching: NSArray {
     private var look: @Sendable () -> Void = {}
 

@@ -1,11 +1,11 @@
-// Operations that clients inherit from: what they prepare in `main` is what runs.
+// Operations that clients inherit from: what `main` prepares is what runs.
 
 import Foundation
 import StratusKit
 import StratusStore
 import Testing
 
-/// Fetches what another operation has saved, which it learns when its turn has come.
+/// Fetches what another operation has saved, which it learns at its turn.
 private final class LateFetch: CKFetchRecordsOperation, @unchecked Sendable {
     // Because its variables are set before it starts, or on its own queue.
     var source: LateSave?
@@ -20,7 +20,7 @@ private final class LateFetch: CKFetchRecordsOperation, @unchecked Sendable {
     }
 }
 
-/// Saves a record that it makes when its turn has come.
+/// Saves a record that it creates at its turn.
 private final class LateSave: CKModifyRecordsOperation, @unchecked Sendable {
     // Because its variables are locked.
     let mainCount = Locked(0)

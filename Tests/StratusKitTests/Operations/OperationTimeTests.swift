@@ -1,4 +1,4 @@
-// Time-outs, repetitions and what decides them: on a clock that is moved by hand.
+// Time-outs, retries and their rules: on a clock that the test moves.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct OperationTimeTests {
-    /// Starts a fetch, waits until the server holds it, moves the clock and lets it go.
+    /// Starts a fetch, waits until the server holds it, moves the clock and releases it.
     private func fetch(
         _ bench: OperationBench, after seconds: Double, _ configure: (CKFetchRecordsOperation) -> Void
     ) async throws -> String {
@@ -212,7 +212,7 @@ import Testing
         }
         #expect(try await fetch(bench, after: 999, own) == "ok")
         #expect(try await fetch(bench, after: 1_001, own) == "networkFailure")
-        // What this quality of service has built in is no limit.
+        // The default of this quality of service is no limit.
         let urgent = { (operation: CKFetchRecordsOperation) in
             operation.group = group
             operation.qualityOfService = .userInitiated

@@ -95,7 +95,7 @@ struct StuckOperationTests {
         try await onThread { store.close() }
         #expect(ends.values.count == 3)
         #expect(ends.values.allSatisfy { $0.hasSuffix("operationCancelled") })
-        // One of the two went first, and holds the other no more.
+        // One of the two went first, and no longer holds the other.
         #expect(first.dependencies.isEmpty || second.dependencies.isEmpty)
     }
 
@@ -205,7 +205,7 @@ struct StuckOperationTests {
         return mirror?.descendant("__downDependencies").map { Mirror(reflecting: $0).children.count }
     }
 
-    /// An operation whose subclass does not call it ready until the end of the test, so that its queue lets go of it.
+    /// An operation whose subclass does not call it ready until the end of the test, so that its queue releases it.
     // Unchecked because it inherits from CKOperation, and its own variable has a lock.
     private final class HeldBack: CKModifyRecordsOperation, @unchecked Sendable {
         private let isAllowed = Locked(false)
@@ -252,7 +252,7 @@ struct StuckOperationTests {
         await store.settle()
         try await onThread { queue.waitUntilAllOperationsAreFinished() }
         await store.settle()
-        // One that has run is not put into a queue again either.
+        // A finished one cannot be put into a queue again either.
         queue.addOperation(before)
         queue.addOperations([first, second], waitUntilFinished: true)
         database.add(first)

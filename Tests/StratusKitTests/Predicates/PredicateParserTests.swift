@@ -1,4 +1,4 @@
-// Formats of predicates: what parses to what, and what is said of those that do not.
+// Formats of predicates: what they parse to, and the errors of invalid ones.
 
 import Foundation
 import StratusCloud
@@ -178,7 +178,7 @@ import Testing
             }
             return count
         }
-        // Damage that nothing notices would prove nothing, and so would damage that leaves nothing whole.
+        // Damage that is never noticed would prove nothing, and neither would damage that always is.
         #expect((1_000...90_000).contains(parsedCount))
     }
 

@@ -43,7 +43,7 @@ enum PredicateSamples {
     }
 }
 
-/// Trees as the parser makes them, and formats that mean them in all spellings.
+/// Trees as the parser creates them, and formats that mean them in all spellings.
 struct PredicateGenerator {
     var random: SplitMix64
     /// The arguments of the format that is being written.

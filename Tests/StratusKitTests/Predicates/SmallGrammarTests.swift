@@ -32,7 +32,7 @@ import Testing
         return all
     }
 
-    /// The comparator that holds for a field with a value where another does not.
+    /// The comparator that holds for a field with a value if another does not.
     private static let opposites: [QueryComparator: QueryComparator] = [
         .equals: .notEquals, .lessThan: .greaterThanOrEquals, .greaterThan: .lessThanOrEquals, .isIn: .isNotIn,
         .beginsWith: .doesNotBeginWith, .listContains: .listDoesNotContain, .listContainsAny: .listContainsNoneOf,
@@ -72,7 +72,7 @@ import Testing
                 Self.opposites[one.comparator] == other.comparator || Self.opposites[other.comparator] == one.comparator
             try #require(isOpposite && one.key == other.key && one.operand == other.operand, "\(text)")
         }
-        // As many as were counted by hand: see the table of what CloudKit takes.
+        // The number counted by hand: see the table of what CloudKit accepts.
         #expect(acceptedCount == Self.acceptedCount)
         #expect(negatedCount == Self.acceptedCount - Self.withoutNegationCount)
     }

@@ -1,10 +1,10 @@
-// Questions and records at random, and the formats in which a client writes such questions.
+// Random queries and records, and the formats in which a client writes such queries.
 
 import Foundation
 import StratusKit
 import StratusTestSupport
 
-/// Texts with the words in them: without case, without accents, without those that every text has.
+/// Texts with their words: without case, accents, and words that every text has.
 enum NaiveText {
     static let all: [(text: String, words: Set<String>)] = [
         ("", []), ("Apfel", ["apfel"]), ("apfel", ["apfel"]), ("\u{C4}pfel", ["apfel"]), ("A\u{308}pfel", ["apfel"]),
@@ -83,7 +83,7 @@ struct NaiveDice {
             let field = random.element(of: NaiveField.sorted)
             sorts.append(
                 NaiveSort(field: field, key: random.element(of: field.spellings), isAscending: random.isOne(in: 2)))
-            // A name leaves nothing to a key behind it.
+            // A name leaves nothing for a later key to decide.
             if field == .name { break }
         }
         let zones: [NaiveZone?] = asker == .guest ? [.folders] : [nil, .folders, .notes]

@@ -1,4 +1,4 @@
-// Queries and what is asked with them, with a server that answers what a test says.
+// Queries and their options, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud
@@ -127,7 +127,7 @@ extension CKDatabase: LegacyQueryCalls {}
         #expect(works.map(\.openCount) == [1, 1, 1])
         #expect(works.map(\.doneCount) == [11, 21, 31])
         #expect(works.map(\.pickedFromCount) == [99, 98, 97])
-        // A page that is asked for again counts once.
+        // A page that is fetched again counts once.
         let again = try await database.records(continuingMatchFrom: start, resultsLimit: 1)
         #expect(try #require(again.queryCursor).work == works.first)
     }

@@ -1,5 +1,5 @@
-// Random questions through CloudKit's own calls, against looking at every record: formats, what is refused, all zones,
-// cursors, a guest's view, and a schema that marks some fields only. Each fault of the naive side must be found.
+// Random queries through CloudKit's own calls, compared with examining every record: formats, refusals, all zones,
+// cursors, a participant's view, and a schema that marks only some fields. Each fault of the naive side must be found.
 
 import Foundation
 import StratusTestSupport
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Random queries through CloudKit's calls")
 struct RandomQueryTests {
-    /// How many questions one store is asked.
+    /// The number of queries per store.
     private static let storeQueryCount = 70
 
     private static var queryCount: Int {

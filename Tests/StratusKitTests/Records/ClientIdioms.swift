@@ -1,5 +1,5 @@
-// How clients write: this file has to compile without a warning, and what it does is checked by one test. It says
-// nothing that a client of Apple's framework could not say.
+// Clients' idioms: this file has to compile without a warning, and one test checks its results. It contains nothing
+// that a client of Apple's framework could not write.
 
 import Foundation
 import StratusKit

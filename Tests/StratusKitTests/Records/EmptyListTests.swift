@@ -1,4 +1,4 @@
-// Empty lists in fields that no record has given a type.
+// Empty lists in fields without a type.
 
 import Foundation
 import StratusTestSupport
@@ -55,7 +55,7 @@ struct EmptyListTests {
     func typedByAnother(isFirst: Bool, isAtomic: Bool) async throws {
         var batch = [record("empty", []), record("full", ["x"])]
         if isFirst { batch.reverse() }
-        // Alone each is saved where one of the batch fails.
+        // Each can be saved alone if one of the batch fails.
         if !isAtomic { batch.append(record("wrong", nil)) }
         if !isAtomic {
             batch[2].parent = CKRecord.Reference(recordID: .init(recordName: "none", zoneID: zoneID), action: .none)

@@ -1,4 +1,4 @@
-// What records send and take over: the seam to the operations, which no client sees.
+// What records send and take over: the internal interface to the operations, which clients do not see.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// Assets that are taken from one record to another: copied where the request is sent, and not where it is asked for.
+// Assets that are moved from one record to another: copied at the request, and not before.
 
 import Foundation
 import StratusCloud
@@ -52,7 +52,7 @@ import Testing
             operation.start()
             return Self.currentThread
         }
-        // The bench keeps no assets, so that the server refuses the item; the copy is made before.
+        // The bench stores no assets, so the server refuses the item; the copy is created before.
         await bench.session.activity.untilIdle()
         #expect(copies.all.count == 1)
         #expect(copies.all != [starter])
@@ -61,7 +61,7 @@ import Testing
     private static var currentThread: String { "\(ObjectIdentifier(Thread.current))" }
 }
 
-/// Copies that a test makes.
+/// Copies that a test creates.
 struct MadeCopies: AssetDownload {
     let make: @Sendable (AssetDescriptor, CKAsset.Place) throws -> URL
 

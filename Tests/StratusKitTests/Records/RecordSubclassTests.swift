@@ -1,11 +1,11 @@
 // Records and assets that clients inherit from, as their tests do to have records that look as if they came from the
-// server, and to tie the life of a file to its asset.
+// server, and to tie the lifetime of a file to its asset.
 
 import Foundation
 import StratusKit
 import Testing
 
-/// A record with dates and a tag that no server has given it.
+/// A record with dates and a tag that did not come from the server.
 private final class PastRecord: CKRecord, @unchecked Sendable {
     // Because its variable is constant.
     private let date: Date?
@@ -27,13 +27,13 @@ private final class PastRecord: CKRecord, @unchecked Sendable {
     override class var supportsSecureCoding: Bool { true }
 }
 
-/// A record that says what fields say.
+/// A record whose description contains its fields.
 private class TaggedRecord: CKRecord, @unchecked Sendable {
     // Because it adds no variable.
     override var recordChangeTag: String? { self["tag"] }
 }
 
-/// An asset that owns the file it is made of.
+/// An asset that owns its file.
 private final class OwningAsset: CKAsset, @unchecked Sendable {
     // Because its variable is constant.
     private let file: URL

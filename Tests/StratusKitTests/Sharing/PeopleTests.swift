@@ -1,4 +1,4 @@
-// Who can see a record, as a host asks it: page by page, and in agreement with what each person sees.
+// Who can see a record, as a host reads it: page by page, and consistent with each person's view.
 
 import Foundation
 import StratusKit
@@ -32,7 +32,7 @@ import Testing
         people.map { text($0, stage) }
     }
 
-    /// A folder that Bob may change and Carol read, and to which Dave is invited; something deep in it.
+    /// A folder that Bob may change and Carol read, with Dave invited; and a record deep in it.
     private func shared() async throws -> (stage: SharingStage, share: CKShare) {
         let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder { share in
@@ -191,7 +191,7 @@ import Testing
         #expect(Set(all).count == 8)
         for limit in 1...9 { #expect(try await read(limit: limit) == all, "\(limit)") }
 
-        // The person at whom a page ended is removed, and another one comes.
+        // The last person of a page is removed, and another one is added.
         var isChanged = false
         let found = try await read(limit: 3) { page in
             guard !isChanged, let last = page.others.last else { return }

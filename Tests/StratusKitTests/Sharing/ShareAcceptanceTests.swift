@@ -1,4 +1,4 @@
-// How people come into a share by its URLs, through the public face, on LevelDB.
+// How people join a share by its URLs, through the public API, on LevelDB.
 
 import Dispatch
 import Foundation
@@ -74,7 +74,7 @@ import Testing
         operation.configuration.isLongLived = true
         let found = Locked<CKOperation?>(nil)
         let id = operation.operationID
-        // Found while it has not called its last block.
+        // Fetched before it has called its last block.
         operation.perRecordSaveBlock = { [weak operation] recordID, _ in
             guard recordID == share.recordID, operation != nil else { return }
             let semaphore = DispatchSemaphore(value: 0)

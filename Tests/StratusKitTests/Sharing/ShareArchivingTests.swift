@@ -1,4 +1,4 @@
-// Shares in archives: what goes in comes out, and what was edited by hand is a claim like any other.
+// Shares in archives: they round-trip, and hand-edited parts are claims like any other.
 
 import Foundation
 import StratusCloud
@@ -221,7 +221,7 @@ import Testing
     @Test("4,000 damaged archives of shares and metadata are refused or decode, and none traps")
     func mutations() async throws {
         let random = SplitMix64.announced("damaged shares")
-        // For so long the threads that all tests share must not be held.
+        // This takes too long for the threads that all tests share.
         let decoded = try await TestThreads.offPool { try Self.decodedCount(random) }
         #expect((40..<3_960).contains(decoded), "\(decoded) decoded")
     }

@@ -1,4 +1,4 @@
-// What a client may not do with a share, however it is made: through the public face, on LevelDB.
+// What a client may not do with a share, by any means: through the public API, on LevelDB.
 
 import Foundation
 import StratusCloud

@@ -147,7 +147,7 @@ import Testing
         try await stage.accept(share, as: stage.bob)
         let name = share.recordID.recordName
         try await stage.shared(stage.bob).deleteRecord(withID: stage.foreignID(name))
-        // A record that is in use cannot be deleted, and what a test plans for its own fetch is left to it.
+        // A record in use cannot be deleted, and a test's planned fault for its own fetch is kept for it.
         stage.store.faults.fail(.operation(.fetchRecords), with: .zoneBusy)
         #expect(await failure { try await stage.owned.deleteRecord(withID: root.recordID) } == "referenceViolation")
         #expect(stage.store.faults.count == 1)

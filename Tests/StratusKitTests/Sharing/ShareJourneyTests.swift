@@ -84,7 +84,7 @@ import Testing
         #expect(share.participants.map(\.acceptanceStatus) == [.accepted, .pending, .pending])
         #expect(share.participants[1].dateAddedToShare != nil)
 
-        // Nothing is there before it is accepted.
+        // Nothing is visible before acceptance.
         #expect(try await stage.visible(["root", "note"], to: stage.bob) == [])
         let metadata = try await stage.container(stage.bob).shareMetadata(for: url)
         #expect(metadata.participantRole == .privateUser)
@@ -213,7 +213,7 @@ import Testing
         try await stage.accept(url, as: stage.bob)
         #expect(try await stage.visible(["note"], to: stage.bob) == ["note"])
 
-        // Who was denied may ask again, who was blocked is answered the same and is not heard.
+        // A denied person may ask again, a blocked one gets the same answer and has no effect.
         #expect(try await ask(stage.carol) == "ok")
         #expect(try await ask(stage.dave) == "ok")
         newest = try await stage.newest(share)

@@ -1,4 +1,4 @@
-// The sharing operations and the container's calls, with a server that answers what a test says.
+// The sharing operations and the container's calls, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud

@@ -102,9 +102,9 @@ extension CKShare {
     var claim: ShareClaim? { beginSave().makeSave(to: ShareSamples.origin).sharing }
 }
 
-/// A server that answers what a test says.
+/// A server that answers as the test says.
 final class ScriptedServer: CloudServer, @unchecked Sendable {
-    // Unchecked because a test sets its answers before it asks.
+    // Unchecked because a test sets its answers before its requests.
     var onModify: (ModifyRecordsRequest) throws -> ModifyRecordsResponse = { _ in throw ScriptedServer.refusal }
     var onFetch: (FetchRecordsRequest) throws -> FetchRecordsResponse = { _ in throw ScriptedServer.refusal }
     var onParticipants: ([IdentityLookup]) throws -> [Result<ClientParticipant, CloudError>] = { _ in
@@ -133,7 +133,7 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
 
     static let refusal = CloudError(.networkUnavailable, "The network is not there.")
 
-    /// How many requests it was asked.
+    /// The number of requests.
     var requestCount: Int { count.load(ordering: .relaxed) }
 
     private func counting<Value>(_ body: () throws -> Value) rethrows -> Value {

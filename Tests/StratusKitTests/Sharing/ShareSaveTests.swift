@@ -1,4 +1,4 @@
-// What a share takes over when it is saved, and what was changed meanwhile.
+// What a share takes over when it is saved, and concurrent changes.
 
 import Foundation
 import StratusCloud

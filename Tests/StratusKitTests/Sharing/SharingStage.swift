@@ -112,13 +112,13 @@ final class SharingStage: Sendable {
         return names.filter { name in answers[foreignID(name)].flatMap { try? $0.get() } != nil }
     }
 
-    /// The newest version of the share, as Alice has it.
+    /// Alice's newest version of the share.
     func newest(_ share: CKShare) async throws -> CKShare {
         try #require(try await owned.record(for: share.recordID) as? CKShare)
     }
 }
 
-/// The code of the error that `body` throws; "ok" where it throws none.
+/// The code of the error that `body` throws; "ok" if it throws none.
 func failure<Value>(_ body: () async throws -> Value) async -> String {
     do {
         _ = try await body()

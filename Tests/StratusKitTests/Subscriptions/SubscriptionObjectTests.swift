@@ -1,5 +1,4 @@
-// Subscriptions and what their notifications say, as objects: what they hold, how they compare and what is sent of
-// them.
+// Subscriptions and their notification info, as objects: properties, comparison and what is sent.
 
 import Foundation
 import StratusCloud

@@ -1,4 +1,4 @@
-// The operations and calls that save, delete and fetch subscriptions, with a server that answers what a test says.
+// The operations and calls that save, delete and fetch subscriptions, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,7 @@ import Testing
 @testable import StratusKit
 
 @Suite struct SubscriptionOperationTests {
-    /// A server that keeps subscriptions, and refuses those whose name begins with "bad".
+    /// A server that stores subscriptions, and refuses those whose name begins with "bad".
     private func makeServer() -> (server: ScriptedServer, asked: Locked<[ModifySubscriptionsRequest]>) {
         let server = ScriptedServer()
         let stored = Locked<[String: ClientSubscription]>([:])

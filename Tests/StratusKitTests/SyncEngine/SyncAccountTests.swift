@@ -74,7 +74,7 @@ import Testing
                     .switchAccounts(previousUser: user(stage.alice), currentUser: user(bob)),
                     .signOut(previousUser: user(bob)), .signIn(currentUser: user(stage.alice)),
                 ])
-            // Nothing of the one person came to the other.
+            // None of the one person's data reached the other.
             let bobs = try stage.database("bobs", of: bob)
             #expect(try await bobs.allRecordZones().map(\.zoneID) == [.default])
         }

@@ -1,4 +1,4 @@
-// Fetching: the order of things, scopes, zones that go, tokens that expire, and what is stored when.
+// Fetching: order, scopes, deleted zones, expired tokens, and when state is stored.
 
 import Foundation
 import StratusKit
@@ -79,7 +79,7 @@ import Testing
                     "fetched +1 -0", "did fetch Other", "did fetch manual",
                 ])
             #expect(await phone.texts.count == 201)
-            // Nothing has changed: nothing but the frame.
+            // No changes: only the surrounding events.
             try await phone.fetch()
             #expect(await phone.takeTrace() == ["will fetch manual", "did fetch manual"])
             try await stage.database("other").deleteRecord(withID: Replica.recordID("n1"))
@@ -230,7 +230,7 @@ import Testing
                 await phone.takeTrace().filter { $0.hasPrefix("will fetch") }
                     == ["will fetch manual", "will fetch D", "will fetch C"])
             #expect(state.zoneIDsWithUnfetchedServerChanges == [ids[0]])
-            // The delegate has the last word before every request.
+            // The delegate decides last, before every request.
             await phone.change { $0.fetchOptions = { _ in .init(scope: .zoneIDs([])) } }
             try await phone.fetch()
             #expect(state.zoneIDsWithUnfetchedServerChanges == [ids[0]])

@@ -1,5 +1,5 @@
-// Several devices with engines, whatever happens to them: after all have synced, each has what the server has, and what
-// that is a naive model has known before.
+// Several devices with engines, under all kinds of faults: after all have synced, each has the server's data, which a
+// naive model has predicted.
 
 import Foundation
 import StratusKit
@@ -81,7 +81,7 @@ private struct SyncHistory {
         log.append(what + (code.map { ": \($0)" } ?? ""))
     }
 
-    /// The program ends and begins again with what is on its disk.
+    /// The program ends and restarts with its stored data.
     private mutating func restart(_ index: Int) async throws {
         let device = devices[index]
         log.append("\(device.name) restarts")

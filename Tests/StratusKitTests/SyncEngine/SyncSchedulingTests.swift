@@ -155,7 +155,7 @@ import Testing
             await stage.cloud.settle()
             await tablet.write("a", "2")
             await tablet.write("b", "4")
-            // By hand the call ends with the failure, and what was put back stays.
+            // Without automatic syncing the call ends with the failure, and the restored changes stay.
             #expect(await thrownCode { try await tablet.send() } == .partialFailure)
             #expect(await tablet.failures.map(\.code) == [.serverRecordChanged, .serverRecordChanged])
             #expect(await tablet.engine.state.pendingRecordZoneChanges == [.saveRecord(Replica.recordID("b"))])

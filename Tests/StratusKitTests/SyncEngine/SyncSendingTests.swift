@@ -1,4 +1,4 @@
-// Sending: the order of things, what stays pending, batches and their limits.
+// Sending: order, pending changes, batches and their limits.
 
 import Foundation
 import StratusKit
@@ -147,7 +147,7 @@ import Testing
             #expect(failed.value == [["b"]])
             #expect(await phone.engine.state.pendingRecordZoneChanges.isEmpty)
 
-            // While the batch is made, the user writes again: that is not in it.
+            // While the batch is created, the user writes again: that is not in it.
             let id = Replica.recordID("a")
             await phone.change { habits in
                 habits.onEvent = nil
@@ -247,7 +247,7 @@ import Testing
             #expect(await phone.failures.isEmpty)
             #expect(await phone.engine.state.pendingDatabaseChanges.isEmpty)
         }
-        // Outside of an engine it is the default limits that count.
+        // Outside of an engine the default limits count.
         let deletions = (0..<10).map { CKSyncEngine.PendingRecordZoneChange.deleteRecord(Replica.recordID("d\($0)")) }
         let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: deletions) { _ in nil }
         #expect(batch?.recordIDsToDelete.count == 10)

@@ -56,7 +56,7 @@ import Testing
             #expect(zone.encryptionScope == .perZone)
             #expect(restored.hasPendingUntrackedChanges)
             #expect(restored.zoneIDsWithUnfetchedServerChanges == [CKRecordZone.ID(zoneName: "B")])
-            // Its tokens are good: only what was not fetched comes.
+            // Its tokens are valid: only unfetched changes come.
             try await replica.fetch()
             #expect(await replica.trace.filter { $0.hasPrefix("will fetch") } == ["will fetch manual", "will fetch B"])
         }
@@ -85,7 +85,7 @@ import Testing
                 var damaged = bytes
                 damaged[random.below(damaged.count)] = UInt8(random.below(256))
                 let json = try JSONEncoder().encode(Outer(data: damaged))
-                // Whatever is decoded is good enough for an engine to begin with.
+                // Every decoded state can start an engine.
                 guard let state = try? JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: json) else {
                     continue
                 }

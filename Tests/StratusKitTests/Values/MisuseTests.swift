@@ -1,4 +1,4 @@
-// The option for development: a mistake ends the process where it is made.
+// The option for development: a mistake ends the process where it happens.
 
 import StratusKit
 import Testing

@@ -1,4 +1,4 @@
-// Which values a record takes, and as what it hands them out.
+// Which values a record accepts, and as which types it returns them.
 
 import Foundation
 import StratusKit

@@ -92,7 +92,7 @@ struct TupleExhaustiveTests {
         #expect(readable > 1_000)
     }
 
-    /// 1 when the bytes can be read, and then written again as they were; 0 when they are refused.
+    /// 1 if the bytes decode and encode to the same bytes; 0 if they are refused.
     private func rewrites(_ bytes: [UInt8]) throws -> Int {
         var reader = TupleReader(bytes.span)
         guard let elements = try? reader.readAllElements() else { return 0 }

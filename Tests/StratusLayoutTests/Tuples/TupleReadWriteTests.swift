@@ -102,7 +102,7 @@ struct TupleReadWriteTests {
         #expect(TupleElement.double(0.0) != .double(-0.0))
         #expect(TupleElement.double(.nan) == .double(.nan))
         #expect(TupleElement.double(5) != .integer(5))
-        // Identifiers that differ in their last byte alone.
+        // Identifiers that differ only in their last byte.
         let (first, second) = (UUID(uuid: Self.identifier(1)), UUID(uuid: Self.identifier(2)))
         #expect(TupleElement.uuid(first) != .uuid(second))
         #expect(TupleElement.uuid(first) < .uuid(second))

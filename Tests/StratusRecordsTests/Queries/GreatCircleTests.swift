@@ -1,4 +1,4 @@
-// Distances on the Earth, against what is known of degrees and meridians.
+// Distances on the Earth, compared with known values for degrees and meridians.
 
 import Foundation
 import StratusModel

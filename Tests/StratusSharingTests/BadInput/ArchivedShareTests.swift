@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Edited archives of shares")
 struct ArchivedShareTests {
-    /// All shares that decode from the archive with one thing changed, each once, by what they say.
+    /// All shares that decode from the archive with one change, each once, by their contents.
     private static func editions(of share: CKShare, _ people: [Person]) throws -> [String: CKShare] {
         let bytes = [UInt8](try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true))
         var editions: [String: CKShare] = [:]
@@ -50,7 +50,7 @@ struct ArchivedShareTests {
         return editions
     }
 
-    /// What a share says of who takes part.
+    /// A share's data about its participants.
     private static func claim(of share: CKShare) -> String {
         let people = share.participants.map { participant in
             "\(participant.participantID) \(participant.role.rawValue) \(participant.permission.rawValue) "
@@ -120,7 +120,7 @@ struct ArchivedShareTests {
     private func checkNobodyGotIn(_ folder: SharedFolder, _ claim: String) async throws {
         #expect(await folder.stranger.see(folder.place) == .refused(.zoneNotFound), "\(claim)")
         #expect(await folder.invited.see(folder.place) == .refused(.zoneNotFound), "\(claim)")
-        // An edited name makes another share, or none: then there is nothing more to see here.
+        // An edited name gives another share, or none: then there is nothing more to check.
         guard let share = try? await folder.share(as: folder.owner) else { return }
         #expect(share.url == folder.url, "\(claim)")
         #expect(folder.owner.entry(of: folder.owner, in: share)?.role == .owner, "\(claim)")

@@ -1,4 +1,4 @@
-// Shares that would meet another: each refusal says what is in the way.
+// Shares that would conflict with another: each refusal names the conflict.
 
 import Foundation
 import StratusKit
@@ -43,7 +43,7 @@ struct ConflictingShareTests {
         error.userInfo.filter { $0.key != NSLocalizedDescriptionKey }.values.map { "\($0)" }.joined(separator: " ")
     }
 
-    /// What is in the way of the whole zone has no record of its own.
+    /// The conflict of the whole zone has no record of its own.
     private func check(_ error: CKError, record: String?, root: String?, share: String) {
         #expect(error.code == .alreadyShared)
         #expect(error.serverRecord?.recordID.recordName == share)

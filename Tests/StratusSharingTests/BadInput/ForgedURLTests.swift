@@ -81,7 +81,7 @@ struct ForgedURLTests {
         #expect(
             await Outcome.of { _ = try await folder.stranger.container.accept(metadata) } == .refused(.unknownItem))
         #expect(await folder.stranger.see(folder.place) == .refused(.zoneNotFound))
-        // Whoever takes part already stays what they are.
+        // Existing participants stay as they are.
         #expect(await Outcome.of { _ = try await folder.reader.container.accept(metadata) } == .done)
         #expect(await folder.reader.change("note", to: 1, in: folder.place) == .refused(.permissionFailure))
         #expect(await folder.invited.see(folder.place) == .refused(.zoneNotFound))

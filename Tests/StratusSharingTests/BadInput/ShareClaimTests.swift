@@ -96,7 +96,7 @@ struct ShareClaimTests {
         let before = try await folder.content()
         #expect(await add(0..<98) == .refused(.tooManyParticipants))
         #expect(try await folder.content() == before)
-        // With the three who are there, a hundred.
+        // With the three existing ones, a hundred.
         #expect(await add(0..<97) == .done)
         #expect(try await folder.share(as: folder.owner).participants.count == 101)
         #expect(await add(97..<98) == .refused(.tooManyParticipants))

@@ -8,7 +8,8 @@ import StratusStore
 import Testing
 
 enum ShareCostBench {
-    /// A root in a town of its own with so many records below it: half of them under the root, the others in chains of ten.
+    /// A root in its own town with a number of records below it: half of them under the root, the others in chains of
+    /// ten.
     private static func town(descendantCount: Int) async throws -> (town: Town, place: Place) {
         let town = try Town(["owner", "reader"])
         let owner = town.people[0]
@@ -29,8 +30,8 @@ enum ShareCostBench {
         return (town, place)
     }
 
-    /// The reads of sharing, inviting, accepting, moving subtrees, publishing, stopping and sharing again, and of what a
-    /// participant does ten levels below, each by itself.
+    /// The reads of sharing, inviting, accepting, moving subtrees, publishing, stopping and sharing again, and of a
+    /// participant's acts ten levels below, each by itself.
     private static func reads(_ town: Town, _ place: Place) async throws -> [String: Int] {
         let (owner, reader) = (town.people[0], town.people[1])
         var reads: [String: Int] = [:]

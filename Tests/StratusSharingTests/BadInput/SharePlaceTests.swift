@@ -1,4 +1,4 @@
-// Shares where none can be: without their root, in zones and databases that cannot be shared.
+// Shares in invalid places: without their root, in zones and databases that cannot be shared.
 
 import Foundation
 import StratusKit

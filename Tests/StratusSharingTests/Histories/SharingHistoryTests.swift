@@ -17,7 +17,7 @@ private enum Sizes {
     /// The histories of every run of the tests.
     static let seeds: ClosedRange<UInt64> = 1...80
     static let stepCount = 40
-    /// Of so many of them one runs on LevelDB too.
+    /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 20
 }
 
@@ -101,7 +101,7 @@ struct SharingCheckerTests {
         return false
     }
 
-    /// Whether two shares that have one URL have two, or the other way round.
+    /// Whether two shares with one URL have two, or vice versa.
     private static func isURLToldDifferently(_ right: SharingOracle, _ wrong: SharingOracle) -> Bool {
         func count(_ oracle: SharingOracle) -> Int { Set(oracle.urls.values.flatMap(\.values)).count }
         return count(right) != count(wrong)

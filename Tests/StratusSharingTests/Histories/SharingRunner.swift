@@ -8,7 +8,7 @@ import StratusSharingSupport
 
 /// Where a history and the oracle parted.
 struct SharingFailure: Error, CustomStringConvertible {
-    /// Nil where the store does not verify in the end.
+    /// Nil if the store does not verify in the end.
     let step: SharingStep?
     let message: String
 
@@ -25,7 +25,7 @@ struct SharingRunner {
     private var hasSavedRecords = false
     private let isInMemory: Bool
 
-    /// Where the history and the oracle part; nil when they never do.
+    /// Where the history and the oracle differ; nil if they never do.
     static func failure(
         of history: SharingHistory, in directory: URL? = nil, fault: SharingFault? = nil
     ) async throws -> SharingFailure? {
@@ -71,7 +71,7 @@ struct SharingRunner {
             throw SharingFailure(step: nil, message: "the store does not verify: \(findings.joined(separator: "; "))")
         }
         guard isLast else { return }
-        // Also when the background work has been done.
+        // Also after the background work.
         try town.store.performUpkeep()
         let later = try town.findings()
         guard later.isEmpty else {
@@ -91,7 +91,7 @@ struct SharingRunner {
         try compare(found, oracle.sharedZones(of: user), "\(user) sees the zones", step)
     }
 
-    /// All records, every share that there ever was, and the one that the step was to make.
+    /// All records, every share that ever existed, and the one that the step was to create.
     private func names(inZone zone: Int, _ step: SharingStep) -> [String] {
         var shares = Set(oracle.urls[zone, default: [:]].keys)
         shares.insert(SharingHistory.zoneShare)

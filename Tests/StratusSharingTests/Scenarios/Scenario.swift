@@ -27,7 +27,7 @@ enum Deed: Hashable, Sendable {
     /// Under another record, or out of everything.
     case move(String, under: String?)
     case delete(String)
-    /// The root, or nil for the zone named last; and what the share is called.
+    /// The root, or nil for the zone named last; and the name of the share.
     case share(String?, as: String)
     case invite(String, to: String, CKShare.ParticipantPermission, CKShare.ParticipantRole)
     case remove(String, from: String)
@@ -40,7 +40,7 @@ enum Deed: Hashable, Sendable {
     case accept(String)
     /// Asks for access.
     case ask(String)
-    /// Whether others may ask.
+    /// Whether others may request access.
     case allowRequests(String, Bool)
     case deny(String, of: String)
     case block(String, of: String)

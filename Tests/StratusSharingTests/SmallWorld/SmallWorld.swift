@@ -59,10 +59,10 @@ enum SmallPosition: CaseIterable, Sendable {
     static let leaves: Set<SmallPosition> = [.grandchild, .sibling, .outside, .movedIn, .movedOut]
 }
 
-/// What is done to a record.
+/// An act on a record.
 enum SmallAction: CaseIterable, Sendable {
     case read, change, createBelow, delete
-    /// Under the root, and under nothing.
+    /// Under the root, and without a parent.
     case moveIn, moveOut
 }
 
@@ -73,14 +73,14 @@ enum SmallTry: Hashable, Sendable {
     case readShare
     case changeShare
     case leave
-    /// By the URL, after having left, where leaving was possible.
+    /// By the URL, after having left, if leaving was possible.
     case joinAgain
 
-    /// In the order in which they are tried: what ends something comes last.
+    /// In the order of the attempts: those that end something come last.
     static let all: [SmallTry] = {
         var tries: [SmallTry] = []
         for action in SmallAction.allCases {
-            // Participants are not shown the root's own parent, and cannot say anything about it.
+            // Participants do not see the root's own parent, and cannot save it.
             let isMove = action == .moveIn || action == .moveOut
             for position in SmallPosition.allCases where !isMove || position != .root {
                 tries.append(.record(action, position))

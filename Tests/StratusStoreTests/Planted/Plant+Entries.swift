@@ -117,7 +117,7 @@ extension Plant {
             ]
         ) { store in
             HookedStore(store) {
-                // A second transaction that never hears of deletes answers the scans.
+                // A second transaction without knowledge of deletes answers the scans.
                 let tree = store.published.withLock { $0.tree }
                 let deaf = MemoryTransaction(tree: tree, version: 0)
                 return Hooks(

@@ -137,7 +137,8 @@ func keepTime(in path: String) async throws {
     await store.close()
 }
 
-/// A folder that may be searched and changed but not opened keeps names in it from being made durable, but for root.
+/// A folder that can be searched and changed but not opened prevents names in it from becoming durable, except for
+/// root.
 func failBackup(in path: String) throws {
     let folder = path + "/folder"
     let files = FileManager.default

@@ -12,7 +12,7 @@
 import Foundation
 
 struct PlantedFault: Sendable {
-    /// The switch in the text that takes the snippet's place.
+    /// The switch in the text that replaces the snippet.
     static func isSwitch(_ number: Int) -> String { "mutant(\(number))" }
 
     let number: Int

@@ -6,7 +6,7 @@ struct Token: Equatable {
     let line: Int
 }
 
-/// One Swift file, read once and asked by many rules.
+/// One Swift file, read once and used by many rules.
 struct SwiftSource {
     let path: String
     let text: String
@@ -59,7 +59,7 @@ struct SwiftSource {
         return tokens
     }
 
-    /// The lines on which these tokens follow one another.
+    /// The lines on which these tokens occur in sequence.
     func lines(of sequence: [String]) -> [Int] {
         guard tokens.count >= sequence.count else { return [] }
         return (0...(tokens.count - sequence.count)).compactMap { start in

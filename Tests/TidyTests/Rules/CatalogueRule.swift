@@ -22,7 +22,7 @@ enum CatalogueRule {
         }
     }
 
-    /// Symbols that no group has. Names with a leading underscore are not shown by DocC.
+    /// Symbols in no group. DocC does not show names with a leading underscore.
     static func findings(sources: [SwiftSource], page text: String) -> [Finding] {
         let listed = Set(
             text.split(separator: "\n").filter { $0.hasPrefix("- ``") }

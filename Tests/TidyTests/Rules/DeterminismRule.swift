@@ -18,7 +18,7 @@ enum DeterminismRule {
         ([".", "shuffle", "("], "an order that the caller hands in"),
     ]
 
-    /// Anywhere in the product: a wall clock that is set makes what waits for a date wait for as long as it likes.
+    /// Anywhere in the product: a changed wall clock makes waits for a date arbitrarily long.
     private static let bannedWaits: [(tokens: [String], instead: String)] = [
         (["timeIntervalSinceNow"], "a monotonic clock"),
         (["DispatchWallTime"], "a monotonic clock"),
@@ -40,7 +40,7 @@ enum DeterminismRule {
     private static let predictable: [[String]] = [
         ["UUID", "(", ")"], ["UUID", ".", "init", "(", ")"], ["NSUUID", "(", ")"],
     ]
-    /// Shows in a test what Foundation gives.
+    /// Tests use it to show what Foundation returns.
     private static let witness = "Tests/Support/stratus-test-program/DrawnIdentities.swift"
 
     /// Where the library and the tool draw from the system's generator.

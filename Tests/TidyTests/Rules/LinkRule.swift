@@ -1,4 +1,4 @@
-// Links between documents lead somewhere: the file is there, and so is the heading.
+// Links between documents resolve: the file exists, and so does the heading.
 
 enum LinkRule {
     /// `texts` are the documents by path; `paths` is everything that exists.

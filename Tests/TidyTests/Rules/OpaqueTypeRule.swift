@@ -50,7 +50,7 @@ enum OpaqueTypeRule {
         return findings
     }
 
-    /// The initialisers that are members of the body that begins there, not of types inside it.
+    /// The initialisers that are members of this body, not of types inside it.
     private static func initializers(inBodyAt start: Int, of tokens: [Token]) -> [Initializer] {
         var depth = 0
         var initializers: [Initializer] = []

@@ -15,7 +15,7 @@ enum PageCodeRule {
             || path.hasPrefix("Tests/StratusExampleTests/")
     }
 
-    /// Whose blocks are held to it.
+    /// The pages whose blocks are checked.
     static func isPage(_ path: String) -> Bool {
         path == "README.md" || path == "Docs/HOST.md" || (path.contains(".docc/") && path.hasSuffix(".md"))
     }
@@ -83,7 +83,7 @@ enum PageCodeRule {
         }
     }
 
-    /// The snippets that a file consists of, with an empty line between them; nil where it does not.
+    /// The snippets that make up a file, with an empty line between them; nil if it is not made of snippets.
     private static func parts(of code: [String], among known: [Piece]) -> [Piece]? {
         var parts: [Piece] = []
         var rest = code[...]
@@ -139,7 +139,7 @@ enum PageCodeRule {
                 start = index + 1
             }
         }
-        // One that does not end is compared too, and equals nothing.
+        // An unterminated one is compared too, and equals nothing.
         if let first = start { pieces.append(Piece(path: path, line: first, code: ["the end is missing"])) }
         return pieces
     }

@@ -10,13 +10,13 @@ public struct ServiceConfiguration: Sendable {
     public var port = 8080
     /// The directory of the store and the outbox. It is created if it does not exist.
     public var dataDirectory: URL
-    /// What the links begin with that people are sent: how the service is reached from outside.
+    /// The beginning of the links that people receive: the address of the service from outside.
     public var publicURL: URL
     /// How many bytes the lists of one person may hold; nil for no limit.
     public var quotaByteCount: Int64?
     /// How many connections are served at a time. Others wait to be accepted.
     public var connectionCount = 1_000
-    /// How long requests may take to end after the service was asked to stop. What takes longer is cancelled.
+    /// The time for requests to finish after the service was asked to stop. Longer ones are cancelled.
     public var shutdownSeconds = 25
 
     /// The defaults, for a service that is reached where it listens.
@@ -33,7 +33,7 @@ public struct ServiceConfiguration: Sendable {
     var shareURLBase: String { publicURL.absoluteString.trimmedOfSlashes + "/share/" }
 }
 
-/// What requests may ask for at most.
+/// The maximum that a request may ask for.
 enum Limits {
     static let bodyByteCount = 64 << 10
     static let titleByteCount = 1_000

@@ -18,15 +18,15 @@ package struct HistorySettings: Sendable {
     }()
     package static let soakStepCount = environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200
 
-    /// The variable that names a file with a history to be run again.
+    /// The variable that names a file with a history to run again.
     package let fileVariable: String
 
     package init(fileVariable: String) { self.fileVariable = fileVariable }
 
-    /// Whether one history is to be run again, and not those of every run.
+    /// Whether to run one history again, instead of those of every run.
     package var isReplay: Bool { Self.seed != nil || path != nil }
 
-    /// The history to be run again, as text; nil where no file is named.
+    /// The history to run again, as text; nil if no file is named.
     package func text() throws -> String? {
         try path.map { try String(contentsOfFile: $0, encoding: .utf8) }
     }

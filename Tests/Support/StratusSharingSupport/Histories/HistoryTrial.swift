@@ -9,8 +9,8 @@ package struct HistoryTrial<Step: Equatable & Sendable>: Sendable {
     private let text: @Sendable ([Step]) -> String
     private let failure: @Sendable ([Step], URL?) async throws -> String?
 
-    /// `text` writes a history. `failure` carries one out, in memory or in a directory, and says what is wrong; nil
-    /// when everything is as the oracle says.
+    /// `text` writes a history. `failure` runs one, in memory or in a directory, and returns the fault; nil if
+    /// everything equals the oracle.
     package init(
         _ settings: HistorySettings, text: @escaping @Sendable ([Step]) -> String,
         failure: @escaping @Sendable ([Step], URL?) async throws -> String?

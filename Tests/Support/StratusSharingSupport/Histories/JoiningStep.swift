@@ -16,10 +16,10 @@ import StratusKit
 
 /// A step that changes who takes part in a share.
 package struct JoiningStep: Hashable, Sendable {
-    /// What is done.
+    /// The act.
     package enum Deed: Hashable, Sendable {
         case allowRequests(Bool)
-        /// By the URL that the share had last.
+        /// By the share's last URL.
         case ask
         case approve(Int, Permission)
         case deny(Int)
@@ -44,7 +44,7 @@ package struct JoiningStep: Hashable, Sendable {
         self.deed = deed
     }
 
-    /// Whom it is about, other than who does it.
+    /// The person it concerns, other than the actor.
     package var other: Int? {
         switch deed {
         case .approve(let other, _), .deny(let other), .block(let other), .unblock(let other),

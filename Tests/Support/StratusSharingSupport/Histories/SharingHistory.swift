@@ -13,7 +13,7 @@ package typealias Role = CKShare.ParticipantRole
 
 /// Where a saved record is put.
 package enum PlacedAbove: Hashable, Sendable {
-    /// Where it is; a new one under nothing.
+    /// Its place; a new one has no parent.
     case kept
     case nothing
     case record(String)
@@ -34,7 +34,7 @@ package enum SharingStep: Hashable, Sendable {
     case permit(user: Int, zone: Int, share: String, other: Int, Permission)
     case publish(user: Int, zone: Int, share: String, Permission)
     case rename(user: Int, zone: Int, share: String, title: Int)
-    /// By the URL that the share had last, whatever it leads to now.
+    /// By the share's last URL, whatever it opens now.
     case accept(user: Int, zone: Int, share: String)
     case join(JoiningStep)
     case suspend(user: Int)
@@ -68,7 +68,7 @@ package struct SharingHistory: Hashable, Sendable {
 }
 
 extension SharingStep {
-    /// Where it happens; nil for what befalls an account.
+    /// Its place; nil for an event of an account.
     package var zone: Int? {
         switch self {
         case .suspend, .restore: nil

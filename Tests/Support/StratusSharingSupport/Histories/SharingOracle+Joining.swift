@@ -1,4 +1,4 @@
-// What becomes of a step, part three: who is let into a share, and who is kept out.
+// The effects of a step, part three: joining a share, and being kept out.
 
 import StratusKit
 
@@ -24,7 +24,7 @@ extension SharingOracle {
                 if oracle.fault != .blockedForEver { content.blocked.removeAll { $0 == other } }
             }
         case .approve(let other, let permission):
-            // Who is not seen to ask cannot be approved.
+            // A request that is not visible cannot be approved.
             guard let stored = fetched(share, by: user, zone) else { return edit(share, about: nil, by: user, zone) }
             guard isKeeper(user, stored, zone), stored.requesters.contains(other) else { return .done }
             return invite(other, to: share, permission, .privateUser, by: user, zone)
@@ -58,7 +58,7 @@ extension SharingOracle {
         }
         if owns(user, zone) || content.member(user) != nil { return .done }
         let isBlocked = content.blocked.contains(user) && fault != .blockedMayAsk
-        // Who can join needs not ask.
+        // A person who can join need not ask.
         if !content.blocked.contains(user), content.publicPermission != .none { return .done }
         guard content.allowsRequests || fault == .uninvitedMayAsk else { return .refused(.unknownItem) }
         if isBlocked || content.requesters.contains(user) { return .done }
@@ -67,15 +67,15 @@ extension SharingOracle {
         return .done
     }
 
-    /// M-04: only where people may ask an outsider learns that there is a share.
+    /// M-04: an outsider learns of a share only if requests are allowed.
     package func outsiderAnswer(_ content: OracleShare) -> Answers {
         content.allowsRequests && fault != .outsidersLearnNothing
             ? .refused(.permissionFailure) : .refused(.unknownItem)
     }
 
-    /// Somebody fetches a share, decides about requests for access and saves it. To others than owner and administrators
-    /// it is a mistake that their own object remembers (P-14). Where `other` is not seen on the list, there is nothing to
-    /// decide.
+    /// A person fetches a share, decides about requests for access and saves it. To others than owner and
+    /// administrators it is a mistake that their own object remembers (P-14). Where `other` is not seen on the list,
+    /// there is nothing to decide.
     private mutating func decide(
         _ share: String, about other: Int? = nil, _ list: KeyPath<OracleShare, [Int]>? = nil, by user: Int, _ zone: Int,
         _ change: (SharingOracle, inout OracleShare) -> Void

@@ -1,4 +1,5 @@
-// What each of them sees, in words: what a fetch finds of every record and share, and the zones of the shared database.
+// The view of each person, in words: what a fetch finds of every record and share, and the zones of the shared
+// database.
 
 import StratusKit
 
@@ -32,7 +33,7 @@ extension SharingOracle {
         return names.joined(separator: " ")
     }
 
-    /// What a fetch finds.
+    /// The result of a fetch.
     package func view(_ name: String, of user: Int, _ zone: Int) -> String {
         if suspended.contains(user), fault != .suspendedSees { return "notAuthenticated" }
         guard let content = sees(user, zone) else { return "zoneNotFound" }
@@ -65,7 +66,7 @@ extension SharingOracle {
     }
 }
 
-/// How the oracle and the runner write down what is seen.
+/// How the oracle and the runner describe views.
 package enum RecordView {
     package static func text(value: Int, parent: String?, share: String?) -> String {
         "value \(value) under \(parent ?? "-")" + (share.map { " shared as \($0)" } ?? "")

@@ -1,5 +1,5 @@
-// What sharing is, naively: dictionaries that are looked through from end to end. It shares no code with the server; each
-// decision is a sentence of the rules, and an answer is the set of all that the rules allow.
+// Sharing, implemented naively: dictionaries that are searched completely. It shares no code with the server; each
+// decision is a sentence of the rules, and an answer is the set of all allowed ones.
 
 import StratusKit
 
@@ -32,7 +32,7 @@ package struct OracleMember: Hashable, Sendable {
     package var permission: Permission
     package var way = OracleWay.email
     package var hasAccepted = false
-    /// Whether they had asked for access.
+    /// Whether they had requested access.
     package var isApproved = false
 }
 
@@ -59,7 +59,7 @@ package struct OracleShare: Hashable, Sendable {
 package struct OracleRecord: Hashable, Sendable {
     package var parent: String?
     package var value: Int
-    /// When it was made: a root that was deleted and made again is another root.
+    /// The time of its creation: a root that was deleted and recreated is another root.
     package var birth: Int
 }
 
@@ -79,12 +79,12 @@ package struct OracleURL: Hashable, Sendable {
     package var share: String?
 }
 
-/// Everybody's data, and what each of them may see of it.
+/// Everyone's data, and what each of them may see of it.
 package struct SharingOracle: Sendable {
     package var fault: SharingFault?
     package var zones: [Int: OracleZone] = [:]
     package var suspended: Set<Int> = []
-    /// The URL that a share had last, by zone and name.
+    /// A share's last URL, by zone and name.
     package var urls: [Int: [String: OracleURL]] = [:]
     /// The zone and the share of every known one-time URL.
     package var oneTimeURLs: [Int: (zone: Int, share: String)] = [:]

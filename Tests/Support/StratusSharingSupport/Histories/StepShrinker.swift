@@ -23,7 +23,7 @@ package struct StepShrinker<Step: Equatable> {
         self.best = best
     }
 
-    /// Large pieces first, then smaller ones, from the end to the beginning; again as long as anything can go.
+    /// Large pieces first, then smaller ones, from the end to the beginning; repeated while anything can be removed.
     private mutating func shrink() async throws {
         var previous: [Step]?
         while previous != best, runCount < maximumRunCount {

@@ -1,10 +1,10 @@
-// What people do with shares.
+// People's acts on shares.
 
 package import Foundation
 package import StratusKit
 
 extension Person {
-    /// Shares a record under a name of the share. A root that cannot be fetched is made with it.
+    /// Shares a record under a name of the share. A root that cannot be fetched is created with it.
     package func share(_ root: String, as name: String, in place: Place) async -> Outcome {
         let record = (try? await record(root, in: place)) ?? fresh(root, in: place)
         let share = CKShare(rootRecord: record, shareID: recordID(name, in: place))
@@ -90,7 +90,7 @@ extension Person {
         await edit(name, in: place) { $0[CKShare.SystemFieldKey.title] = title }
     }
 
-    /// Fetches what the URL leads to, and accepts it.
+    /// Fetches the share of the URL, and accepts it.
     package func accept(_ url: URL) async -> Outcome {
         await Outcome.of { _ = try await container.accept(try await container.shareMetadata(for: url)) }
     }
@@ -135,7 +135,7 @@ extension Person {
         return (participant.participantID, url)
     }
 
-    /// Takes a participant out of a share; nothing is saved where this person does not see them in it.
+    /// Removes a participant from a share; nothing is saved if this person does not see them in it.
     package func remove(
         participant id: CKShare.Participant.ID, from name: String, in place: Place
     ) async -> Outcome {

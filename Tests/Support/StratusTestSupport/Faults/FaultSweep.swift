@@ -2,7 +2,7 @@
 
 package import StratusStore
 
-/// Runs a scenario once for each operation it makes, with that operation failing.
+/// Runs a scenario once for each of its operations, with that operation failing.
 package enum FaultSweep {
     package struct Report: Sendable {
         /// Scenarios run with a fault in each place.
@@ -22,9 +22,9 @@ package enum FaultSweep {
 
     /// Counts the operations of `scenario` on a first store, then runs it on a new store for each of them.
     ///
-    /// `makeStore` gives a store in the scenario's starting state. `verify` gets the bare store, the fault, and what
-    /// the scenario threw, and throws when the store is not as it must be.
-    /// Throws `ConformanceFailure` when a fault did not strike although its place had been counted.
+    /// `makeStore` creates a store in the scenario's starting state. `verify` gets the bare store, the fault, and what
+    /// the scenario threw, and throws if the store is wrong. Throws `ConformanceFailure` if a fault did not strike
+    /// although its place had been counted.
     @discardableResult
     package static func run(
         _ points: [FaultPoint] = FaultPoint.allCases, makeStore: () throws -> any OrderedStore,

@@ -1,4 +1,4 @@
-// Random tuples, with a taste for the values at which an encoding breaks: boundaries, escapes, near duplicates.
+// Random tuples that favour the values at which an encoding breaks: boundaries, escapes, near duplicates.
 
 package import StratusLayout
 
@@ -52,7 +52,7 @@ extension SplitMix64 {
         }
     }
 
-    /// Any length class of an integer, and the numbers next to where the length changes.
+    /// Any length class of an integer, and the numbers next to a change of length.
     package mutating func awkwardInteger() -> Int64 {
         switch below(4) {
         case 0: Int64(below(5)) - 2

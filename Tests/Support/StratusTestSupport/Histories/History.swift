@@ -43,16 +43,16 @@ package struct HistoryCommit: Hashable, Sendable {
     }
 }
 
-/// One thing that is done to a store.
+/// One step on a store.
 package enum HistoryStep: Hashable, Sendable {
     case createZone(Int)
     case deleteZone(Int)
     case commit(HistoryCommit)
-    /// Closes the store and opens it again, with new caches.
+    /// Closes the store and reopens it, with new caches.
     case reopen
-    /// Lets the engine below reorganise its files; nothing on a store that has none.
+    /// Lets the engine below reorganise its files; nothing on a store without files.
     case compact
-    /// Forgets the history of a zone but for its last `keep` writes.
+    /// Forgets the history of a zone except its last `keep` writes.
     case purgeHistory(zone: Int, keep: Int)
     /// Removes the keys of deleted zones, at most `commits` commits of it.
     case purgeZones(commits: Int)

@@ -19,7 +19,7 @@ package enum HistoryContent {
         ]
     }()
 
-    /// Every seventh number gives a record of several chunks, if it is over this.
+    /// Every seventh number gives a record of several chunks, if it is above this.
     private static let firstLargeContent = 900
 
     /// The time of the clock. It stands still and runs back now and then.
@@ -39,7 +39,7 @@ package enum HistoryContent {
             ))
     }
 
-    /// What the zone with this birth is made with.
+    /// The parameters of the zone with this birth.
     package static func birth(_ number: Int) -> ZoneBirth {
         let drawn = identity(number)
         return ZoneBirth(identity: drawn, incarnation: drawn, stamp: stamp(number), databaseIdentity: drawn)

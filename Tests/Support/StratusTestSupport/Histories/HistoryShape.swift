@@ -1,8 +1,8 @@
-// What kind of history is drawn: how many names, how deep, which zones. Small numbers, so that everything meets everything.
+// The kind of a history: how many names, how deep, which zones. Small numbers, so that everything interacts.
 
 package import StratusModel
 
-/// From what the steps of a history are drawn.
+/// The pool from which the steps of a history are drawn.
 package struct HistoryShape: Sendable {
     package var depthLimit = 5
     package var names: [RecordName] = HistoryShape.plainNames
@@ -32,7 +32,7 @@ package struct HistoryShape: Sendable {
     /// How many kinds of shapes there are.
     package static let count = 8
 
-    /// Which kind of shape the history with this seed has.
+    /// The kind of shape of the history with this seed.
     package static func index(seed: UInt64) -> Int { Int(seed % UInt64(count)) }
 
     /// The shape of the history with this seed: all kinds in turn.

@@ -12,7 +12,7 @@ package struct HistoryShrinker {
     private var runCount = 0
     private var best: History
 
-    /// The shortest history found that `isFailing` still holds for.
+    /// The shortest history found for which `isFailing` still holds.
     package static func shortest(_ history: History, isFailing: @escaping (History) -> Bool) -> History {
         var shrinker = HistoryShrinker(history, isFailing)
         shrinker.shrink()

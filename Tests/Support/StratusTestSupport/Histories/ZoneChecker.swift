@@ -1,4 +1,4 @@
-// Asks a reader of one zone everything it can be asked, and compares each answer with the oracle's.
+// Reads everything about one zone from a reader, and compares each answer with the oracle's.
 
 import StratusLayout
 import StratusModel
@@ -8,7 +8,7 @@ import StratusRecords
 package struct HistoryFailure: Error, CustomStringConvertible {
     package let description: String
 
-    /// Names may hold anything, so whatever could upset a terminal is escaped.
+    /// Names may contain anything, so whatever could upset a terminal is escaped.
     package init(_ description: String) {
         self.description = description.unicodeScalars.reduce(into: "") { text, scalar in
             text += scalar.isASCII && scalar.value >= 0x20 ? "\(scalar)" : "\\u{\(String(scalar.value, radix: 16))}"
@@ -24,15 +24,15 @@ func expectEqual<Value: Equatable>(
 }
 
 struct ZoneChecker {
-    /// How many tokens are asked for their next change after a step.
+    /// How many tokens are used for their next change after a step.
     private static let nextChangeTokenCount = 32
 
     let reader: ZoneReader
     let oracle: OracleZone
     let depthLimit: Int
-    /// Draws which tokens and pages are asked for.
+    /// Draws the tokens and pages to read.
     var random: SplitMix64
-    /// All names the zone has known, in order, and one it never has.
+    /// All names that the zone has known, in order, and one that it never has.
     let names: [RecordName]
     let childNames: [RecordName: [RecordName]]
 

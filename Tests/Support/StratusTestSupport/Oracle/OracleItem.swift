@@ -1,5 +1,5 @@
-// The words of the oracle: what is asked of it, and why it refuses. They mirror the engine's, and are types of their own,
-// because the oracle shares no code with what it checks: it knows the model's plain values and nothing else.
+// The vocabulary of the oracle: requests, and reasons for refusals. They mirror the engine's, and are types of their
+// own, because the oracle shares no code with what it checks: it knows only the model's plain values.
 
 package import StratusModel
 
@@ -23,7 +23,7 @@ package enum OraclePlace: String, Hashable, Sendable {
     case below
 }
 
-/// Why one record of a request cannot be written as asked.
+/// Why one record of a request cannot be written as requested.
 package enum OracleRefusal: Hashable, Sendable {
     case parentMissing(parent: RecordName)
     case hasChildren(child: RecordName)

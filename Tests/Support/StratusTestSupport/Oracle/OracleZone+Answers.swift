@@ -44,7 +44,7 @@ package struct OracleDescendant: Hashable, Sendable {
 }
 
 extension OracleZone {
-    /// The records above a record, nearest first, however many. Only for states without cycles.
+    /// The ancestors of a record, nearest first, however many. Only for states without cycles.
     package func ancestors(of name: RecordName) -> [RecordName] {
         var ancestors: [RecordName] = []
         var current = live[name]?.record.parent
@@ -80,7 +80,7 @@ extension OracleZone {
         return names.mapValues { $0.sorted() }
     }
 
-    /// Everything below a record, parents first. `isWhole` is false where the depth limit cut it short.
+    /// All descendants of a record, parents first. `isWhole` is false if the depth limit cut it short.
     package static func subtree(
         below root: RecordName, childNames: [RecordName: [RecordName]], depthLimit: Int
     ) -> (visited: [OracleDescendant], isWhole: Bool) {

@@ -16,7 +16,7 @@ package protocol StoreFixture: Sendable {
 package protocol StorePlace: AnyObject, Sendable {
     func open() throws -> any OrderedStore
 
-    /// Removes what the place holds. No store is open on it.
+    /// Removes the contents of the place. No store is open on it.
     func remove()
 }
 

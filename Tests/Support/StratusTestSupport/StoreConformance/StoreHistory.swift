@@ -207,7 +207,7 @@ package struct StoreHistory {
 
     private mutating func drawDirection() -> ScanDirection { Bool.random(using: &random) ? .forward : .backward }
 
-    /// Few bytes and short keys, so that keys repeat, touch and begin alike.
+    /// Few bytes and short keys, so that keys repeat, are adjacent and share prefixes.
     private mutating func drawKey() -> [UInt8] {
         let alphabet: [UInt8] = [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF]
         return (0..<Int.random(in: 0...3, using: &random)).map { _ in

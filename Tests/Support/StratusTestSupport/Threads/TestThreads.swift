@@ -12,8 +12,8 @@ package struct TestTimeout: Error, CustomStringConvertible {
 
 /// Starts threads and waits for them.
 package enum TestThreads {
-    /// How long a thread waits for another before the test fails. Only a deadlock reaches it: a task that is to open a gate
-    /// may have to wait until most other tests of the run are through, because all share a few threads.
+    /// How long a thread waits for another before the test fails. Only a deadlock reaches it: a task that opens a gate
+    /// may have to wait until most other tests of the run have finished, because all share a few threads.
     package static let deadlineSeconds = 900.0
 
     /// Runs `body` on `count` threads that start together, and waits for all. Throws the error of the lowest index.
@@ -65,7 +65,7 @@ final class ThreadExecutor: TaskExecutor {
     }
 }
 
-/// A counted permission: `open` gives one, `wait` takes one.
+/// A counted permission: `open` adds one, `wait` takes one.
 package final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let purpose: String

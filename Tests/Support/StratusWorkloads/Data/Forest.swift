@@ -1,4 +1,4 @@
-// The shapes of the data: who hangs below whom, by index. A parent's index is always below its children's, so that the
+// The shapes of the data: each record's parent, by index. A parent's index is always below its children's, so that the
 // order of the indices is an order in which records can be saved.
 
 /// A hierarchy of records that are only numbers yet.

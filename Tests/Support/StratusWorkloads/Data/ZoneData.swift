@@ -1,4 +1,4 @@
-// The records of one zone: a forest with names, made into records when they are saved. About 200 bytes each.
+// The records of one zone: a forest with names, turned into records when they are saved. About 200 bytes each.
 
 import Foundation
 package import StratusModel
@@ -116,7 +116,7 @@ package struct TreeZoneData: Sendable {
     }
 }
 
-/// A chain, and below its end many leaves at the same depth.
+/// A chain, and many leaves at the same depth below its end.
 package struct FanZoneData: Sendable {
     package static let name = "fan"
     package let zone: ZoneData

@@ -1,5 +1,5 @@
-// Times and medians. A time alone decides nothing: contestants run in alternation, in one process, and what is compared
-// is the median of their rounds.
+// Times and medians. A single time decides nothing: contestants run alternately, in one process, and the medians of
+// their rounds are compared.
 
 /// Measures reliably on a machine with other tenants.
 package enum Stopwatch {
@@ -13,7 +13,7 @@ package enum Stopwatch {
         return start.duration(to: .now).inSeconds
     }
 
-    /// The seconds each of `count` answers takes: `body` gives all of them, again and again for at least 20 ms.
+    /// The seconds each of `count` answers takes: `body` computes all of them, repeatedly for at least 20 ms.
     package static func secondsEach(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
         var passes = 0

@@ -1,4 +1,4 @@
-// What the workloads ask of the record layer, each in one reading transaction.
+// The workloads' reads of the record layer, each in one reading transaction.
 
 package import StratusModel
 package import StratusRecords

@@ -1,4 +1,5 @@
-// W9 and W11, in stores of their own: who shares a sync, and what the face adds; then W14 and W13, which end the store.
+// W9 and W11, in stores of their own: shared syncs, and the cost of the CloudKit API; then W14 and W13, which end the
+// store.
 
 import Foundation
 import StratusLevelDB
@@ -29,7 +30,7 @@ extension CostRun {
         }
     }
 
-    /// One caller's saves, and 64 that come while another's is being written.
+    /// One caller's saves, and 64 that arrive while another's is being written.
     private func countSavers() throws {
         let isHeld = DispatchSemaphore(value: 0)
         let allRan = DispatchSemaphore(value: 0)
@@ -90,7 +91,7 @@ extension CostRun {
         try failure.check()
     }
 
-    /// What it costs to open the store again, and to delete its zones.
+    /// The cost to reopen the store, and to delete its zones.
     func countEnds() throws {
         stratus?.close()
         server = nil

@@ -1,4 +1,4 @@
-// W4, W5, W7, W8, W10 and W12: what clients ask of the server.
+// W4, W5, W7, W8, W10 and W12: clients' requests to the server.
 
 import StratusCloud
 import StratusModel

@@ -1,4 +1,4 @@
-// The passes of the workloads: a store, a data set of ten thousand records, and what has been counted so far.
+// The passes of the workloads: a store, a data set of ten thousand records, and the counts so far.
 
 import CAllocationCount
 import StratusLevelDB
@@ -8,7 +8,7 @@ import StratusWorkloads
 
 /// A cost that is planted in every pass.
 enum CostPlant: String {
-    /// One look at the store.
+    /// One reading of the store.
     case reads
     /// One entry, in a commit of its own.
     case entries
@@ -33,21 +33,20 @@ final class CostRun {
         self.plant = plant
     }
 
-    /// Everything that is written stays in LevelDB's memory, so that nothing runs in the background and no pass depends on how
-    /// far that has come.
+    /// All writes stay in LevelDB's memory, so that nothing runs in the background and no pass depends on its progress.
     static var options: LevelDBOptions {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.writeBufferByteCount = 64 << 20
         return options
     }
 
-    /// The store and the server, once they are made.
+    /// The store and the server, once they are created.
     func sides() throws -> (stratus: StratusSide, server: ServerSide) {
         guard let stratus, let server else { throw WorkloadError("The store is not open.") }
         return (stratus, server)
     }
 
-    /// Counts what `body` costs the store.
+    /// Counts the store's cost of `body`.
     func count(_ label: String, _ body: () throws -> Void) throws {
         guard let store = stratus?.store else { throw WorkloadError("The store is not open.") }
         try count(label, store, body)
@@ -81,9 +80,9 @@ private final class Planted {}
 
 /// Whose allocations are counted.
 enum AllocationScope {
-    /// Those of the thread that counts: nothing that the engine does in the background.
+    /// Those of the counting thread: not the engine's background work.
     case thread
-    /// Those of all threads, where several do the work.
+    /// Those of all threads, if several do the work.
     case process
     case none
 
@@ -95,7 +94,7 @@ enum AllocationScope {
         }
     }
 
-    /// Without the optimiser other things are allocated, and under a sanitizer nothing is counted.
+    /// Without the optimiser there are other allocations, and under a sanitizer nothing is counted.
     var isCounted: Bool {
         #if STRATUS_OPTIMISED_TESTS
             return self != .none && callocationcount_is_counting() != 0

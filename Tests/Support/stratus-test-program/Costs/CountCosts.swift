@@ -4,7 +4,7 @@
 import Foundation
 import StratusWorkloads
 
-/// Runs every workload and prints its costs as JSON. The second argument plants a cost, for tests of what notices it.
+/// Runs every workload and prints its costs as JSON. The second argument plants a cost, to test that it is detected.
 func countCosts(_ arguments: [String]) -> Never {
     guard let folder = arguments.first, arguments.count == 1 || CostPlant(rawValue: arguments[1]) != nil else {
         FileHandle.standardError.write(Data("usage: costs DIRECTORY [reads|entries|allocations]\n".utf8))

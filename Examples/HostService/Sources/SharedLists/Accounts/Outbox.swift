@@ -8,13 +8,13 @@ import Synchronization
 
 /// One mail.
 struct Mail: Encodable, Sendable {
-    /// To whom it goes.
+    /// The recipient.
     var to: String
-    /// What it is about.
+    /// The subject.
     var subject: String
     /// The code to sign in with.
     var code: String?
-    /// The link by which a share is accepted.
+    /// The link for accepting a share.
     var link: String?
 }
 
@@ -24,7 +24,7 @@ struct Mail: Encodable, Sendable {
 final class Outbox: Sendable {
     private let file: Mutex<FileHandle>
 
-    /// Opens the outbox, and makes it where there is none.
+    /// Opens the outbox, and creates it if there is none.
     init(at url: URL) throws {
         if !FileManager.default.fileExists(atPath: url.path) {
             let isMade = FileManager.default.createFile(

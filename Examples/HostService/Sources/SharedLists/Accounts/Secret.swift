@@ -24,7 +24,7 @@ enum Secret {
         return String((0..<codeLength).compactMap { _ in codeAlphabet.randomElement(using: &generator) })
     }
 
-    /// The hash by which a secret is known.
+    /// The hash that identifies a secret.
     static func hash(_ secret: String) -> String {
         SHA256.hash(data: Data(secret.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
@@ -37,7 +37,7 @@ extension Data {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// Nil where the text is none that `base64URLText` gives.
+    /// Nil if the text does not come from `base64URLText`.
     init?(base64URLText text: String) {
         let standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         self.init(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))

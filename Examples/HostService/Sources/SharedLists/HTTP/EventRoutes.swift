@@ -45,7 +45,7 @@ struct EventRoutes: Sendable {
         }
     }
 
-    /// Writes events until the client goes, the device or its account is gone, or the service is being stopped.
+    /// Writes events until the client disconnects, the device or its account is deleted, or the service stops.
     private static func send(
         to writer: inout any ResponseBodyWriter, about device: Stratus.Device, until request: Request
     ) async throws {

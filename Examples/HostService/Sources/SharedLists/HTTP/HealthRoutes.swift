@@ -1,4 +1,4 @@
-// For those who run the service: whether the process lives, whether it can serve, and what it has done so far.
+// For operators of the service: whether the process lives, whether it can serve, and its metrics.
 
 import HTTPTypes
 import Hummingbird

@@ -1,4 +1,4 @@
-// Lists and their items over HTTP. Each request acts as the person who has sent it.
+// Lists and their items over HTTP. Each request acts as its sender.
 
 import Foundation
 import HTTPTypes
@@ -156,7 +156,7 @@ extension Request {
         return IfMatch(header: header)
     }
 
-    /// CloudKit deletes a record as it is, whatever it was: a condition could not be kept, so it is not taken.
+    /// CloudKit deletes a record in any state: a condition could not be enforced, so it is not accepted.
     fileprivate func refuseIfMatch() throws {
         guard headers[.ifMatch] == nil else {
             throw Problem.invalid("ifMatchUnsupported", "A deletion takes no If-Match.")

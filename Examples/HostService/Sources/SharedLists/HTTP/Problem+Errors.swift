@@ -14,10 +14,10 @@ extension HTTPResponse.Status {
 }
 
 extension Problem {
-    /// What an error becomes.
+    /// The response to an error.
     /// - Parameters:
-    ///   - error: Why the request has failed.
-    ///   - isConditional: Whether the request said what it expects to find.
+    ///   - error: The cause of the failure.
+    ///   - isConditional: Whether the request has a condition.
     init(_ error: any Error, isConditional: Bool) {
         switch error {
         case let problem as Problem: self = problem
@@ -54,7 +54,7 @@ extension Problem {
         case .changeTokenExpired:
             self.init(.gone, "tokenExpired", "The token is too old, or another's: fetch everything again.")
 
-        // What they may not do.
+        // Forbidden changes.
         case .notAuthenticated: self = .notSignedIn
         case .permissionFailure: self.init(.forbidden, "readOnly", "You may see this, and not change it.")
         case .managedAccountRestricted, .accountTemporarilyUnavailable, .missingEntitlement:
@@ -62,7 +62,7 @@ extension Problem {
         case .participantMayNeedVerification:
             self.init(.forbidden, "notInvited", "You are not invited under an address of yours.")
 
-        // What has changed meanwhile, or contradicts what is there.
+        // Conflicts with changes or with existing data.
         case .serverRecordChanged:
             self.init(
                 isConditional ? .preconditionFailed : .conflict, "changed",
@@ -90,7 +90,7 @@ extension Problem {
         case .operationCancelled:
             self.init(.serviceUnavailable, "stopping", "The service is being stopped.", retryAfterSeconds: 5)
 
-        // What makes no sense.
+        // Invalid requests.
         case .invalidArguments, .serverRejectedRequest, .badDatabase, .badContainer, .incompatibleVersion:
             self = .invalid("invalidRequest", "The store does not take this: look at names and values.")
 

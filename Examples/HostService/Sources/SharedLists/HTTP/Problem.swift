@@ -11,9 +11,9 @@ struct Problem: Error, Sendable {
     var status: HTTPResponse.Status
     var code: String
     var message: String
-    /// After how many seconds to try again.
+    /// The number of seconds before the next attempt.
     var retryAfterSeconds: Double?
-    /// The record as it is, where a change came too late.
+    /// The current record, if a change came too late.
     var current: CKRecord?
 
     init(

@@ -22,7 +22,7 @@ struct ServiceContext: RequestContext {
         coreContext = CoreRequestContextStorage(source: source)
     }
 
-    /// Who has sent the request.
+    /// The sender of the request.
     func signedIn() throws -> Person {
         guard let person else { throw Sessions.Refusal.unknownToken }
         return person

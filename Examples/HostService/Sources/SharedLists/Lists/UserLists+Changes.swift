@@ -1,19 +1,19 @@
-// What has changed since a token: a client keeps the token of the last answer, and asks from there.
+// The changes since a token: a client keeps the token of the last answer, and continues from there.
 
 import Foundation
 import StratusKit
 
-/// What has changed in the lists of one owner.
+/// The changes in the lists of one owner.
 struct ListChanges {
-    /// Lists and items that are new or have changed, in an order that does not depend on chance.
+    /// New and changed lists and items, in a deterministic order.
     var records: [CKRecord]
     var deletions: [CKDatabase.RecordZoneChange.Deletion]
     var token: CKServerChangeToken
-    /// Whether there is more to ask for at once.
+    /// Whether there are more changes to fetch at once.
     var isMoreComing: Bool
 }
 
-/// Whose lists have changed, of those that others share with a person.
+/// The owners of changed lists, among those that others share with a person.
 struct SharedChanges {
     var changedOwners: [String]
     /// People who no longer share anything.
@@ -23,7 +23,7 @@ struct SharedChanges {
 }
 
 extension UserLists {
-    /// What has changed in the lists of an owner, as far as the person may see them.
+    /// The changes in the lists of an owner, as far as the person may see them.
     func changes(of owner: String, since token: CKServerChangeToken?) async throws -> ListChanges {
         let zoneID = zoneID(of: owner)
         let page = try await database(of: zoneID).recordZoneChanges(
@@ -34,7 +34,7 @@ extension UserLists {
             records: records, deletions: page.deletions, token: page.changeToken, isMoreComing: page.moreComing)
     }
 
-    /// Whose shared lists have changed.
+    /// The owners of changed shared lists.
     func sharedChanges(since token: CKServerChangeToken?) async throws -> SharedChanges {
         let page = try await container.sharedCloudDatabase.databaseChanges(
             since: token, resultsLimit: Limits.pageItemCount)

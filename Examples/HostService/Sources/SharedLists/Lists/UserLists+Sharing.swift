@@ -1,4 +1,4 @@
-// Sharing a list: with whom, and how it ends. Who may do what is the store's to say.
+// Sharing a list: with whom, and how it ends. The store decides who may do what.
 
 import Foundation
 import StratusKit
@@ -54,7 +54,7 @@ extension UserLists {
         return try await database(of: id.zoneID).record(for: id) as? CKShare
     }
 
-    /// The share of a list, which is made where there is none.
+    /// The share of a list, created if there is none.
     private func makeShare(of address: ListAddress) async throws -> CKRecord.ID {
         for attempt in 1... {
             let list = try await list(address)
@@ -67,7 +67,7 @@ extension UserLists {
                 try answers.saveResults.throwFirstCause()
                 return share.recordID
             } catch let error as CKError where error.code == .serverRecordChanged || error.code == .alreadyShared {
-                // Somebody has changed or shared it meanwhile.
+                // Someone has changed or shared it meanwhile.
                 guard attempt < Limits.attemptCount else { throw error }
             }
         }

@@ -41,7 +41,7 @@ struct UserLists: Sendable {
         userRecordName = person.account.userRecordName
     }
 
-    /// Makes the zone of a person's lists, where they have none yet.
+    /// Creates the zone of a person's lists if they have none yet.
     static func prepare(for device: Stratus.Device) async throws {
         try await device.container(containerIdentifier).privateCloudDatabase.save(CKRecordZone(zoneName: zoneName))
     }
@@ -98,8 +98,8 @@ struct UserLists: Sendable {
         try await record(listID(address), ofType: RecordType.list)
     }
 
-    /// Makes a list, under a name that the client may have chosen: so it can ask again after a lost answer, and makes no
-    /// second one.
+    /// Creates a list, under a name that the client may have chosen: so it can retry after a lost answer without
+    /// creating a second one.
     func makeList(named name: String?, title: String) async throws -> CKRecord {
         let zoneID = zoneID(of: ListAddress.me)
         let list = CKRecord(
