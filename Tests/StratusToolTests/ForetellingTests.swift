@@ -71,7 +71,7 @@ struct ForetellingTests {
         #expect(told["participants"] as? Int == 1)
         #expect(try await run("share permission /tree/a readOnly --force").status == 0)
         #expect(try await roles == ["owner", "publicUser"])
-        #expect(try await run("share permission /tree/a readWrite").status == 0, "nobody is removed")
+        #expect(try await run("share permission /tree/a readWrite").status == 0, "no participant is removed")
         let closing = try await run("share permission /tree/a none")
         #expect(closing.status == 1, "\(closing.errors)")
         #expect(closing.errors.contains("ends 1 participation"), "\(closing.errors)")

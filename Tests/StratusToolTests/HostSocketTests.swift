@@ -145,7 +145,7 @@ struct HostSocketTests {
             try JSONSerialization.jsonObject(with: Data((run.lines.last ?? "").utf8)) as? [String: Any])
         let problems = try #require(report["problems"] as? [String: Any])
         #expect((problems["keptType"] as? [String: Any])?["examples"] as? [String] == ["tree/a"])
-        #expect(report["created"] as? Int == 1, "what lies in the new folder")
+        #expect(report["created"] as? Int == 1, "the contents of the new folder")
     }
 
     @Test("through the socket the host's rules apply, and the host's events contain the changes")

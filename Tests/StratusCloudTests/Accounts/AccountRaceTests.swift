@@ -69,7 +69,7 @@ struct AccountRaceTests {
                 }
             }
         }
-        #expect(refusedCount.value > 0, "nobody wanted the handle of another")
+        #expect(refusedCount.value > 0, "no thread wanted the handle of another")
         let all = try bench.service.accounts().accounts
         for handle in handles {
             let owners = all.filter { $0.handles.contains(handle) }

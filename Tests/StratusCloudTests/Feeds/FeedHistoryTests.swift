@@ -159,7 +159,7 @@ private struct FeedHistory {
             // The owner's feed reports every deletion, except those from before a client's beginning.
             if index == 0 { continue }
             if !seen[age.step...].contains(where: { $0[index].contains(name) }) {
-                findings.append("reader \(index) is told that \(name) is gone, which they have not seen")
+                findings.append("reader \(index) got a deletion of \(name), which they have not seen")
             }
             let type = name.hasPrefix("r") ? "Note" : "cloudkit.share"
             if deletion.type != type { findings.append("\(name) is gone as a \(deletion.type)") }
@@ -185,7 +185,7 @@ private struct FeedHistory {
         let changed = after.names.filter { before.records[$0]?.changeTag != after.records[$0]?.changeTag }
         if told.deleted != gone || told.changed != changed {
             findings.append(
-                "reader \(index) is told +\(told.changed) -\(told.deleted), and the difference is +\(changed) -\(gone)")
+                "reader \(index) got +\(told.changed) -\(told.deleted), and the difference is +\(changed) -\(gone)")
         }
     }
 

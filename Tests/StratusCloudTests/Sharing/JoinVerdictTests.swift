@@ -219,7 +219,7 @@ struct JoinVerdictTests {
 
     private static func checkInvariants(_ content: ShareContent, _ facts: Facts) throws {
         let users = content.participants.compactMap(\.user)
-        #expect(Set(users).count == users.count, "nobody takes part twice: \(facts)")
+        #expect(Set(users).count == users.count, "a person takes part twice: \(facts)")
         #expect(Set(content.participants.map(\.id)).count == content.participants.count, "\(facts)")
         #expect(content.participants.first?.role == .owner, "\(facts)")
         #expect(content.participants.count { $0.role == .owner } == 1, "\(facts)")

@@ -153,7 +153,7 @@ struct SubscriptionRequestTests {
         }
         #expect(saved[2].subject == .zone(RecordBench.notes, recordType: "Note"))
         guard case .query(let query, let zone, _, let archive) = saved[0].subject else {
-            Issue.record("it is no query any more: \(saved[0])")
+            Issue.record("it is no longer a query: \(saved[0])")
             return
         }
         #expect(query.filters == filters)

@@ -79,7 +79,7 @@ struct FeedCheckerTests {
             let isFound = try await FeedRunner.failure(of: history, fault: fault) != nil
             if isFound, try await FeedRunner.failure(of: history) == nil { return }
         }
-        Issue.record("nobody notices that \(fault)")
+        Issue.record("no check detects that \(fault)")
     }
 
     @Test("a fault is shown by a short history")

@@ -268,7 +268,7 @@ struct LocalSocketTests {
             }
             let told = try watch.next(waitingAtMost: TestThreads.deadlineSeconds, isStopping: { false })
             guard case .events(let last) = told else {
-                Issue.record("the watcher was told nothing")
+                Issue.record("the watcher got no message")
                 return
             }
             #expect(last.isLast)

@@ -399,7 +399,7 @@ struct RecoveryTests {
         try host.move()
         await #expect(throws: CKError.self) { try await host.database.save(note("lost")) }
         #expect(try ChildProcess("/bin/cp", ["-a", host.moved.path, path]).wait().isSuccess)
-        #expect(try !ServedStore.writeFailure(ofStoreAt: path).isServed, "nobody listens at the copied socket")
+        #expect(try !ServedStore.writeFailure(ofStoreAt: path).isServed, "no process listens at the copied socket")
         try await host.store.recover()
         _ = try await host.database.save(note("second"))
         #expect(try await host.database.record(for: CKRecord.ID(recordName: "first"))["text"] as? String == "text")

@@ -6,7 +6,7 @@
 
 enum CompatibilityRule {
     static let page = "Docs/COMPATIBILITY.md"
-    private static let remedy = "write the page anew with scripts/compatibility"
+    private static let remedy = "write the page again with scripts/compatibility"
 
     /// What the tests prove: rule → the names of its tests, without the numbers.
     static func proofs(in sources: [SwiftSource]) -> [String: Set<String>] {

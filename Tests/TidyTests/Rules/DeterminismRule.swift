@@ -8,14 +8,14 @@ enum DeterminismRule {
     ]
 
     private static let banned: [(tokens: [String], instead: String)] = [
-        (["Date", "(", ")"], "a date that the caller hands in"),
-        (["Date", ".", "now"], "a date that the caller hands in"),
-        (["UUID", "(", ")"], "an identifier that the caller hands in"),
-        (["SystemRandomNumberGenerator"], "a generator that the caller hands in"),
-        ([".", "random", "("], "a value that the caller hands in"),
-        ([".", "randomElement", "("], "a value that the caller hands in"),
-        ([".", "shuffled", "("], "an order that the caller hands in"),
-        ([".", "shuffle", "("], "an order that the caller hands in"),
+        (["Date", "(", ")"], "a date that the caller passes"),
+        (["Date", ".", "now"], "a date that the caller passes"),
+        (["UUID", "(", ")"], "an identifier that the caller passes"),
+        (["SystemRandomNumberGenerator"], "a generator that the caller passes"),
+        ([".", "random", "("], "a value that the caller passes"),
+        ([".", "randomElement", "("], "a value that the caller passes"),
+        ([".", "shuffled", "("], "an order that the caller passes"),
+        ([".", "shuffle", "("], "an order that the caller passes"),
     ]
 
     /// Anywhere in the product: a changed wall clock makes waits for a date arbitrarily long.
