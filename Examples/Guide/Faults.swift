@@ -17,7 +17,7 @@ public struct TodoList: Sendable {
 
 // snippet
 extension TodoList {
-    /// Adds an item, and makes the zone where there is none.
+    /// Adds an item, and creates the zone if there is none.
     public func add(_ text: String) async throws {
         let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: text, zoneID: zoneID))
         item["text"] = text
@@ -56,7 +56,7 @@ extension Guide {
         store.faults.fail(.zone(zone), with: .zoneBusy, retryAfter: 3, lasting: .times(2))
         store.faults.fail(.operation(.query), with: .networkFailure, lasting: .untilCancelled)
         store.faults.fail(.everything, with: .requestRateLimited, retryAfter: 30, lasting: .seconds(30))
-        store.faults.loseAnswers(of: .modifyRecords)  // carried out, but the client never hears of it
+        store.faults.loseAnswers(of: .modifyRecords)  // the write succeeds, but the client never gets the answer
         // end
         return store.faults.count
     }

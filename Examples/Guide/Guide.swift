@@ -1,7 +1,7 @@
 // The code of the guide's pages, compiled and run by tests.
 //
-// What stands between `// snippet` and `// end` is on a page, word for word: a tidy test compares them. What a snippet
-// needs is given to its function, and what it has found out is returned.
+// The code between `// snippet` and `// end` is on a page, word for word: a tidy test compares them. A snippet's
+// function takes what the snippet needs, and returns what it found.
 
 /// A function for each piece of the guide.
 public enum Guide {}

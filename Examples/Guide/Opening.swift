@@ -4,7 +4,7 @@ import Foundation
 import StratusKit
 
 extension Guide {
-    /// Opens a store in a directory and saves for somebody in it.
+    /// Opens a store in a directory and saves a record for an account.
     public static func open(at directory: URL) async throws -> Stratus {
         // snippet
         let cloud = try await Stratus.open(at: directory)  // one LevelDB directory, many users
@@ -20,7 +20,7 @@ extension Guide {
         return cloud
     }
 
-    /// The first code that a reader sees: opens a store, saves a record, finds it again. Returns the titles it has found.
+    /// The first code that a reader sees: opens a store, saves a record, finds it again. Returns the titles it found.
     public static func firstScreen(at directory: URL) async throws -> [String] {
         var titles: [String] = []
         func print(_ title: String) { titles.append(title) }
@@ -44,7 +44,7 @@ extension Guide {
         return titles
     }
 
-    /// Opens a store and says what is in the way where that fails.
+    /// Opens a store, and explains the error if that fails.
     public static func openOrExplain(_ directory: URL) async throws -> Stratus? {
         // snippet
         do {
@@ -70,7 +70,7 @@ extension Guide {
         return options
     }
 
-    /// Finds a person again and changes what is known of them.
+    /// Finds a person again and changes their data.
     public static func changeAccount(in cloud: Stratus) async throws -> Stratus.Account? {
         // snippet
         let alice = try await cloud.account(

@@ -1,4 +1,4 @@
-// The page about what clients trip over. They know CloudKit alone.
+// The page about pitfalls for clients. Clients know only CloudKit.
 
 import CloudKit
 
@@ -22,7 +22,7 @@ extension Guide {
         // end
     }
 
-    /// Saves a record, and its zone first where there is none. False where the person has deleted the zone.
+    /// Saves a record, and its zone first if there is none. False if the person has deleted the zone.
     public static func saveWithZone(_ record: CKRecord, in database: CKDatabase) async throws -> Bool {
         // snippet
         do {

@@ -34,7 +34,7 @@ extension Guide {
         return plan.resultCount
     }
 
-    /// What has changed in a zone since a token, in pages.
+    /// The changes of a zone since a token, in pages.
     public static func follow(
         _ zoneID: CKRecordZone.ID, since last: CKServerChangeToken?, in database: CKDatabase
     ) async throws -> (changed: Set<String>, token: CKServerChangeToken?) {
@@ -47,10 +47,10 @@ extension Guide {
                 let page = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
                 for id in page.modificationResultsByID.keys { changed.insert(id.recordName) }
                 for deletion in page.deletions { changed.insert(deletion.recordID.recordName) }
-                token = page.changeToken  // store it together with what the page has told
+                token = page.changeToken  // store it together with the changes of the page
                 isMoreComing = page.moreComing
             } catch CKError.changeTokenExpired {
-                token = nil  // begin again: what is not told now is gone
+                token = nil  // start over: records missing from the new feed are gone
                 changed = []
             }
         }
@@ -67,7 +67,7 @@ extension Guide {
         return again
     }
 
-    /// Tells a person's telephone of what their other devices do.
+    /// Notifies a person's telephone of what their other devices do.
     public static func subscribe(
         alice: Stratus.Account, in cloud: Stratus, send: @escaping @Sendable (Data) -> Void
     ) async throws -> Stratus.Device {

@@ -1,4 +1,5 @@
-// The pages about saving and conflicts. They know CloudKit alone, but for the content of one asset, which a host asks for.
+// The pages about saving and conflicts. They know only CloudKit, except for the content of one asset, which a host
+// requests.
 
 import CloudKit
 
@@ -65,7 +66,7 @@ extension Guide {
         // end
     }
 
-    /// Overwrites one field whatever others have done, and leaves the others alone.
+    /// Overwrites one field, whatever its value, and leaves the others alone.
     public static func rename(_ record: CKRecord, in database: CKDatabase) async throws -> CKRecord? {
         // snippet
         record["title"] = "Renamed"

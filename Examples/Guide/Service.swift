@@ -15,7 +15,7 @@ extension Guide {
         // end
     }
 
-    /// Options that tell the host what happens.
+    /// Options that report events to the host.
     public static func watched(count: @escaping @Sendable (String) -> Void) -> Stratus.Options {
         // snippet
         var options = Stratus.Options()
@@ -26,7 +26,7 @@ extension Guide {
         return options
     }
 
-    /// Lets the upkeep be done when the host has time for it.
+    /// Runs the upkeep when the host has time for it.
     public static func nightlyUpkeep(at directory: URL) async throws -> Stratus {
         // snippet
         var options = Stratus.Options()
@@ -47,7 +47,7 @@ extension Guide {
         return report
     }
 
-    /// Ends a service: what was accepted is finished, the rest is refused, the directory is free.
+    /// Ends a service: accepted work finishes, other work is refused, the directory is free.
     public static func shutDown(_ cloud: Stratus) async {
         // snippet
         await cloud.close()  // returns when the last block of every operation was called

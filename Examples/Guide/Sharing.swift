@@ -14,7 +14,7 @@ extension Guide {
         return share
     }
 
-    /// Invites somebody by e-mail address, with CloudKit's calls alone.
+    /// Invites a person by e-mail address, only with CloudKit's calls.
     public static func invite(_ email: String, to share: CKShare, in container: CKContainer) async throws {
         // snippet
         let guest = try await container.shareParticipant(forEmailAddress: email)
@@ -35,7 +35,7 @@ extension Guide {
         // end
     }
 
-    /// Opens a share's URL for somebody and looks at what is shared.
+    /// Opens a share's URL for a person and reads what is shared.
     public static func accept(_ url: URL, as bob: Stratus.Account, of cloud: Stratus) async throws -> [CKRecord.ID] {
         // snippet
         let metadata = try await cloud.open(url, as: bob)
@@ -48,7 +48,7 @@ extension Guide {
         return Array(changes.modificationResultsByID.keys)
     }
 
-    /// Takes somebody off a share, and ends the share.
+    /// Removes a person from a share, and ends the share.
     public static func stopSharing(
         _ shareID: CKRecord.ID, with email: String, in database: CKDatabase
     ) async throws -> Int {
@@ -63,7 +63,7 @@ extension Guide {
         return share.participants.count
     }
 
-    /// Why somebody may do what they may.
+    /// Explains a person's permissions.
     public static func explain(
         _ record: CKRecord, of alice: Stratus.Account, for bob: Stratus.Account, in cloud: Stratus
     ) async throws -> Stratus.AccessExplanation {
@@ -93,7 +93,7 @@ extension Guide {
         return viewers
     }
 
-    /// What somebody may do with many records, cheaply.
+    /// Reads a person's permissions for many records, cheaply.
     public static func permissions(
         _ recordIDs: [CKRecord.ID], of alice: Stratus.Account, for bob: Stratus.Account, in cloud: Stratus
     ) async throws -> [CKRecord.ID] {

@@ -1,6 +1,7 @@
-// The page about bringing an app's tests to Linux: what stands in there for parts of Apple's other frameworks.
+// The page about bringing an app's tests to Linux: the substitutes for parts of Apple's other frameworks.
 //
-// Public, because an app has each piece in a target of its own. It is what Apple documents, so that it needs no comments here.
+// Public, because an app has each piece in a target of its own. It is what Apple documents, so that it needs no
+// comments here.
 //
 // swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
 

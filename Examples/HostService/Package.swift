@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// An example of a host: a server with shared lists for many users. A package of its own, so that who uses Stratus as a
-// library never resolves what a server needs.
+// An example of a host: a server with shared lists for many users. A separate package, so that users of the Stratus
+// library never resolve a server's dependencies.
 
 import PackageDescription
 

@@ -1,5 +1,5 @@
-// What every workload of the benchmarks costs, counted, held by files. Reads, steps, entries, bytes, commits and syncs are
-// exact; allocations, which change with the compiler, stay below a bound.
+// The counted costs of every workload of the benchmarks, compared with files. Reads, steps, entries, bytes, commits and
+// syncs are exact; allocations, which change with the compiler, stay below a bound.
 
 import Foundation
 import StratusTestSupport
@@ -8,14 +8,14 @@ import Testing
 
 @Suite("counted costs of the workloads")
 struct CostTests {
-    @Test("W1 to W14, small: reads, cursor steps, entries, bytes, commits and syncs are those of costs.txt")
+    @Test("W1 to W14, small: reads, cursor steps, entries, bytes, commits and syncs match costs.txt")
     func counts() async throws {
         let costs = try await CostChild.plain()
         #expect(Set(costs.map { $0.label.split(separator: " ")[0] }) == Set((1...14).map { "W\($0)" }))
         #expect(GoldenFile("costs.txt").difference(from: CountedCost.table(costs)) == nil)
     }
 
-    @Test("W1 to W14, small: no pass allocates more than allocations.txt allows it")
+    @Test("W1 to W14, small: no pass allocates more than allocations.txt allows")
     func allocations() async throws {
         let costs = try await CostChild.plain()
         guard AllocationBounds.areCounted(in: costs) else { return }
@@ -25,7 +25,7 @@ struct CostTests {
         #expect(try AllocationBounds.recorded().findings(in: costs) == [])
     }
 
-    @Test("a planted read is noticed in every pass")
+    @Test("an additional read is detected in every pass")
     func plantedRead() async throws {
         let (plain, planted) = (try await CostChild.plain(), try await CostChild.run(planting: "reads"))
         for (plain, planted) in zip(plain, planted) {
@@ -36,7 +36,7 @@ struct CostTests {
             GoldenFile.firstDifference(recorded: CountedCost.table(plain), actual: CountedCost.table(planted)) != nil)
     }
 
-    @Test("a planted entry is noticed in every pass: an entry, its bytes, a commit and a sync")
+    @Test("an additional entry is detected in every pass: an entry, its bytes, a commit and a sync")
     func plantedEntry() async throws {
         let (plain, planted) = (try await CostChild.plain(), try await CostChild.run(planting: "entries"))
         for (plain, planted) in zip(plain, planted) {
@@ -47,7 +47,7 @@ struct CostTests {
         }
     }
 
-    @Test("one allocation more for each twenty is noticed in every pass")
+    @Test("one additional allocation per twenty is detected in every pass")
     func plantedAllocations() async throws {
         let planted = try await CostChild.run(planting: "allocations")
         guard AllocationBounds.areCounted(in: planted), !AllocationBounds.areRecordedAnew else { return }

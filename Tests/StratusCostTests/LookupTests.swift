@@ -1,5 +1,5 @@
-// For what the engine is asked, and for what it is not: point reads are counted alike, and those that memory answers cost a
-// tenth of the others.
+// Which reads reach the engine, and which do not: point reads are counted the same, and those that memory answers cost
+// a tenth of the others.
 
 import Foundation
 import StratusLevelDB
@@ -18,7 +18,7 @@ struct LookupTests {
         try body(side, MainZoneData(count: 10_000))
     }
 
-    @Test("W1: loading into a zone that had no records asks the engine for none of their names")
+    @Test("W1: loading into an empty zone looks up none of the new names in the engine")
     func load() async throws {
         try await TestThreads.offPool {
             try Self.withSide { side, data in
@@ -33,7 +33,7 @@ struct LookupTests {
         }
     }
 
-    @Test("W3: walking up a third time asks the engine for nothing, though there is no ancestor cache")
+    @Test("W3: the third walk up reads nothing from the engine, although there is no ancestor cache")
     func walk() async throws {
         try await TestThreads.offPool {
             try Self.withSide { side, data in
@@ -46,7 +46,7 @@ struct LookupTests {
                     lookups.append(side.store.statistics.engineLookups - before)
                 }
                 #expect(lookups[0] > 10)
-                // A directory look-up or two of the uncached engine at most.
+                // At most a directory look-up or two of the uncached engine.
                 #expect(lookups[2] <= 2, "\(lookups)")
             }
         }

@@ -1,4 +1,4 @@
-// The example programs against a store of their own, with what they print and what lies in the store afterwards.
+// The example programs against a store of their own, with their output and the contents of the store afterwards.
 //
 // Each is run twice: as compiled in Swift 6 mode and as compiled in Swift 5 mode.
 
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("Examples", .stratus)
 struct ExampleTests {
-    @Test("[C-05][S-05][S-06] the notes app merges what two devices changed")
+    @Test("[C-05][S-05][S-06] the notes app merges the changes of two devices")
     func notes() async throws {
         let phone = CloudKitExamples.NotesLibrary()
         let tablet = CloudKitExamples.NotesLibrary()
@@ -47,7 +47,7 @@ struct ExampleTests {
         #expect(try await phone.pull("list") == nil)
     }
 
-    @Test("[C-05][S-05][S-06] the notes app in Swift 5 mode keeps both texts where both devices changed it")
+    @Test("[C-05][S-05][S-06] the notes app in Swift 5 mode keeps both texts if both devices changed the note")
     func notesInSwift5() async throws {
         let phone = CloudKitExamplesSwift5.NotesLibrary()
         let tablet = CloudKitExamplesSwift5.NotesLibrary()
@@ -63,7 +63,7 @@ struct ExampleTests {
         #expect(try await phone.push("plan").body == "begin late\n---\nbegin early")
     }
 
-    @Test("[O-07][O-09] the outbox sends what waits when its operations run, and reads it back")
+    @Test("[O-07][O-09] the outbox sends waiting items when its operations run, and reads them back")
     func outbox() async {
         let outbox = CloudKitExamples.Outbox()
         outbox.put("one", as: "a")
@@ -77,7 +77,7 @@ struct ExampleTests {
         #expect(old.log == ["sent a", "read a: three"])
     }
 
-    @Test("[Z-04][S-12] the notes app makes its zone anew when it is gone")
+    @Test("[Z-04][S-12] the notes app creates its zone again when it is gone")
     func lostZone() async throws {
         let library = CloudKitExamples.NotesLibrary()
         try await library.setUp()
@@ -91,7 +91,7 @@ struct ExampleTests {
         #expect(try await library.pull("list")?.title == "Groceries")
     }
 
-    @Test("[A-07][L-01][O-05] the importer saves in batches, splits those that are too large, and counts what it saved")
+    @Test("[A-07][L-01][O-05] the importer saves in batches, splits oversized ones, and counts what it saved")
     func importer() async throws {
         let lines = (1...1_000).map { "Place \($0), \(Double($0) / 20), \(-Double($0) / 10)" } + ["nowhere"]
         let (summary, completed) = try await onThread { () throws -> (PlaceImporter.Summary, Int64) in
@@ -171,7 +171,7 @@ struct ExampleTests {
         #expect(log == Self.tourLog)
     }
 
-    @Test("[R-03][R-09][A-11] the reading list counts right from many tasks, and goes with its shelf")
+    @Test("[R-03][R-09][A-11] the reading list counts correctly from many tasks, and is deleted with its shelf")
     func readingList() async throws {
         let list = CloudKitExamples.ReadingList()
         #expect(try await list.isAvailable())
@@ -194,7 +194,7 @@ struct ExampleTests {
         #expect(try await list.remove(shelf: "home", thenLookFor: ["isbn-1"]) == [])
     }
 
-    @Test("[P-01][P-05][P-10][P-13][P-15][SH-04] a trip is planned by several people, and each sees what they may")
+    @Test("[P-01][P-05][P-10][P-13][P-15][SH-04] several people plan a trip, and each sees what they may")
     func trip() async throws {
         let (alice, bob, carol) = try people()
         let organiser = CloudKitExamples.TripPlanner(container: alice)
@@ -219,7 +219,8 @@ struct ExampleTests {
             try await reader.add("Bar", to: readers)
         }
         let stops = try await reader.stops(["Hut", "Summit", "Bar"], on: readers)
-        #expect(stops.map(\.name) == ["Hut", "Summit"] && stops.allSatisfy { $0.addedBy != nil })
+        #expect(stops.map(\.name) == ["Hut", "Summit"])
+        #expect(stops.allSatisfy { $0.addedBy != nil })
         #expect(try await guest.stops(["Hut"], on: guests) == [.init(name: "Hut")])
         let members = organiser.people(on: try await organiser.fetch(share.recordID))
         #expect(members == ["Alice (organises, me)", "Bob (comes)", "Carol (comes)"])
@@ -249,7 +250,7 @@ struct ExampleTests {
         #expect(try await guest.organisers() == [])
     }
 
-    @Test("[P-01][M-02][M-06] the invitation desk looks people up, is shown the root before it accepts, and accepts")
+    @Test("[P-01][M-02][M-06] the invitation desk looks people up, shows the root before accepting, and accepts")
     func invitationDesk() async throws {
         let (alice, bob, _) = try people()
         let share = try await CloudKitExamples.TripPlanner(container: alice).plan("Lakes")
@@ -268,12 +269,13 @@ struct ExampleTests {
 
         let old = CloudKitExamplesSwift5.InvitationDesk(container: bob)
         let again = await withCheckedContinuation { done in old.open(urls) { done.resume(returning: $0) } }
-        #expect(again.count == 1 && old.log == bobs.log)
+        #expect(again.count == 1)
+        #expect(old.log == bobs.log)
     }
 
     // MARK: Helpers
 
-    /// A container of somebody's who has an account of their own.
+    /// A container of a person with an account of their own.
     private func somebody(_ name: String) throws -> CKContainer {
         let store = try Stratus.current
         var components = PersonNameComponents()
@@ -286,7 +288,7 @@ struct ExampleTests {
         (try somebody("Alice"), try somebody("Bob"), try somebody("Carol"))
     }
 
-    /// Runs what waits for operations on a thread that may wait, with this test's store.
+    /// Runs code that waits for operations on a thread that may wait, with this test's store.
     private func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
         let store = try Stratus.current
         return try await withCheckedThrowingContinuation { continuation in
@@ -296,7 +298,7 @@ struct ExampleTests {
         }
     }
 
-    /// The lines, those of single items, whose order is free, sorted in their place.
+    /// The lines; those of single items, whose order is free, are sorted in their place.
     private static func settled(_ lines: [String]) -> [String] {
         let free = lines.indices.filter { index in
             ["sent ", "page-1: ", "orphan: "].contains { lines[index].hasPrefix($0) }

@@ -1,4 +1,4 @@
-// What a file sees that imports the location module and nothing else of Apple's.
+// What a file sees that imports only the location module of Apple's.
 
 import CoreLocation
 import Testing

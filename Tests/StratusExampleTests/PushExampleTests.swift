@@ -1,4 +1,4 @@
-// The example programs that refresh on push, with what the person's other device does.
+// The example programs that refresh on push, with changes by the person's other device.
 
 import CloudKit
 import CloudKitExamples
@@ -7,7 +7,8 @@ import Foundation
 import StratusTesting
 import Testing
 
-/// What was shown, in order. Handlers of one device are called one after another, and read when all was delivered.
+/// The shown texts, in order. Handlers of one device are called one after another, and read after everything was
+/// delivered.
 private final class Shown: @unchecked Sendable {
     // Because a lock guards it.
     private let lock = NSLock()
@@ -19,7 +20,7 @@ private final class Shown: @unchecked Sendable {
 
 @Suite("Examples of pushes", .stratus)
 struct PushExampleTests {
-    /// The private database as another device of the same person has it.
+    /// The private database on another device of the same person.
     private func otherDevice() throws -> CKDatabase {
         let store = try Stratus.current
         let account = try #require(try store.signedInAccount)
@@ -34,7 +35,7 @@ struct PushExampleTests {
         return record
     }
 
-    @Test("[N-05] an app refreshes when another device of its person has written, and not when it has written itself")
+    @Test("[N-05] an app refreshes after another device of its person has written, and not after its own writes")
     func delegate() async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("pushed-\(UUID().uuidString)")
         let key = "subscribed-\(UUID().uuidString)"
@@ -65,7 +66,7 @@ struct PushExampleTests {
         #expect(delegate.journal.last == "not a push of CloudKit's")
     }
 
-    @Test("[N-04][L-13] a person is shown notes that become urgent, in Swift 5 as in Swift 6")
+    @Test("[N-04][L-13] a person sees notes that become urgent, in Swift 5 as in Swift 6")
     func urgent() async throws {
         let store = try Stratus.current
         let device = try #require(try store.localDevice)
@@ -88,7 +89,8 @@ struct PushExampleTests {
         #expect(shown.all == ["Urgent: taxes"])
         try await other.deleteRecord(withID: record.recordID)
         await store.settle()
-        #expect(shown.all.count == 2 && shown.all.last?.hasPrefix("No longer urgent") == true)
+        #expect(shown.all.count == 2)
+        #expect(shown.all.last?.hasPrefix("No longer urgent") == true)
         try await urgent.unsubscribeFromAll()
         #expect(try await !urgent.isSubscribed("urgent"))
     }

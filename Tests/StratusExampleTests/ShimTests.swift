@@ -1,4 +1,4 @@
-// The stand-ins of the page about bringing an app's tests to Linux, used as apps use what they stand for.
+// The substitutes on the page about bringing an app's tests to Linux, used as apps use the originals.
 
 import CloudKit
 import GuideExamples
@@ -12,7 +12,7 @@ import Testing
 }
 // end
 
-@Suite("What stands in for Apple's other frameworks")
+@Suite("Substitutes for Apple's other frameworks")
 struct ShimTests {
     private struct Refused: Error {}
 
@@ -31,7 +31,7 @@ struct ShimTests {
         #expect("\(message)".contains("saved note at 2.5"))
     }
 
-    @Test("defaults take values by key, as the change tokens that apps keep there")
+    @Test("defaults store values by key, like the change tokens of apps")
     func defaults() throws {
         let name = "stratus-shim-\(UUID().uuidString)"
         let defaults = try #require(UserDefaults(suiteName: name))
@@ -39,19 +39,20 @@ struct ShimTests {
         let token = Data([1, 2, 3])
         defaults.setValue(token, forKey: "token")
         defaults.setValue(true, forKey: "isZoneMade")
-        #expect(defaults.data(forKey: "token") == token && defaults.bool(forKey: "isZoneMade"))
+        #expect(defaults.data(forKey: "token") == token)
+        #expect(defaults.bool(forKey: "isZoneMade"))
         #expect(defaults.value(forKey: "token") as? Data == token)
         defaults.setValue(nil, forKey: "token")
         #expect(defaults.value(forKey: "token") == nil)
     }
 
-    @Test("a pool returns what its body does, and throws what it throws")
+    @Test("a pool returns what its body returns, and throws what it throws")
     func pool() {
         #expect(autoreleasepool { 3 } == 3)
         #expect(throws: Refused.self) { try autoreleasepool { throw Refused() } }
     }
 
-    @Test("a model that is observable tells of its changes, without SwiftUI")
+    @Test("an observable model reports its changes, without SwiftUI")
     func observing() async {
         let shelf = Shelf()
         await confirmation { isChanged in

@@ -1,4 +1,5 @@
-// A program that imports parts of the frameworks by the names of their headers, as many do: each brings the whole.
+// A program that imports parts of the frameworks by the names of their headers, as many do: each imports the whole
+// framework.
 
 import CloudKit.CKRecord
 import CloudKit.CKSubscription

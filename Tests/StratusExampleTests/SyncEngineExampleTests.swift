@@ -22,7 +22,8 @@ struct SyncEngineExampleTests {
 
     private func device() -> Notes { Notes(file: file(), automaticallySync: false) }
 
-    @Test("[E-01][E-02][L-15] notes of one device come to another, however many there are", arguments: [1, 10, 444])
+    @Test(
+        "[E-01][E-02][L-15] all notes of one device reach the other, however many there are", arguments: [1, 10, 444])
     func many(_ count: Int) async throws {
         let (one, other) = (device(), device())
         let notes = (1...count).map { Note(text: "note \($0)", changed: date) }
@@ -58,7 +59,7 @@ struct SyncEngineExampleTests {
     }
 
     @Test(
-        "[E-06] a zone or a record that somebody else has deleted is made anew at the second attempt",
+        "[E-06] a zone or a record that someone else deleted is created again at the second attempt",
         arguments: [true, false])
     func deletedMeanwhile(_ isZone: Bool) async throws {
         let one = device()
@@ -78,7 +79,7 @@ struct SyncEngineExampleTests {
         #expect(await other.notes["1"]?.text == "second")
     }
 
-    @Test("[E-13][S-05] the later text wins a conflict, whoever sends first", arguments: [true, false])
+    @Test("[E-13][S-05] the later text wins a conflict, in either order of sending", arguments: [true, false])
     func conflict(_ winnerSendsFirst: Bool) async throws {
         let (winner, loser) = (device(), device())
         try await winner.save([Note(id: "1", text: "first", changed: date)])
@@ -98,7 +99,7 @@ struct SyncEngineExampleTests {
     }
 
     @Test(
-        "[E-11][E-12] devices that sync by themselves, one of them compiled in Swift 5 mode, agree when all is settled")
+        "[E-11][E-12] automatic devices, one of them compiled in Swift 5 mode, agree once everything has settled")
     func automatic() async throws {
         let store = try Stratus.current
         let account = try #require(try store.signedInAccount)
@@ -122,7 +123,7 @@ struct SyncEngineExampleTests {
         #expect(await old.notes.mapValues(\.text) == ["3": "tea"])
     }
 
-    @Test("[E-10] notes of somebody who signs out are gone from the device")
+    @Test("[E-10] the notes of a person who signs out are gone from the device")
     func signingOut() async throws {
         let store = try Stratus.current
         let notes = Notes(file: file())

@@ -6,12 +6,12 @@ import StratusTestSupport
 import Testing
 
 @Suite struct BackgroundSyncTests {
-    /// More than what is synced in the background by default, and less.
+    /// More than the default for background syncs, and less.
     private static let sizes = (large: 70_000, small: 1_000)
-    /// What a commit or a compaction may end with when a sync has failed.
+    /// The results that a commit or a compaction may have after a failed sync.
     private static let failures: [StoreError.Code] = [.commitUnknown, .unavailable, .inputOutput, .corruption]
 
-    /// What came of a commit of so many bytes whose sync, a slow one, loses everything; and the store that it was made in.
+    /// The result of a commit of a number of bytes whose sync, a slow one, loses everything; and its store.
     private static func commit(
         byteCount: Int, in path: String, _ change: (inout LevelDBOptions) -> Void = { _ in }
     ) throws -> (error: StoreError?, next: StoreError?) {
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("a store that answers while a sync runs is found to acknowledge and lose, where syncs run in the background")
+    @Test("a store that acknowledges before a background sync ends is found to lose commits")
     func planted() async throws {
         try await TestThreads.offPool {
             let directory = try ScratchDirectory()
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("the judge finds a store that answers while a sync runs")
+    @Test("the judge detects a store that answers while a sync runs")
     func judged() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(PlainScenario())
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test("compactions that exchange the log while it is synced lose nothing", arguments: [false, true])
+    @Test("compactions that replace the log while it is synced lose nothing", arguments: [false, true])
     func compactions(withFailure: Bool) async throws {
         try await TestThreads.offPool {
             let directory = try ScratchDirectory()
@@ -110,7 +110,7 @@ import Testing
                     }
                 }
             }
-            // Whoever compacts afterwards hears of it, and nothing is rewritten.
+            // A later compaction reports it, and nothing is rewritten.
             if withFailure { #expect(throws: StoreError.self) { try store.compact(everything) } }
             store.close()
             environment.disarm()
@@ -125,13 +125,14 @@ import Testing
         }
     }
 
-    @Test("as many syncs are asked for in the background as before")
+    @Test("background syncs are as many as before")
     func counts() async throws {
         try await TestThreads.offPool {
             let counts = try [false, true].map { inBackground in
                 try FaultBench(PlainScenario(), syncsInBackground: inBackground).calm.requestCounts[.sync]
             }
-            #expect(counts[0] == counts[1] && counts[0] != nil)
+            #expect(counts[0] == counts[1])
+            #expect(counts[0] != nil)
         }
     }
 }

@@ -6,7 +6,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct FailingReadTests {
-    @Test("while tables cannot be read every answer is right or an error, and afterwards all is there again")
+    @Test("while tables cannot be read, every answer is correct or an error, and afterwards all data is back")
     func unreadableTables() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(PlainScenario())

@@ -1,5 +1,5 @@
-// Every request that LevelDB makes of the operating system during a scenario fails once, in every way it can fail: on
-// the bare store and under the record layer.
+// Every request of LevelDB to the operating system during a scenario fails once, in every possible way: on the bare
+// store and under the record layer.
 
 import StratusLevelDB
 import StratusStore
@@ -32,7 +32,7 @@ import Testing
     ]
 
     @Test(
-        "after any failed write nothing is acknowledged, nothing acknowledged is lost, nothing is half there",
+        "after any failed write nothing more is acknowledged, nothing acknowledged is lost, and no commit is partial",
         arguments: [false, true])
     func writes(syncsInBackground: Bool) async throws {
         try await TestThreads.offPool {
@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    @Test("after any failed write under the record layer its indexes are whole after reopening")
+    @Test("after any failed write under the record layer its indexes are consistent after reopening")
     func recordWrites() async throws {
         try await TestThreads.offPool {
             try Self.check(Self.writes, FaultBench(RecordScenario()), mustEndCommits: true)
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test("a disk that is full at any point is named, and nothing acknowledged is lost")
+    @Test("a disk that is full at any point is reported as full, and nothing acknowledged is lost")
     func fullDisk() async throws {
         try await TestThreads.offPool {
             for scenario in [PlainScenario(), RecordScenario()] as [any FaultScenario] {

@@ -1,19 +1,20 @@
-// Runs a scenario on a copy of a prepared store, with faults below LevelDB, and judges what its caller was told and
-// what is there after reopening.
+// Runs a scenario on a copy of a prepared store, with faults below LevelDB, and judges the answers to its caller and
+// the contents after reopening.
 //
-// The rules a run is judged by:
+// The rules:
 //   1. Nothing is acknowledged after a failed write: neither after a transaction ended with `commitUnknown`, nor after
 //      a request failed in the background.
-//   2. What is acknowledged is there after closing and reopening, whole. One more transaction may be: the unknown one.
+//   2. Acknowledged transactions are complete after closing and reopening. One more transaction may be there: the
+//      unknown one.
 //   3. Every error names its cause. A failed read is an error, never a missing key.
-//   4. The store that was opened again has no damage, and takes transactions.
+//   4. The reopened store has no damage, and accepts transactions.
 
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport
 import Testing
 
-/// What a run has shown.
+/// The results of a run.
 struct FaultVerdict {
     var violations: [String] = []
     var errors: [SeenError] = []
@@ -31,7 +32,7 @@ struct FaultVerdict {
     var possibleCounts: [Int] { hasUnknownCommit ? [acknowledgedCount, acknowledgedCount + 1] : [acknowledgedCount] }
 }
 
-/// A prepared store, and what its contents are after every step.
+/// A prepared store, and its contents after every step.
 final class FaultBench: Sendable {
     let scenario: any FaultScenario
     private let syncsInBackground: Bool
@@ -40,7 +41,7 @@ final class FaultBench: Sendable {
     /// A run in which nothing failed.
     let calm: FaultVerdict
 
-    /// Small buffers and no cache, so that LevelDB has much to do with its files.
+    /// Small buffers and no cache, so that LevelDB uses its files often.
     static var options: LevelDBOptions {
         var options = LevelDBOptions()
         options.compression = .none
@@ -51,7 +52,7 @@ final class FaultBench: Sendable {
         return options
     }
 
-    /// With `syncsInBackground` the log of every commit is synced beside its insertion, else before.
+    /// With `syncsInBackground` the log of every commit is synced during its insertion, else before.
     init(_ scenario: any FaultScenario, syncsInBackground: Bool = true) throws {
         self.scenario = scenario
         self.syncsInBackground = syncsInBackground
@@ -100,14 +101,14 @@ final class FaultBench: Sendable {
             }, wrap)
     }
 
-    /// One run on a disk with room for so many bytes.
+    /// One run on a disk with room for a number of bytes.
     func run(diskByteCount: Int) throws -> FaultVerdict {
         try Self.run(
             scenario, template.path, states, .stops, { $0.limitDisk(byteCount: diskByteCount) },
             { [syncsInBackground] in $0.syncs(inBackground: syncsInBackground) }, { $0 })
     }
 
-    /// One run for every request of a kind. Returns what was wrong, and the verdicts.
+    /// One run for every request of a kind. Returns the violations, and the verdicts.
     func sweep(
         _ point: EngineFaultPoint, _ effect: EngineFaultEffect = .refused, repetitions: Int = 1
     ) throws -> [FaultVerdict] {
@@ -151,6 +152,6 @@ final class FaultBench: Sendable {
 }
 
 extension LevelDBOptions {
-    /// Syncs all commits, however small, beside their insertion, or all before.
+    /// Syncs all commits, of any size, during their insertion, or all before.
     mutating func syncs(inBackground: Bool) { backgroundSyncByteCount = inBackground ? 1 : .max }
 }

@@ -1,15 +1,15 @@
-// Follows one run and notes what breaks the rules (see `FaultBench`).
+// Follows one run and records violations of the rules (see `FaultBench`).
 
 import StratusLevelDB
 import StratusStore
 import StratusTestSupport
 
-/// What must come to a stop when a request has failed.
+/// What must stop after a request has failed.
 enum FaultStrictness {
     /// Every acknowledgement.
     case stops
-    /// Every acknowledgement, unless the request served a compaction that the scenario asked for. LevelDB begins one with
-    /// a new log, and when that cannot be opened it goes on with the log it has, says nothing, and loses nothing.
+    /// Every acknowledgement, unless the request served a compaction that the scenario requested. LevelDB begins one
+    /// with a new log; if that cannot be opened, it continues with the old log, reports nothing, and loses nothing.
     case stopsAfterCommits
     /// Nothing: a read may fail and the next succeed.
     case goesOn
@@ -33,7 +33,7 @@ struct FaultJudge {
         self.strictness = strictness
     }
 
-    /// Takes every step; a step that could not read is taken once more.
+    /// Runs every step; a step that could not read is run once more.
     mutating func follow(_ run: any ScenarioRun, _ stepCount: Int, _ environment: FaultyEnvironment) {
         var excusedCount = 0
         for step in 0..<stepCount {
@@ -90,7 +90,7 @@ struct FaultJudge {
         }
     }
 
-    /// Before closing, readers see what was acknowledged, or an error.
+    /// Before closing, readers see the acknowledged state, or an error.
     mutating func readAll(_ store: any OrderedStore, _ states: [StoreContents]) {
         let state = states[verdict.acknowledgedCount]
         for direction in [ScanDirection.forward, .backward] {

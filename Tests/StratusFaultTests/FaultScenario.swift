@@ -1,10 +1,10 @@
-// What a scenario is, and what its steps may meet.
+// Scenarios, and the faults that their steps may meet.
 
 import StratusLevelDB
 import StratusRecords
 import StratusStore
 
-/// Steps on a store, each one transaction at most, the same every time: after so many steps the store's contents are
+/// Steps on a store, each one transaction at most, and deterministic: after a number of steps the store's contents are
 /// always the same.
 protocol FaultScenario: Sendable {
     var stepCount: Int { get }
@@ -12,17 +12,17 @@ protocol FaultScenario: Sendable {
     /// Fills a new store.
     func prepare(_ store: LevelDBStore) throws
 
-    /// Begins the steps. Transactions go through `store`, which may be a wrapper; `engine` is what lies under it.
-    /// `states` are the contents after so many steps, or empty when they are not known yet.
+    /// Begins the steps. Transactions go through `store`, which may be a wrapper; `engine` is the store below it.
+    /// `states` are the contents after each number of steps, or empty if they are not known yet.
     func begin(_ store: any OrderedStore, _ engine: LevelDBStore, states: [StoreContents]) throws -> any ScenarioRun
 
-    /// What is wrong with a store that was opened again, besides its contents.
+    /// The faults of a reopened store, other than its contents.
     func findings(in store: any OrderedStore) throws -> [String]
 }
 
 /// A scenario under way.
 protocol ScenarioRun: AnyObject {
-    /// Throws what the store throws, and `ScenarioViolation` when a read gave a wrong answer.
+    /// Throws the store's error, and `ScenarioViolation` if a read gave a wrong answer.
     func perform(_ step: Int) throws
 
     /// Whether the step commits nothing, so that its success acknowledges nothing.
@@ -42,7 +42,7 @@ struct ScenarioViolation: Error, CustomStringConvertible {
 typealias StoreContents = [[UInt8]: [UInt8]]
 
 /// A short value itself; of a long one its length, its beginning and bytes from all over it, which no two steps of a
-/// scenario have in common. That all its bytes are whole is what LevelDB's checksums are for.
+/// scenario have in common. LevelDB's checksums protect all its bytes.
 func fingerprint(_ value: Span<UInt8>) -> [UInt8] {
     guard value.count > 256 else { return [UInt8](copying: value) }
     let length = (0..<4).map { UInt8(truncatingIfNeeded: value.count >> (8 * $0)) }
@@ -91,7 +91,7 @@ struct SeenError: CustomStringConvertible {
         description = "\(error)"
     }
 
-    /// Whether a caller learns what went wrong below.
+    /// Whether a caller learns of a failure below.
     var namesCause: Bool {
         guard let cause else { return false }
         switch reason ?? code {

@@ -1,4 +1,4 @@
-// The fuzzer finds what is planted, repeats what it found, and reaches both sides of every target's decoder.
+// The fuzzer finds planted faults, repeats its findings, and reaches both sides of every target's decoder.
 
 import StratusLayout
 import StratusTestSupport
@@ -11,7 +11,7 @@ struct FuzzRunTests {
     /// Those of both fuzzers.
     private static let known: [FuzzTarget] = FuzzTarget.all + [.archive]
 
-    @Test("every target is refused and accepted, and nothing is wrong", arguments: known.map(\.name))
+    @Test("every target refuses some inputs and accepts others, and nothing is wrong", arguments: known.map(\.name))
     func targets(name: String) throws {
         let target = try #require(Self.known.first { $0.name == name })
         let report = FuzzRun(target, seed: Self.seed).execute(0..<10_000)
@@ -26,7 +26,7 @@ struct FuzzRunTests {
         #expect(Set(Self.known.map(\.name)).count == Self.known.count)
     }
 
-    @Test("an iteration is the same input whatever ran before it, and another one under another seed")
+    @Test("an iteration has the same input whatever ran before it, and another one with another seed")
     func repeats() {
         let run = FuzzRun(.tuple, seed: Self.seed)
         _ = run.execute(0..<100)
@@ -37,7 +37,7 @@ struct FuzzRunTests {
         #expect(Set((0..<1_000).map { run.input(at: $0) }).count > 500)
     }
 
-    /// The tuple target with a decoder that also reads what `reader` makes of the input.
+    /// The tuple target with a decoder that also runs `reader` on the input.
     private func planted(_ reader: @escaping @Sendable ([UInt8]) -> [UInt8]) -> FuzzTarget {
         FuzzTarget(
             name: "planted", dictionary: FuzzTarget.tuple.dictionary, validInput: FuzzTarget.tuple.validInput,
@@ -48,7 +48,7 @@ struct FuzzRunTests {
             })
     }
 
-    @Test("it finds a decoder that reads an integer written too long, and the iteration repeats it")
+    @Test("it finds a decoder that accepts an overlong integer, and the iteration reproduces it")
     func findsLongIntegers() throws {
         // One followed by a zero byte is taken for the zero that it means.
         let lenient = planted { input in
@@ -60,11 +60,12 @@ struct FuzzRunTests {
         let run = FuzzRun(lenient, seed: Self.seed)
         let violation = try #require(run.execute(0..<100_000).violation)
         let only = run.execute(violation.iteration..<violation.iteration + 1)
-        #expect(only.violation == violation && only.executionCount == 1)
+        #expect(only.violation == violation)
+        #expect(only.executionCount == 1)
         #expect(run.input(at: violation.iteration) == violation.input)
     }
 
-    @Test("it finds a decoder that ignores what follows the last element")
+    @Test("it finds a decoder that ignores bytes after the last element")
     func findsIgnoredBytes() {
         let lenient = planted { input in input.last == 0xFF ? Array(input.dropLast()) : input }
         #expect(FuzzRun(lenient, seed: Self.seed).execute(0..<100_000).violation != nil)

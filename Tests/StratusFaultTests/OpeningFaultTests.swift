@@ -6,7 +6,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct OpeningFaultTests {
-    /// A read that lost its end without an error is like a shorter file, and is not asked for here.
+    /// A read that lost its end without an error is like a shorter file, and is not tested here.
     static let effects: [EngineFaultPoint: [EngineFaultEffect]] = [
         .append: [.refused, .shortened], .flush: [.refused], .sync: [.refused, .lost], .close: [.refused],
         .rename: [.refused], .remove: [.refused], .openWritable: [.refused], .openSequential: [.refused],
@@ -14,7 +14,7 @@ import Testing
         .lock: [.refused],
     ]
 
-    @Test("opening with any failing request gives a clear error or the whole store, and harms nothing")
+    @Test("opening with any failing request gives a clear error or the complete store, and damages nothing")
     func opening() async throws {
         try await TestThreads.offPool {
             for scenario in [PlainScenario(), RecordScenario()] as [any FaultScenario] {
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("creating with any failing request gives a clear error or an empty store, and creating again succeeds")
+    @Test("creating with any failing request gives a clear error or an empty store, and the next attempt succeeds")
     func creating() async throws {
         try await TestThreads.offPool {
             let failureCount = try Self.sweep(
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("opening and creating on a full disk say so")
+    @Test("opening and creating on a full disk report the full disk")
     func fullDisk() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(PlainScenario())

@@ -27,7 +27,7 @@ struct PlainScenario: FaultScenario {
 
     private static func key(_ number: Int) -> [UInt8] { [UInt8(number % keyCount)] }
 
-    /// Three writes that only make sense together.
+    /// Three writes that belong together.
     private static func write(_ step: Int, in transaction: any StoreTransaction) throws {
         try transaction.set(key(step), to: [UInt8](repeating: UInt8(step), count: valueByteCount))
         if step % 3 == 2 { try transaction.delete(key(step + 2)) }
@@ -55,7 +55,7 @@ struct PlainScenario: FaultScenario {
             }
         }
 
-        /// A key that is there, one that may be gone, and all in order.
+        /// A key that exists, one that may be gone, and all in order.
         private func check(_ reader: any StoreReader, _ state: StoreContents, _ step: Int) throws {
             for key in [PlainScenario.counter, PlainScenario.key(step), PlainScenario.key(step + 3)] {
                 guard try reader.fingerprint(forKey: key) == state[key] else {

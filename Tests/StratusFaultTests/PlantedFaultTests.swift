@@ -1,4 +1,4 @@
-// The judge of the fault tests is shown stores that break each rule, and must say so.
+// The judge of the fault tests gets stores that break each rule, and must detect it.
 
 import StratusLevelDB
 import StratusStore
@@ -6,7 +6,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct PlantedFaultTests {
-    @Test("the faults are made for LevelDB 1.23 and refuse every other version")
+    @Test("the faults support LevelDB 1.23 only and refuse every other version")
     func versions() {
         for major in 0..<4 {
             for minor in 0..<100 {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("a lane that goes on after a failed write is found to acknowledge what it must not")
+    @Test("a lane that continues after a failed write is found to acknowledge what it must not")
     func careFreeLane() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(RecordScenario())
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("LevelDB itself acknowledges after a short append, and what it acknowledges then is lost")
+    @Test("LevelDB itself acknowledges commits after a short append, and loses them")
     func shortAppend() async throws {
         try await TestThreads.offPool {
             let directory = try ScratchDirectory()
@@ -45,13 +45,13 @@ import Testing
             #expect(error?.code == .commitUnknown)
             try store.transact { try $0.set([3], to: [3]) }
             store.close()
-            // Either the store says that it is damaged, or the commit is gone.
+            // Either the store reports the damage, or the commit is gone.
             let survives = try? FaultBench.open(directory.path, nil).read { try $0.contains([3]) }
             #expect(survives != true)
         }
     }
 
-    @Test("a store that calls unknown commits successful is found to acknowledge and lose")
+    @Test("a store that reports unknown commits as successful is found to lose acknowledged ones")
     func confidentStore() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(PlainScenario())
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("a store that commits in two halves is found to leave one")
+    @Test("a store that commits in two halves is found to leave one half")
     func splittingStore() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(PlainScenario())
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("a store that takes failed look-ups for missing keys is found out")
+    @Test("a store that treats failed look-ups as missing keys is detected")
     func forgetfulStore() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(PlainScenario())

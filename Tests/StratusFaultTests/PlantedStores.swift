@@ -1,9 +1,9 @@
-// Stores that break a rule on purpose, to show that the fault tests would find it.
+// Stores that break a rule on purpose, to show that the fault tests detect it.
 
 import StratusStore
 import StratusTestSupport
 
-/// Says that a commit of unknown outcome has succeeded.
+/// Reports a commit of unknown outcome as successful.
 final class ConfidentStore: StoreWrapper {
     let wrapped: any OrderedStore
 
@@ -56,7 +56,7 @@ final class SplittingStore: StoreWrapper {
     }
 }
 
-/// Gathers writes, which its own reads do not see.
+/// Collects writes, which its own reads do not see.
 private final class GatheringTransaction: TransactionWrapper {
     let wrappedTransaction: any StoreTransaction
     private(set) var writes: [(key: [UInt8], value: [UInt8]?)] = []
@@ -68,7 +68,7 @@ private final class GatheringTransaction: TransactionWrapper {
     func delete(_ key: [UInt8]) { writes.append((key, nil)) }
 }
 
-/// Takes a failed look-up for a missing key.
+/// Treats a failed look-up as a missing key.
 final class ForgetfulStore: StoreWrapper {
     let wrapped: any OrderedStore
 

@@ -1,5 +1,5 @@
-// A store whose write has failed is opened again in place, in the same process: what was acknowledged is there, what comes later
-// is taken, and versions go on.
+// A store whose write has failed is reopened in place, in the same process: acknowledged data is there, later writes
+// are accepted, and versions continue.
 
 import Foundation
 import StratusLevelDB
@@ -8,14 +8,14 @@ import StratusTestSupport
 import Synchronization
 import Testing
 
-@Suite("opening a store again after a failed write")
+@Suite("reopening a store after a failed write")
 struct RecoveryTests {
     private static let writes: [EngineFaultPoint] = [.append, .flush, .sync, .openWritable]
     private static let effects: [EngineFaultEffect] = [.refused, .shortened, .done, .lost]
 
     private func key(_ number: Int) -> [UInt8] { Array("\(number)".utf8) }
 
-    /// Commits until one fails or `count` are made. Returns the numbers that were acknowledged.
+    /// Commits until one fails or `count` have succeeded. Returns the acknowledged numbers.
     private func commit(_ numbers: Range<Int>, to store: LevelDBStore) throws -> [Int] {
         var acknowledged: [Int] = []
         for number in numbers {
@@ -41,7 +41,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("after a fault at any write or sync nothing acknowledged is lost, and the store goes on", arguments: writes)
+    @Test("after a fault at any write or sync nothing acknowledged is lost, and the store continues", arguments: writes)
     func everyWrite(point: EngineFaultPoint) async throws {
         try await TestThreads.offPool {
             for effect in Self.effects where effect == .refused || effect == .done || point == .append || point == .sync
@@ -79,7 +79,7 @@ struct RecoveryTests {
         #expect(try commit(100..<110, to: again).count == 10, "\(fault)")
     }
 
-    @Test("a fault while the store is opened again is an error or a whole store, and the next attempt has everything")
+    @Test("a fault during reopening is an error or a complete store, and the next attempt has everything")
     func whileReopening() async throws {
         try await TestThreads.offPool {
             var failureCount = 0
@@ -98,7 +98,7 @@ struct RecoveryTests {
 
     private enum Reopening { case failed, opened, neverStruck }
 
-    /// Has a write fail, and opens the store again while another request fails.
+    /// Makes a write fail, and reopens the store while another request fails.
     private func reopen(with fault: EngineFault) throws -> Reopening {
         let directory = try ScratchDirectory()
         let environment = try FaultyEnvironment()
@@ -132,7 +132,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "a store that was copied before the last acknowledged commit is refused in the place of the one that was open")
+        "a copy from before the last acknowledged commit is refused in the place of the open store")
     func olderCopy() throws {
         let folder = try ScratchDirectory()
         let (path, older) = ("\(folder.path)/store", "\(folder.path)/older")
@@ -162,7 +162,7 @@ struct RecoveryTests {
         try check(again, holds: [0, 1, 2, 3], "the right store")
     }
 
-    @Test("readers that do not leave in time are refused at their next read, and new ones at once")
+    @Test("readers that do not finish in time are refused at their next read, and new ones at once")
     func readers() async throws {
         let directory = try ScratchDirectory()
         let store = try LevelDBStore.open(at: directory.path)
@@ -192,7 +192,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "a full disk is noticed before the store is closed: reads go on, and once there is room the store opens again")
+        "a full disk is noticed before the store is closed: reads work, and once there is space the store reopens")
     func fullDisk() async throws {
         try await TestThreads.offPool {
             let volume = try SmallVolume(byteCount: 3 << 20)

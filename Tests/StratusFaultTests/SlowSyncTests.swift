@@ -9,7 +9,7 @@ import Testing
     private static let callerCount = 64
     private static let saveCount = 10
 
-    @Test("64 callers on a disk with slow syncs share them: at least eight transactions to a sync")
+    @Test("64 callers on a disk with slow syncs share them: at least eight transactions per sync")
     func sharesSyncs() async throws {
         try await TestThreads.offPool {
             let statistics = try Self.statistics { _ in }

@@ -1,5 +1,5 @@
-// A file system that promises no more than POSIX: a file's content is there once it was synced, and its name once its directory
-// was. After each acknowledged commit the machine loses power.
+// A file system that promises no more than POSIX: a file's content survives after its sync, and its name after its
+// directory's. After each acknowledged commit the machine loses power.
 
 import Foundation
 import StratusLevelDB
@@ -47,7 +47,7 @@ struct StrictDiskTests {
         return lost
     }
 
-    @Test("no acknowledged commit is lost when the power is cut after it, with an environment of our own and without")
+    @Test("no acknowledged commit is lost by a power cut after it, with Stratus's own environment and without")
     func cuts() async throws {
         for withoutEnvironment in [false, true] {
             let lost = try await TestThreads.offPool {
@@ -57,15 +57,15 @@ struct StrictDiskTests {
         }
     }
 
-    @Test("a store that does not sync the names of its logs is found out")
+    @Test("a store that does not sync the names of its logs is detected")
     func planted() async throws {
         let lost = try await TestThreads.offPool { try lostCommits { $0.leavesLogsUnnoted = true } }
         #expect(lost.count > 3)
     }
 }
 
-/// What would be left of a directory if the power was cut: the names of the last sync of the directory, and of each file what
-/// was there at its own last sync. Names are kept as hard links, so that removed files last.
+/// The state of a directory after a power cut: the names of the last sync of the directory, and of each file its
+/// content at its own last sync. Names are kept as hard links, so that removed files last.
 private final class StrictDisk: Sendable {
     private struct State {
         /// By inode.
@@ -83,8 +83,8 @@ private final class StrictDisk: Sendable {
         try FileManager.default.createDirectory(atPath: names, withIntermediateDirectories: false)
     }
 
-    /// LevelDB syncs the directory before each MANIFEST. Both in one step here: no power cut comes between them, in which the
-    /// MANIFEST would name files whose names are not there.
+    /// LevelDB syncs the directory before each MANIFEST. Both in one step here: no power cut comes between them, after
+    /// which the MANIFEST would name missing files.
     func didSync(_ file: String) {
         state.withLock { state in
             if file.split(separator: "/").last?.hasPrefix("MANIFEST") == true { noteNames() }

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("keys as lines")
 struct KeyDescriptionTests {
-    @Test("lines are made as documented")
+    @Test("lines have the documented format")
     func examples() throws {
         let zone = ZoneKeys(database: DatabaseNumber(3), zone: ZoneNumber(7))
         let lines: [([UInt8], String)] = [
@@ -23,7 +23,7 @@ struct KeyDescriptionTests {
         }
     }
 
-    @Test("every key reads back from its line, and the line holds nothing that is not seen")
+    @Test("every key parses from its line, and the line contains only visible characters")
     func roundTrips() throws {
         let seed = SplitMix64.announced("keys as lines")
         for key in LayoutSamples.allKeys { #expect(try KeyDescription.bytes(of: "\(KeyDescription(key))") == key) }
@@ -39,7 +39,7 @@ struct KeyDescriptionTests {
         }
     }
 
-    @Test("the check of a line notices what must not be in it")
+    @Test("the check of a line detects invalid characters")
     func checkFails() {
         #expect(LayoutChecks.unsafeScalar(in: "a\nb") != nil)
         #expect(LayoutChecks.unsafeScalar(in: "\u{1B}[31m") != nil)
@@ -83,7 +83,7 @@ struct KeyDescriptionTests {
         #expect(KeyDescription.text(ofBound: [0x80, 1]) == "x'8001'")
     }
 
-    @Test("the beginning of a line is the beginning of the keys it fits")
+    @Test("a prefix of a line is a prefix of the matching keys")
     func ranges() throws {
         let zone = ZoneKeys(database: DatabaseNumber(3), zone: ZoneNumber(7))
         #expect(try KeyDescription.range(of: "global") == GlobalKeys.all)
@@ -107,7 +107,7 @@ struct KeyDescriptionTests {
     }
 
     @Test(
-        "a line that is no key is refused with the place",
+        "an invalid line is refused with the position",
         arguments: [
             "", "db", "db 0", "db x", "db 3 / zone 0", "db 3 / nowhere", "db 3 / zone 7 / childrens", "globals",
             #"db 3 / zone 7 / records / "a"#, #"db 3 / zone 7 / records / "\u{110000}""#,

@@ -1,4 +1,4 @@
-// Order and ranges: bytes sort as the parts do, and a range holds exactly what it names.
+// Order and ranges: bytes sort like the parts, and a range contains exactly what it names.
 
 import StratusLayout
 import StratusModel
@@ -32,7 +32,7 @@ struct KeyOrderTests {
         expectAscending(names.flatMap { type in names.map { zone.type(RecordType(type.text), name: $0) } })
     }
 
-    @Test("changes and what has ended sort by number")
+    @Test("changes and ended entries sort by number")
     func numbers() {
         let numbers: [UInt64] = [0, 1, 255, 256, 65_535, 65_536, 1 << 32, 1 << 63, .max]
         expectAscending(numbers.map { zone.change(sequence: $0) })
@@ -60,7 +60,7 @@ struct KeyOrderTests {
             })
     }
 
-    @Test("a zone's range holds all keys of the zone and none of another zone, database or the store")
+    @Test("a zone's range contains all keys of the zone and none of another zone, database or the store")
     func zoneRanges() {
         let numbers: [UInt64] = [1, 2, 254, 255, 256, 257, 65_535, 65_536, .max]
         let zones = numbers.flatMap { database in
@@ -78,7 +78,7 @@ struct KeyOrderTests {
         }
     }
 
-    @Test("a keyspace's range holds exactly the zone's keys of that keyspace")
+    @Test("a keyspace's range contains exactly the zone's keys of that keyspace")
     func keyspaceRanges() {
         for keyspace in ZoneKeyspace.allCases {
             let range = LayoutSamples.zone.keyspace(keyspace)
@@ -88,7 +88,7 @@ struct KeyOrderTests {
         }
     }
 
-    @Test("the ranges of a name hold that name's keys and no other's, whatever the names begin with")
+    @Test("the ranges of a name contain that name's keys and no others, even for names with common prefixes")
     func nameRanges() {
         for name in Self.names {
             for other in Self.names {
@@ -105,7 +105,7 @@ struct KeyOrderTests {
         }
     }
 
-    @Test("a range after something begins behind it and all that belongs to it")
+    @Test("a range after an element begins after it and all that belongs to it")
     func rangesAfter() {
         for name in Self.names {
             for other in Self.names {

@@ -1,4 +1,4 @@
-// Keys read back as the parts they were made of, and damaged keys as damaged.
+// Keys decode to their parts, and damaged keys are reported as damaged.
 
 import StratusLayout
 import StratusModel
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("reading keys")
 struct KeyReadingTests {
-    @Test("every key of a zone reads back as its parts")
+    @Test("every key of a zone decodes to its parts")
     func roundTrips() throws {
         let seed = SplitMix64.announced("reading keys")
         for index in 0..<1_500 {
@@ -77,7 +77,7 @@ struct KeyReadingTests {
         #expect(child.ended == number)
     }
 
-    @Test("keys are appended to a buffer, which keeps its room")
+    @Test("keys are appended to a buffer, which keeps its capacity")
     func reusedBuffers() {
         let zone = LayoutSamples.zone
         var key: [UInt8] = []
@@ -89,7 +89,7 @@ struct KeyReadingTests {
         #expect(key.capacity == capacity)
     }
 
-    @Test("keys outside zones read back as their parts")
+    @Test("keys outside zones decode to their parts")
     func globalKeys() throws {
         for id in [
             DatabaseID(container: "c", owner: nil, scope: .public),
@@ -137,7 +137,7 @@ struct KeyReadingTests {
         #expect(throws: LayoutError.self) { try GlobalKeys.readNotificationKey(key.span) }
     }
 
-    @Test("a key of another zone, another keyspace or with more parts is damage, with its bytes in the error")
+    @Test("a key of another zone or keyspace, or with more parts, is damage, with its bytes in the error")
     func refusals() throws {
         let zone = LayoutSamples.zone
         let other = ZoneKeys(database: zone.database, zone: ZoneNumber(701))
@@ -154,7 +154,7 @@ struct KeyReadingTests {
         #expect(throws: LayoutError.self) { try GlobalKeys.readPurgeKey(zeroPurge.span) }
     }
 
-    @Test("a key with a part more than its keyspace has is damage, whatever is read of it")
+    @Test("a key with an extra part is damage, whichever part is read")
     func moreParts() {
         let zone = LayoutSamples.zone
         func expectDamage(_ key: [UInt8], _ read: (Span<UInt8>) throws -> Void) {

@@ -1,5 +1,5 @@
-// Damaged bytes: every flip and every cut of every sample, and random bytes. Nothing traps, and what is accepted is
-// canonical (`LayoutChecks`).
+// Damaged bytes: every flip and every truncation of every sample, and random bytes. Nothing traps, and accepted bytes
+// are canonical (`LayoutChecks`).
 
 import StratusLayout
 import StratusModel
@@ -8,14 +8,14 @@ import Testing
 
 @Suite("damaged bytes")
 struct LayoutDamageTests {
-    @Test("no changed byte and no cut of a key traps, and what is accepted describes itself exactly")
+    @Test("no changed byte and no truncation of a key traps, and an accepted key has its exact description")
     func damagedKeys() {
         for key in LayoutSamples.allKeys + [[]] {
             for damaged in Self.damaged(key) { #expect(LayoutChecks.key(damaged) == nil) }
         }
     }
 
-    @Test("no changed byte and no cut of a value traps, and what is accepted encodes to the same bytes")
+    @Test("no changed byte and no truncation of a value traps, and an accepted value encodes to the same bytes")
     func damagedValues() throws {
         for entry in try LayoutSamples.values() {
             for damaged in Self.damaged(entry.value) {
@@ -26,7 +26,7 @@ struct LayoutDamageTests {
         }
     }
 
-    @Test("no cut value is accepted as the value it was cut from")
+    @Test("no truncated value is accepted as the original value")
     func cuts() throws {
         for entry in try LayoutSamples.values() {
             for count in entry.value.indices {
@@ -38,7 +38,7 @@ struct LayoutDamageTests {
         }
     }
 
-    @Test("random bytes behind every beginning never trap")
+    @Test("random bytes after every prefix never trap")
     func randomBytes() throws {
         let seed = SplitMix64.announced("damaged bytes")
         let prefixes = LayoutSamples.allKeys.map { Array($0.prefix(6)) } + [[]]
@@ -66,7 +66,7 @@ struct LayoutDamageTests {
         return variants
     }
 
-    @Test("a store of a newer format is told from a damaged one before the rest of its entry is read")
+    @Test("a newer store format is distinguished from damage before the rest of its entry is read")
     func newerFormat() throws {
         let newer = FormatEntry(version: FormatEntry.currentVersion + 1, incarnation: LayoutSamples.first).encoded()
         for bytes in [newer, Array(newer.prefix(2)), newer + [1, 2, 3]] {
@@ -77,7 +77,7 @@ struct LayoutDamageTests {
         #expect(error?.code == .corruptValue)
     }
 
-    @Test("numbers in more bytes than they need, or too large, are damage")
+    @Test("numbers that are too large or use too many bytes are damage")
     func numbers() throws {
         let wrong: [[UInt8]] = [
             [1, 0x80, 0x00], [1, 0xFF, 0x00], [1, 0x80], [1] + [UInt8](repeating: 0xFF, count: 9) + [0x02],
@@ -93,7 +93,7 @@ struct LayoutDamageTests {
 
 @Suite("the parts of a parent entry")
 struct ParentEntryTests {
-    @Test("a part read in place is the part of the whole entry")
+    @Test("a part that is read in place equals the part of the whole entry")
     func parts() throws {
         let names: [RecordName?] = [nil, "", "p", RecordName(String(repeating: "n", count: 255))]
         for parent in names {

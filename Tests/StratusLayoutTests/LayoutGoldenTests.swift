@@ -52,7 +52,7 @@ struct LayoutGoldenTests {
         }
     }
 
-    @Test("every type of value has a sample, and is known to the checks of damaged bytes")
+    @Test("every type of value has a sample, and is included in the checks of damaged bytes")
     func valuesAreComplete() throws {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
             .appending(path: "../../Sources/StratusLayout").standardizedFileURL
@@ -73,8 +73,8 @@ struct LayoutGoldenTests {
                 == declared)
     }
 
-    // This file is written once per format and never recorded anew: it stands for other people's disks.
-    @Test("values written by format 1 are still read as what they were")
+    // This file is written once per format and never recorded again: it represents existing stores.
+    @Test("values written by format 1 decode to the same values")
     func frozen() throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Golden/frozen-format-1.txt")
         let lines = try String(contentsOf: path, encoding: .utf8).split(separator: "\n")

@@ -1,4 +1,4 @@
-// One fixed sample of every key and every value: what the golden files record and what the damage tests damage.
+// One fixed sample of every key and every value: the golden files record them and the damage tests damage them.
 
 import FoundationEssentials
 import StratusLayout
@@ -89,7 +89,7 @@ enum LayoutSamples {
             prefix: "Dr.", given: "\u{C1}lice", middle: "M", family: "Example", suffix: "Jr.", nickname: "Al"),
         standing: .needsVerification, isDiscoverable: true, quotaByteCount: 5_000_000_000, created: stamp.date)
 
-    /// Values of people, each with a key under which it lies.
+    /// Values of people, each with its key.
     static let accountValues: [(key: [UInt8], value: any LayoutValue)] = [
         (GlobalKeys.account("account-1"), AccountEntry(smallAccount)),
         (GlobalKeys.account("account-2"), AccountEntry(fullAccount)),
@@ -99,7 +99,7 @@ enum LayoutSamples {
         (GlobalKeys.departure(of: "_alice"), DepartureEntry(account: "account-2")),
     ]
 
-    /// Small values, each with a key under which it lies.
+    /// Small values, each with its key.
     static let smallValues: [(key: [UInt8], value: any LayoutValue)] = [
         (database.zoneSettings("Notes"), ZoneSettingsEntry(encryptionScope: 1)),
         (database.zoneMarker("Notes"), ZoneMarkerEntry(reason: 2, deleted: stamp.date)),

@@ -1,4 +1,4 @@
-// Records: what is written is read, bit by bit, whole, in part, and in chunks.
+// Records round-trip, bit by bit, whole, in part, and in chunks.
 
 import FoundationEssentials
 import StratusLayout
@@ -16,7 +16,7 @@ struct RecordCodecTests {
         #expect(try RecordCodec.chunkCount(in: bytes.span) == 1)
     }
 
-    @Test("random records decode to what was encoded, NaN payloads included, and fields alone as with all")
+    @Test("random records round-trip, including NaN payloads, and single fields decode as in the whole record")
     func roundTrips() throws {
         let seed = SplitMix64.announced("records as bytes")
         var buffer: [UInt8] = []
@@ -76,7 +76,7 @@ struct RecordCodecTests {
         return try RecordCodec.decode("a", bytes.span, fields: .only(["f"])).record.fields["f"]?.value
     }
 
-    @Test("fields that are not asked for are left out; the header and the system fields are always there")
+    @Test("fields that are not requested are left out; the header and the system fields are always included")
     func selection() throws {
         let full = LayoutSamples.fullRecord
         let bytes = try RecordCodec.encoded(full)
@@ -104,7 +104,7 @@ struct RecordCodecTests {
         #expect(decoded.record.fields["e\u{301}"]?.value == .int64(2))
     }
 
-    @Test("what cannot be stored is refused with the reason")
+    @Test("a record that cannot be stored is refused with the reason")
     func refusals() throws {
         let reference = RecordReference(target: "x", action: .none)
         let values: [FieldValue] = [
@@ -121,7 +121,7 @@ struct RecordCodecTests {
         #expect(error?.code == .tooLarge)
     }
 
-    @Test("a tombstone is told from a live record by its first byte, and is not decoded as one")
+    @Test("a tombstone is recognised by its first byte, and never decodes as a live record")
     func tombstones() throws {
         let tombstone = Tombstone(sequence: 5, type: "T", parent: "p", deleted: LayoutSamples.stamp)
         let bytes = tombstone.encoded()
@@ -174,7 +174,9 @@ struct RecordChunksTests {
         return (stored, try RecordCodec.encoded(stored))
     }
 
-    @Test("a record of up to the limit is one value, and of more is chunks no larger that join to the same bytes")
+    @Test(
+        "a record up to the limit is one value, and a larger one is chunks within the limit that join to the same bytes"
+    )
     func roundTrips() throws {
         for byteCount in [0, 99_000, 99_900, 99_950, 100_000, 100_001, 199_900, 199_968, 200_100, 500_000, 1_000_000] {
             let (stored, value) = try record(byteCount: byteCount)
@@ -189,7 +191,7 @@ struct RecordChunksTests {
         }
     }
 
-    @Test("a missing, doubled, swapped, cut or foreign chunk is corruption")
+    @Test("a missing, duplicate, swapped, truncated or foreign chunk is corruption")
     func damage() throws {
         let chunks = try RecordChunks.split(try record(byteCount: 450_000).1, record: "big", changeSequence: 9)
         let other = try RecordChunks.split(

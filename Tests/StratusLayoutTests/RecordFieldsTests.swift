@@ -5,7 +5,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct RecordFieldsTests {
-    @Test("fields answer as a dictionary does, in the byte order of their keys, whatever is set and removed")
+    @Test("fields behave like a dictionary, in the byte order of their keys, under any updates")
     func dictionary() throws {
         // Two keys that Swift's strings call equal and two bytes that sort otherwise as characters.
         let keys = ["a", "B", "é", "e\u{301}", "z", "aa", "ß", ""].map { FieldKey($0) }
@@ -29,14 +29,14 @@ import Testing
         }
     }
 
-    @Test("of a key written twice the last field counts")
+    @Test("if a key is written twice, the last field counts")
     func twice() {
         let fields: RecordFields = ["b": Field(.int64(1)), "a": Field(.int64(2)), "b": Field(.int64(3))]
         #expect(fields.map(\.key) == ["a", "b"])
         #expect(fields["b"] == Field(.int64(3)))
     }
 
-    @Test("of a record with many fields each is found, and none that it has not")
+    @Test("in a record with many fields each field is found, and no others")
     func many() {
         var fields = RecordFields()
         for number in 0..<40 { fields[FieldKey("key\(number)")] = Field(.int64(Int64(number))) }
@@ -46,7 +46,7 @@ import Testing
         #expect(fields.only(["key1", "key50"]).map(\.key) == ["key1"])
     }
 
-    @Test("names of the same letters whose marks are in another order are different names")
+    @Test("names with the same letters and marks in another order are different names")
     func names() {
         // Canonically equivalent, and as many bytes.
         let (one, other) = ("a\u{323}\u{307}", "a\u{307}\u{323}")

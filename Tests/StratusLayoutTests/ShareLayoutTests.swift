@@ -1,4 +1,4 @@
-// The values of shares: they come back as they were, and nothing that is shown of them, whole or damaged, is a secret.
+// The values of shares round-trip, and nothing shown of them, whole or damaged, contains a secret.
 
 import FoundationEssentials
 import StratusLayout
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("the values of shares")
 struct ShareLayoutTests {
-    @Test("any content of a share comes back as it was, also one that no share may have")
+    @Test("any content of a share round-trips, also one that no share may have")
     func contents() throws {
         let seed = SplitMix64.announced("contents of shares")
         for index in 0..<2_000 {
@@ -45,7 +45,7 @@ struct ShareLayoutTests {
         #expect(GoldenFile("shares.txt").difference(from: lines.joined(separator: "\n")) == nil)
     }
 
-    @Test("no line and no error shows a secret, whichever byte is damaged and wherever the value is cut")
+    @Test("no line and no error contains a secret, whichever byte is damaged and wherever the value is truncated")
     func secrets() throws {
         let zone = LayoutSamples.zone
         var entries: [(key: [UInt8], value: [UInt8])] = [
@@ -73,10 +73,10 @@ struct ShareLayoutTests {
         }
     }
 
-    @Test("neither a chunk of a share's record nor what is wrong with it shows a secret")
+    @Test("neither a chunk of a share's record nor its errors contain a secret")
     func secretsInChunks() throws {
         var stored = LayoutSamples.shareRecord
-        // The secret lies at the beginning of the second chunk.
+        // The secret is at the beginning of the second chunk.
         stored.record.fields["A"] = Field(.bytes([UInt8](repeating: 0, count: 99_850)))
         let bytes = try RecordCodec.encoded(stored)
         let chunks = try RecordChunks.split(bytes, record: "Share-1", changeSequence: 1)
@@ -91,7 +91,7 @@ struct ShareLayoutTests {
         #expect(!Self.showsSecret(first))
     }
 
-    @Test("a secret says nothing of itself, in no wording")
+    @Test("the description of a secret reveals nothing, in every form")
     func description() {
         for text in ["\(LayoutSamples.token)", String(reflecting: ShareTokenEntry(token: LayoutSamples.token))] {
             #expect(!Self.showsSecret(text))
@@ -101,7 +101,7 @@ struct ShareLayoutTests {
         #expect(Self.showsSecret("x" + LayoutSamples.token.text))
     }
 
-    @Test("the keys of shares read back as their parts")
+    @Test("the keys of shares decode to their parts")
     func keys() throws {
         let zone = LayoutSamples.zone
         let acceptance = AcceptanceKeyParts(user: "u\0", zone: LayoutSamples.second, share: "S")
@@ -116,7 +116,7 @@ struct ShareLayoutTests {
         #expect(try zone.readEndedAcceptanceKey(ended.span) == parts)
     }
 
-    @Test("what ended for a person after a change, what they accepted of a zone, and later events are one range each")
+    @Test("a person's ended entries after a change, their acceptances of a zone, and later events are one range each")
     func ranges() {
         let zone = LayoutSamples.zone
         let range = zone.endedAcceptances(of: "b", after: 300)
@@ -151,13 +151,13 @@ struct ShareLayoutTests {
         } || text.contains(LayoutSamples.token.text) || text.contains(LayoutSamples.oneTimeToken.text)
     }
 
-    @Test("[M-05] a token is read from the text that shows it and from no other, and is the same as itself alone")
+    @Test("[M-05] a token parses only from its own text, and equals only itself")
     func tokenTexts() throws {
         let token = try #require(ShareToken(bytes: [UInt8](repeating: 0xA5, count: 16)))
         let text = token.text
         #expect(text.utf8.count == 22)
         #expect(ShareToken(text: text) == token)
-        // The last digit holds two bits of the token; whoever changes the other four has another text.
+        // The last digit holds two bits of the token; changing the other four gives another text.
         for digit in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_" where digit != text.last {
             let other = ShareToken(text: String(text.dropLast()) + String(digit))
             #expect(other != token)

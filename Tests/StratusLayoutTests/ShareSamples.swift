@@ -1,5 +1,5 @@
-// Fixed samples of the values of shares. Their secrets are bytes that occur nowhere else, so that a line or an error that
-// shows one can be told.
+// Fixed samples of the values of shares. Their secrets are bytes that occur nowhere else, so that a line or an error
+// that shows one can be detected.
 
 import FoundationEssentials
 import StratusLayout
@@ -50,7 +50,7 @@ extension LayoutSamples {
         ],
         blocked: [SharePetitioner(id: "p-8", user: "_grace", handle: .email("g@example.com"), date: stamp.date)])
 
-    /// The values of shares that lie in a field of a record, and under no key of their own.
+    /// The values of shares that are stored in a field of a record, and under no key of their own.
     static let shareContents = [ShareContentEntry(smallShare), ShareContentEntry(fullShare)]
 
     /// A record as a share is stored.
@@ -71,7 +71,7 @@ extension LayoutSamples {
         participant: "p-1", user: "_bob", handle: .email("bob@example.com"), oldPermission: .readOnly,
         newPermission: .readWrite, oldRole: .privateUser, newRole: .administrator)
 
-    /// Values of shares, each with a key under which it lies.
+    /// Values of shares, each with its key.
     static let shareValues: [(key: [UInt8], value: any LayoutValue)] = [
         (
             GlobalKeys.shareURL(digest),

@@ -1,12 +1,12 @@
-// Subscriptions, notifications and what commits leave behind: their bytes are recorded, and damaged ones never trap. Each
-// is read as what its key says, for the values are long and every byte of them is changed in every bit.
+// Subscriptions, notifications and undelivered results: their bytes are recorded, and damaged ones never trap. Each is
+// decoded only as its key's type, because the values are long and every byte is changed in every bit.
 
 import StratusLayout
 import StratusModel
 import StratusTestSupport
 import Testing
 
-@Suite("what is kept of subscriptions")
+@Suite("entries of subscriptions")
 struct SubscriptionLayoutTests {
     @Test("the bytes and the line of every value of subscriptions are the recorded ones")
     func golden() {
@@ -18,7 +18,7 @@ struct SubscriptionLayoutTests {
         #expect(GoldenFile("subscriptions.txt").difference(from: lines.joined(separator: "\n")) == nil)
     }
 
-    @Test("a value reads back as it was written; changed, cut and longer ones never trap, and read canonically")
+    @Test("a value round-trips; changed, truncated and longer ones never trap, and decode canonically")
     func damage() throws {
         for entry in LayoutSamples.subscriptionValues { try check(entry.value, forKey: entry.key) }
         let seed = SplitMix64.announced("damaged subscriptions")
@@ -34,7 +34,7 @@ struct SubscriptionLayoutTests {
         }
     }
 
-    @Test("what no notification can carry is not written")
+    @Test("a value that no notification can carry is not written")
     func uncarried() throws {
         let fields: [FieldKey: FieldValue] = [
             "bytes": .bytes([1]), "list": .list([.int64(1)]), "text": .string("t"),

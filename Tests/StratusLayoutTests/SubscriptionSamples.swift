@@ -66,7 +66,7 @@ extension LayoutSamples {
             sequence: 300, originAccount: "account-1", originDevice: "phone", last: "_bob", news: news)
     }
 
-    /// Each with a key under which it lies.
+    /// Each with its key.
     static let subscriptionValues: [(key: [UInt8], value: any LayoutValue)] = [
         (
             GlobalKeys.subscription(subscription("sub-1", database: 1)),

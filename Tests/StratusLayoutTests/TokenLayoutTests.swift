@@ -1,5 +1,5 @@
-// What change tokens hold, before it is sealed: tokens lie with clients for months, so their bytes are recorded like those
-// on disk.
+// The contents of change tokens, before they are sealed: clients keep tokens for months, so their bytes are recorded
+// like those on disk.
 
 import FoundationEssentials
 import StratusLayout
@@ -44,7 +44,7 @@ extension LayoutSamples {
     ]
 }
 
-@Suite("what tokens hold")
+@Suite("contents of tokens")
 struct TokenLayoutTests {
     @Test("[T-01] the bytes of every token are the recorded ones")
     func golden() {
@@ -52,7 +52,7 @@ struct TokenLayoutTests {
         #expect(GoldenFile("tokens.txt").difference(from: lines.joined(separator: "\n")) == nil)
     }
 
-    @Test("[X-24] a token reads back as it was written; cut, longer and damaged bytes never trap, and read canonically")
+    @Test("[X-24] a token round-trips; truncated, longer and damaged bytes never trap, and decode canonically")
     func damage() throws {
         for token in LayoutSamples.tokens { try check(token) }
         let seed = SplitMix64.announced("damaged tokens")

@@ -1,4 +1,4 @@
-// A log that held acknowledged commits and is gone, or empty, is noticed; one that never held any is not asked for.
+// A log with acknowledged commits that is gone, or empty, is detected; one that never had any is not required.
 
 import Foundation
 import StratusStore
@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusLevelDB
 
-@Suite("logs that hold acknowledged commits")
+@Suite("logs with acknowledged commits")
 struct AcknowledgedLogTests {
     private let directory: TemporaryDirectory
     private let path: String
@@ -39,7 +39,8 @@ struct AcknowledgedLogTests {
         try open().close()
     }
 
-    @Test("a log is noted with its first commit, with an environment of our own and without", arguments: [false, true])
+    @Test(
+        "a log is recorded with its first commit, with Stratus's own environment and without", arguments: [false, true])
     func noted(withoutEnvironment: Bool) throws {
         let store = try open { $0.testHooks.leavesLogsToLevelDB = withoutEnvironment }
         try fill(store)
@@ -49,7 +50,7 @@ struct AcknowledgedLogTests {
         #expect(try notes() == [StoreFileName.acknowledgedName(number)])
     }
 
-    @Test("commits that are not synced promise nothing, and nothing is noted of them")
+    @Test("unsynced commits give no guarantee, and nothing is recorded for them")
     func unsynced() throws {
         let store = try open { $0.syncsCommits = false }
         try fill(store)
@@ -57,7 +58,7 @@ struct AcknowledgedLogTests {
         #expect(try notes().isEmpty)
     }
 
-    @Test("notes of logs that are in tables go", arguments: [false, true])
+    @Test("records of logs whose contents are in tables are removed", arguments: [false, true])
     func rotation(withoutEnvironment: Bool) throws {
         let store = try open {
             $0.writeBufferByteCount = 64 << 10
@@ -71,7 +72,7 @@ struct AcknowledgedLogTests {
         again.close()
     }
 
-    @Test("a log that the MANIFEST names and that is missing is corruption that names it", arguments: [false, true])
+    @Test("a missing log that the MANIFEST names is corruption, with its name", arguments: [false, true])
     func missing(isEmpty: Bool) throws {
         let store = try open()
         if !isEmpty { try fill(store) }
@@ -86,7 +87,7 @@ struct AcknowledgedLogTests {
     }
 
     @Test(
-        "a noted log that the MANIFEST does not name, and that is missing or empty, is corruption",
+        "a recorded log that the MANIFEST does not name and that is missing or empty is corruption",
         arguments: [false, true])
     func missingNewerLog(isEmpty: Bool) throws {
         let store = try open()
@@ -100,7 +101,7 @@ struct AcknowledgedLogTests {
         #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
 
-    @Test("a log that was emptied, or zeroed, is corruption", arguments: [false, true])
+    @Test("a log that was truncated to nothing, or zeroed, is corruption", arguments: [false, true])
     func emptied(isZeroed: Bool) throws {
         let store = try open()
         try fill(store)
@@ -113,7 +114,7 @@ struct AcknowledgedLogTests {
         #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
 
-    @Test("a copy to read of a store that has lost a log is corruption, too")
+    @Test("a copy for reading of a store that has lost a log is corruption too")
     func copies() throws {
         let store = try open()
         try fill(store)
@@ -130,7 +131,7 @@ struct AcknowledgedLogTests {
         #expect(error.fields["candidateFiles"] == log, "\(error)")
     }
 
-    @Test("a backup, and a copy to read, of a store whose log was emptied are corruption, too")
+    @Test("a backup, and a copy for reading, of a store whose log was emptied are corruption too")
     func emptiedSource() throws {
         let store = try open()
         try fill(store)

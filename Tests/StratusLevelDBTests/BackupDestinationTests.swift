@@ -1,4 +1,4 @@
-// Where a backup goes: it touches nothing but its own files, and says what is wrong with a destination.
+// The destination of a backup: the backup touches only its own files, and reports faults of the destination.
 
 import Foundation
 import StratusStore
@@ -31,7 +31,7 @@ import Testing
         try storeError { _ = try LevelDBStore.backup(ofStoreAt: path, to: destination) }
     }
 
-    @Test("a backup deletes no file but its own, names the copies that others have not finished, and works beside them")
+    @Test("a backup deletes only its own files, names unfinished copies of others, and works next to them")
     func foreignFiles() throws {
         let unfinished = (1...3).map { "copy.incomplete-\(getpid())-\($0)" }
         let foreign = ["copy.incomplete", "copy.incomplete-", "copy.incomplete-notes", "copy.incomplete-1-1-1"]
@@ -44,7 +44,7 @@ import Testing
         #expect(try files(in: directory.path).count == 2 + unfinished.count + foreign.count)
     }
 
-    @Test("what killed copies have left is swept, and nothing that is worked on, opened, or of somebody else")
+    @Test("copies left by killed processes are removed, but none in use, opened, or of another owner")
     func sweeping() throws {
         let working = try BackupDirectory.make(for: target)
         let opened = directory.path(of: "copy.incomplete-2-1")
@@ -75,7 +75,7 @@ import Testing
         #expect(try contents(LevelDBStore.open(at: path)) == [[1]: [1]])
     }
 
-    @Test("a copy that is given up is removed, but not a file that somebody put into it")
+    @Test("an abandoned copy is removed, but not a file that someone else put into it")
     func removal() throws {
         let copy = try BackupDirectory.make(for: target)
         #expect(copy.path == "\(target).incomplete-\(getpid())-1")
@@ -90,7 +90,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: copy.path))
     }
 
-    @Test("of backups to one destination at once one succeeds, the others say that it exists, and nothing is left")
+    @Test(
+        "of concurrent backups to one destination one succeeds, the others report that it exists, and nothing is left")
     func oneDestination() async throws {
         try await TestThreads.offPool {
             for round in 0..<10 {
@@ -113,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("a destination without a folder names the folder, and the store is not called corrupt")
+    @Test("a destination in a missing folder names the folder, and the store is not reported as corrupt")
     func missingFolder() throws {
         let missing = try backup(to: directory.path(of: "missing/copy"))
         #expect(missing.code == .inputOutput)
@@ -124,7 +125,7 @@ import Testing
         #expect(try files(in: directory.path) == ["store"])
     }
 
-    @Test("slashes at the end of a destination mean nothing")
+    @Test("trailing slashes of a destination are ignored")
     func trailingSlashes() throws {
         _ = try LevelDBStore.backup(ofStoreAt: "\(path)//", to: "\(target)//")
         #expect(try files(in: directory.path) == ["copy", "store"])
@@ -136,7 +137,7 @@ import Testing
         }
     }
 
-    @Test("a file is no store that could be copied or repaired")
+    @Test("a file is not a store that can be copied or repaired")
     func fileAsSource() throws {
         let file = "\(path)/CURRENT"
         let copied = try storeError { _ = try LevelDBStore.backup(ofStoreAt: file, to: target) }
@@ -144,7 +145,7 @@ import Testing
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: file) }.code == .notAStore)
     }
 
-    @Test("LevelDB brings no directory back that was taken away, and names it as it was given")
+    @Test("LevelDB does not recreate a removed directory, and names it by the given path")
     func takenAway() throws {
         let opened = #expect(throws: EngineError.self) {
             _ = try EngineDatabase(
@@ -158,7 +159,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: target))
     }
 
-    @Test("LevelDB's errors name files and the directory as it was given, whatever is in its path")
+    @Test("LevelDB's errors name files and the directory by the given path, whatever characters it has")
     func placeInErrors() throws {
         try FileManager.default.createDirectory(atPath: target, withIntermediateDirectories: false)
         let empty = #expect(throws: EngineError.self) {
@@ -182,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("a failed system call of our own is never corruption, and names its path")
+    @Test("a failed system call of Stratus is never corruption, and names its path")
     func systemErrors() {
         let codes: [Int32: StoreError.Code] = [
             ENOENT: .inputOutput, ENOTDIR: .inputOutput, EINVAL: .inputOutput, EIO: .inputOutput, EEXIST: .inputOutput,

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    /// The newest commit in the store, or what is wrong with the store.
+    /// The newest commit in the store, or the store's fault.
     private static func newestCommit(_ store: LevelDBStore) throws -> Int {
         let entries = try contents(store)
         let newest = try #require(entries[[0]]).number
@@ -46,7 +46,7 @@ import Testing
         return newest
     }
 
-    @Test("50 backups under full load are prefixes of the commits, and the live store is unharmed")
+    @Test("50 backups under full load are prefixes of the commits, and the live store is unaffected")
     func underLoad() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("the check of a backup finds a lost commit, half a commit and a lost counter")
+    @Test("the check of a backup detects a lost commit, half a commit and a lost counter")
     func checkFindsFaults() throws {
         let half = [2] + [UInt8](number: 5)
         let faults: [@Sendable (any StoreTransaction) throws -> Void] = [
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("a backup of a closed store is that store")
+    @Test("a backup of a closed store equals that store")
     func closedStore() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
@@ -129,7 +129,8 @@ import Testing
         #expect(try Self.newestCommit(copy) == 700)
     }
 
-    @Test("a backup refuses what is no store, an existing target, and a damaged source, and leaves nothing behind")
+    @Test(
+        "a backup refuses a path without a store, an existing target, and a damaged source, and leaves nothing behind")
     func refusals() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
@@ -154,7 +155,7 @@ import Testing
         #expect(try files(in: directory.path) == ["store"])
     }
 
-    @Test("the list of tables that a backup goes by is LevelDB's own")
+    @Test("the list of tables that a backup uses is LevelDB's own")
     func readsManifests() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")

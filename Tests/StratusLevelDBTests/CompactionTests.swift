@@ -1,4 +1,4 @@
-// Compacting a store in slices of its keys, and how far a walk over all of them has come.
+// Compacting a store in slices of its keys, and the progress of a walk over all of them.
 
 import StratusLevelDB
 import StratusStore
@@ -11,10 +11,10 @@ import Testing
     /// LevelDB's smallest table.
     private static let sliceByteCount = 1 << 20
 
-    /// A store with some tables, of which half of what is in them was overwritten and the other half of it deleted.
+    /// A store with some tables; half of their contents was overwritten, and half of the rest deleted.
     ///
-    /// Where it is to be settled, LevelDB has nothing left to do by itself: its tables stay as they are until it is told to
-    /// compact them, and what was overwritten and deleted waits in memory.
+    /// If it is settled, LevelDB has no background work left: its tables stay as they are until a compaction, and the
+    /// overwrites and deletions are in memory.
     private static func make(at path: String, settled: Bool = false) throws -> LevelDBStore {
         var options = LevelDBOptions()
         options.compression = .none
@@ -57,7 +57,7 @@ import Testing
         return (count, newCount)
     }
 
-    @Test("slices lie side by side, cover everything, and count every table once")
+    @Test("slices are adjacent, cover everything, and count every table once")
     func slices() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("slice by slice as much room is given back as at once, and nothing is lost")
+    @Test("compacting in slices frees as much space as at once, and nothing is lost")
     func sameAsAtOnce() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -108,13 +108,13 @@ import Testing
             #expect(try Self.sum(of: sliced) == expected)
             let byteCount = try whole.approximateByteCount(of: Self.everything)
             let slicedByteCount = try sliced.approximateByteCount(of: Self.everything)
-            // What is left, and little besides.
+            // The remaining data, and little more.
             #expect(byteCount < 4_500 * Self.valueByteCount * 11 / 10)
             #expect(abs(slicedByteCount - byteCount) * 20 < byteCount, "\(slicedByteCount), \(byteCount)")
         }
     }
 
-    @Test("compacting slice by slice tells of every slice and of the end, and nothing is done behind an error")
+    @Test("compacting in slices reports every slice and the end, and stops at an error")
     func sliceProgress() async throws {
         struct Stopped: Error {}
         try await TestThreads.offPool {
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("reading everything against its checksums tells how many bytes of the tables lie behind")
+    @Test("verifying all checksums reports how many bytes of the tables are done")
     func checksumProgress() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()

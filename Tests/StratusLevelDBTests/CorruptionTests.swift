@@ -8,7 +8,7 @@ import Testing
 @testable import StratusLevelDB
 
 @Suite struct CorruptionTests {
-    /// A closed store with tables, a log of several blocks' fragments, and what it holds.
+    /// A closed store with tables, a log of several blocks' fragments, and its contents.
     private final class Original: Sendable {
         let directory: TemporaryDirectory
         let path: String
@@ -41,7 +41,7 @@ import Testing
             return options
         }
 
-        /// Checks a copy in which one byte of `file` is changed. Returns the corruption that was found.
+        /// Checks a copy in which one byte of `file` is changed. Returns the corruption found.
         func check(flipping offset: Int, of file: String, by mask: UInt8) throws -> StoreError? {
             let copy = try TemporaryDirectory()
             let target = copy.path(of: "copy")
@@ -109,7 +109,7 @@ import Testing
             #expect(error.fields["candidateFiles"] == table, "\(error)")
             #expect(error.fields["key"] != nil || error.fields["lowerKey"] != nil, "\(error)")
         }
-        // Filter blocks and the padding of the footer are read by nobody or may be left out.
+        // Filter blocks and the padding of the footer are never read, or may be left out.
         #expect(found >= 70, "only \(found) of 140 flips were found")
     }
 
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("a log cut at any byte of its last commits leaves a prefix of the commits")
+    @Test("a log truncated at any byte of its last commits leaves a prefix of the commits")
     func cutLogs() throws {
         let original = try Original(logged: 12)
         let log = try #require(try files(in: original.path, suffix: ".log").last)
@@ -162,7 +162,7 @@ import Testing
         }
     }
 
-    @Test("damage that a scan passed over goes before the error that its visitor throws")
+    @Test("damage that a scan skipped takes precedence over the error that its visitor throws")
     func visitorThrows() throws {
         struct VisitorError: Error {}
         let original = try Original(logged: 0)
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("a table that was cut short is corruption")
+    @Test("a truncated table is corruption")
     func cutTable() throws {
         let original = try Original(logged: 0)
         let table = try #require(try files(in: original.path, suffix: ".ldb").last)
@@ -211,7 +211,7 @@ import Testing
         }
     }
 
-    @Test("damage that a compaction meets is thrown with its place, ends writing, and reading goes on")
+    @Test("damage found by a compaction is thrown with its place, ends writing, and reading continues")
     func backgroundDamage() throws {
         let original = try Original(logged: 0)
         let table = try #require(try files(in: original.path, suffix: ".ldb").last)
@@ -239,7 +239,7 @@ import Testing
         #expect(try storeError { try store.compact(everything) }.code == .closed)
     }
 
-    @Test("each damage is told by the keys on both sides of it, wherever it lies and however many there are")
+    @Test("each damage is reported by the keys on both sides of it, wherever it is and however many there are")
     func places() throws {
         let original = try Original(logged: 0)
         let table = try #require(try files(in: original.path, suffix: ".ldb").last)
@@ -249,7 +249,7 @@ import Testing
         try bytes.write(to: url)
         let store = try LevelDBStore.open(at: original.path, options: Original.options)
         defer { store.close() }
-        // Newer entries of another table or of memory lie among the damaged ones.
+        // Newer entries of another table or of memory are among the damaged ones.
         var added = 0
         for number in stride(from: 1, to: 800, by: 80) {
             try store.transact { try $0.set([UInt8](number: number), to: [1]) }
@@ -280,11 +280,11 @@ import Testing
         #expect(report.entryCount >= 400 - lost)
     }
 
-    @Test("a table that cannot be opened at all counts as damaged up to where the next one begins")
+    @Test("a table that cannot be opened at all counts as damaged up to the beginning of the next one")
     func unreadableTable() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
-        // Two generations of the same keys: the newer lies in level 0, or above the older.
+        // Two generations of the same keys: the newer is in level 0, or above the older.
         for generation in 0..<2 {
             let store = try LevelDBStore.open(at: path, options: Original.options)
             for number in 0..<2_000 {
@@ -293,7 +293,7 @@ import Testing
             if generation == 0 { try store.compact(KeyRange(from: [0], upTo: [1])) }
             store.close()
         }
-        // Opening writes what was in the log to a table.
+        // Opening writes the log's contents to a table.
         try LevelDBStore.open(at: path, options: Original.options).close()
         let tables = try files(in: path, suffix: ".ldb")
         try #require(tables.count == 2)
@@ -311,7 +311,7 @@ import Testing
         #expect(damage.fields["candidateFiles"]?.contains(tables[1]) == true)
     }
 
-    @Test("repairing a store, asked for by name, opens it again with what could be read")
+    @Test("an explicit repair reopens a store with everything that could be read")
     func repairs() throws {
         let original = try Original(logged: 5)
         try FileManager.default.removeItem(atPath: "\(original.path)/CURRENT")
@@ -323,7 +323,7 @@ import Testing
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: original.path) }.code == .held)
     }
 
-    @Test("a new store of a damaged one tells of each file copied, of LevelDB's part, and of each file made durable")
+    @Test("repairing into a new store reports each file copied, LevelDB's part, and each file made durable")
     func salvageProgress() throws {
         let original = try Original(logged: 5)
         let destination = original.directory.path(of: "salvaged")
@@ -349,11 +349,11 @@ import Testing
         #expect(try contents(store) == original.entries)
     }
 
-    @Test("a store that an opening has claimed is not repaired, and a repair gives its own claim back")
+    @Test("a store claimed by an opening is not repaired, and a repair releases its own claim")
     func repairClaims() throws {
         let original = try Original(logged: 0)
         let path = original.path
-        // What an opening does first, before it asks LevelDB for the lock.
+        // The first step of an opening, before it requests LevelDB's lock.
         let directory = try StoreDirectory.claim(path, LevelDBOptions())
         #expect(try storeError { try LevelDBStore.repairLosingDamagedData(at: path) }.code == .held)
         directory.release()

@@ -1,4 +1,4 @@
-// What a directory that cannot be opened says about itself, and who holds one that is open.
+// The errors of a directory that cannot be opened, and the holder of an open one.
 
 import Foundation
 import StratusLevelDB
@@ -31,7 +31,7 @@ import Testing
         store.close()
     }
 
-    @Test("a path with nothing there is not a store, unless it may be created")
+    @Test("a path without a file is not a store, unless it may be created")
     func missing() throws {
         let error = try failure { $0.createIfMissing = false }
         #expect(error.code == .notAStore)
@@ -40,7 +40,7 @@ import Testing
         try create()
     }
 
-    @Test("a path in a folder that does not exist names the folder")
+    @Test("a path in a missing folder names the folder")
     func missingParent() throws {
         let error = try storeError { try LevelDBStore.open(at: "\(path)/deep/store").close() }
         #expect(error.code == .notAStore)
@@ -77,7 +77,7 @@ import Testing
         #expect(error.fields["found"] == "a LevelDB database of another program")
     }
 
-    @Test("an empty directory becomes a store only where it may")
+    @Test("an empty directory becomes a store only if that is allowed")
     func emptyDirectory() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         let error = try failure { $0.createIfMissing = false }
@@ -86,7 +86,7 @@ import Testing
         try create()
     }
 
-    @Test("a store of a newer format is refused with both numbers, an older one asks to be migrated")
+    @Test("a store of a newer format is refused with both numbers, and an older one must be migrated")
     func formats() throws {
         try create()
         #expect(try String(contentsOfFile: "\(path)/STRATUS", encoding: .utf8) == "stratus store\nformat 1\n")
@@ -108,7 +108,7 @@ import Testing
         #expect(try failure().code == .corruption)
     }
 
-    @Test("a creation that was interrupted is taken up again")
+    @Test("an interrupted creation is resumed")
     func interruptedCreation() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try write("stratus store\nformat 1\ncreating\n", to: "STRATUS")
@@ -141,7 +141,7 @@ import Testing
         #expect(try contents(store) == [[1]: [1]])
     }
 
-    @Test("a store that is open in this process says so, whatever path leads to it")
+    @Test("a store that is already open in this process is reported as such, by any path")
     func heldHere() throws {
         let store = try LevelDBStore.open(at: path)
         let link = directory.path(of: "link")
@@ -158,7 +158,7 @@ import Testing
         try create()
     }
 
-    @Test("a store that is open in another process names that process")
+    @Test("a store that is open in another process is reported with that process")
     func heldElsewhere() throws {
         try create()
         let child = try TestChild.start("hold", path)
@@ -171,7 +171,8 @@ import Testing
         try create()
     }
 
-    @Test("a store that may not be read says so", .enabled(if: getuid() == 0, "giving up root takes root"))
+    @Test(
+        "a store without read permission is reported as such", .enabled(if: getuid() == 0, "giving up root takes root"))
     func notPermitted() throws {
         try create()
         #expect(try TestChild.run("nobody", path).hasPrefix("notPermitted"))

@@ -1,4 +1,4 @@
-// A list of names that could not be read to its end is no list: a backup would miss logs by it.
+// An incomplete list of names is no list: a backup would miss logs.
 
 import Foundation
 import Glibc
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("an error that another call left is none of the directory's")
+    @Test("an error of another call is not attributed to the directory")
     func foreignErrors() throws {
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.path(of: "a")))

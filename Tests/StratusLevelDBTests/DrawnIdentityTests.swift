@@ -1,4 +1,4 @@
-// Identities come from getrandom, which needs neither a descriptor nor /dev: in a process that has neither, none is
+// Identities come from getrandom, which needs neither a descriptor nor /dev: in a process without both, none is
 // predictable and none occurs twice.
 
 import Foundation
@@ -9,7 +9,7 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("drawn identities")
+@Suite("random identities")
 struct DrawnIdentityTests {
     @Test("without a free descriptor every identity is new: of records, shares, operations, accounts, zones")
     func descriptorLimit() throws {
@@ -17,7 +17,7 @@ struct DrawnIdentityTests {
         try expectNewIdentities(TestChild.runWithFewDescriptors("draw", directory.path), in: directory.path)
     }
 
-    @Test("with an empty /dev every identity is new; where the test may make none, without a free descriptor")
+    @Test("with an empty /dev every identity is new, or without a free descriptor if the test cannot create one")
     func emptyDev() throws {
         let directory = try TemporaryDirectory()
         guard let output = try TestChild.runWithEmptyDev("draw", directory.path) else {

@@ -1,4 +1,4 @@
-// The example of the architecture page, as it stands there.
+// The example of the architecture page, copied from there.
 
 import Foundation
 import StratusLevelDB
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("The architecture page")
 struct EngineExampleTests {
-    @Test("the example compiles and says that the milk is in the family's share")
+    @Test("the example compiles and prints that the milk is in the family's share")
     func example() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
@@ -39,7 +39,7 @@ struct EngineExampleTests {
         #expect(share == ShareMembership(root: "list", share: "family"))
     }
 
-    @Test("the example of the page is the one above, but for blanks and comments")
+    @Test("the page's example equals the one above, except for white space and comments")
     func sameText() throws {
         let own = try String(contentsOfFile: #filePath, encoding: .utf8)
         let page = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -51,7 +51,7 @@ struct EngineExampleTests {
         #expect(shown.contains("RecordEngine("))
     }
 
-    /// What lies behind the openings and before the end, without blanks and without comments at the ends of lines.
+    /// The text after the openings and before the end, without white space and without comments at the ends of lines.
     private static func code(in text: String, from openings: String..., to end: String) throws -> String {
         var rest = text[...]
         for opening in openings { rest = rest[try #require(rest.range(of: opening)).upperBound...] }

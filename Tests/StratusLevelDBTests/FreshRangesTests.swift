@@ -1,5 +1,5 @@
-// What is known of ranges that were empty: for which keys LevelDB is not asked, and that this is bounded. That no answer changes
-// is in the conformance suite, whose histories expect writes everywhere.
+// Ranges that were empty: the keys for which LevelDB is not read, and the bound on their number. The conformance suite,
+// whose histories expect writes everywhere, tests that no answer changes.
 
 import Foundation
 import StratusStore
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    /// How many of the keys are there, and for how many LevelDB was asked.
+    /// How many of the keys exist, and how many were read from LevelDB.
     private static func look(_ store: LevelDBStore, _ numbers: Range<Int>) throws -> (found: Int, asked: Int) {
         let before = store.statistics
         let found = try store.transact { transaction in try numbers.count { try transaction.contains(key($0)) } }
@@ -50,7 +50,7 @@ import Testing
         try store.transact { $0.expectWrites(intoEmpty: range) }
     }
 
-    @Test("a key that was not written into a range since it was empty is looked up without LevelDB, which counts alike")
+    @Test("a key that was not written since its range was empty is looked up without LevelDB, with the same count")
     func answers() async throws {
         try await TestThreads.offPool {
             try Self.withStore { store, reopen in
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("a range with a key, published or not, is not believed to be empty")
+    @Test("a range with a key, published or not, is not treated as empty")
     func looksForItself() async throws {
         try await TestThreads.offPool {
             try Self.withStore { store, _ in
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("what a failing body has written was never there, and is found when another has written it")
+    @Test("writes of a failing body do not count, and the same writes of a later body do")
     func undone() async throws {
         struct Planned: Error {}
         try await TestThreads.offPool {
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("a range whose keys have no room is forgotten, after those that were not used for longer")
+    @Test("ranges whose keys have no space are forgotten, least recently used first")
     func bounded() async throws {
         try await TestThreads.offPool {
             // A thousand marks and less.
@@ -163,7 +163,7 @@ import Testing
         return result.value
     }
 
-    @Test("a range in which a write is on its way to the disk is not believed to be empty")
+    @Test("a range with a write on its way to the disk is not treated as empty")
     func inFlight() async throws {
         try await TestThreads.offPool {
             let isThere = try Self.whileInFlight {
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("a key whose write failed is looked for: it may be there")
+    @Test("a key whose write failed is looked up: it may exist")
     func failedWrite() async throws {
         struct Planned: Error {}
         try await TestThreads.offPool {
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("of more ranges than are remembered the one that was used longest ago is forgotten")
+    @Test("over the limit the least recently used range is forgotten")
     func manyRanges() async throws {
         try await TestThreads.offPool {
             try Self.withStore { store, _ in
@@ -227,7 +227,7 @@ import Testing
         }
     }
 
-    @Test("with no room for it nothing is remembered")
+    @Test("without capacity nothing is remembered")
     func off() async throws {
         try await TestThreads.offPool {
             try Self.withStore(freshByteCount: 0) { store, _ in
@@ -238,7 +238,7 @@ import Testing
     }
 
     @Test(
-        "marks are found again, and few keys that were not marked are taken for one that was",
+        "marked keys are found, and few unmarked keys are taken for marked ones",
         arguments: [1, 2, 3] as [UInt64])
     func marks(seed: UInt64) {
         var random = SplitMix64(seed: seed)

@@ -1,5 +1,5 @@
-// Many writers, few syncs; and what a failed write ends. Flushes are held by the test hook: nothing sleeps, and all
-// counts are exact.
+// Many writers, few syncs; and the effects of a failed write. Flushes are held by the test hook: nothing sleeps, and
+// all counts are exact.
 
 import StratusLevelDB
 import StratusStore
@@ -48,7 +48,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("who stands at the lane when a flush could begin is taken along, instead of waiting for another one")
+    @Test("writers that wait when a flush could begin are included in it")
     func takesAlongWhoStandsAtTheLane() async throws {
         try await TestThreads.offPool {
             let arrivals = Locked(0)
@@ -95,7 +95,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("nobody waits for those who have had a turn, however it ended")
+    @Test("no writer waits for those that have had a turn, however it ended")
     func countsTurns() async throws {
         try await TestThreads.offPool {
             let fails = Locked(false)
@@ -106,7 +106,7 @@ private struct Refusal: Error {}
             } willWriteGroup: { _ in
                 if fails.value { throw PlannedFault() }
             }
-            // A thread that waits for ever ends the test, at last.
+            // A thread that waits forever ends the test in the end.
             try TestThreads.run(1) { _ in
                 func save(_ key: UInt8, byteCount: Int = 1) throws {
                     try store.value.transact { try $0.set([key], to: [UInt8](repeating: 0, count: byteCount)) }
@@ -128,7 +128,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("closing, and a group that fills, end the waiting for who stands at the lane")
+    @Test("closing, and a full group, end the wait for other writers")
     func endsGathering() async throws {
         try await TestThreads.offPool {
             for isClosing in [false, true] {
@@ -167,15 +167,15 @@ private struct Refusal: Error {}
                     default:
                         try isGathering.wait()
                         if isClosing {
-                            // It waits for the group, and so for the turns that it refuses: where it came first, which it
-                            // mostly does.
+                            // It waits for the group, and so for the turns that it refuses, if it came first, which is
+                            // usual.
                             try TestThreads.run(2) { part in
                                 guard part == 0 else { return store.value.close() }
                                 for _ in 0..<1_000 { TestThreads.yield() }
                                 mayGoOn.open()
                             }
                         } else {
-                            // The group is full with it, so that those who are stuck would find no room.
+                            // The group is full with it, so the stuck ones would find no room.
                             try store.value.transact { try $0.set([2], to: [UInt8](repeating: 0, count: 2_000)) }
                         }
                     }
@@ -223,7 +223,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a flush does not wait for somebody who comes to the lane and never has a turn")
+    @Test("a flush does not wait for a writer that arrives and never has a turn")
     func waitsNoLongerThanAFlush() async throws {
         try await TestThreads.offPool {
             let arrivals = Locked(0)
@@ -257,7 +257,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("readers see the version before while a group is written, and transactions see the group")
+    @Test("readers see the previous version while a group is written, and transactions see the group")
     func readersDoNotWait() async throws {
         try await TestThreads.offPool {
             let isHeld = Latch("the group to be written")
@@ -290,7 +290,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a failed write ends its group, and all that was validated on it, with commitUnknown")
+    @Test("a failed write ends its group, and everything validated on it, with commitUnknown")
     func endsWithCommitUnknown() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -342,7 +342,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a result that rests on a group in flight comes after the group is durable")
+    @Test("a result that depends on a group in flight is returned after the group is durable")
     func waitsForWhatItRead() async throws {
         try await TestThreads.offPool {
             let events = Locked<[String]>([])
@@ -374,7 +374,7 @@ private struct Refusal: Error {}
         }
     }
 
-    @Test("a group that is full makes later transactions wait for the flush")
+    @Test("a full group makes later transactions wait for the flush")
     func boundsGroups() async throws {
         try await TestThreads.offPool {
             let groups = Locked<[Int]>([])
@@ -404,7 +404,7 @@ private struct Refusal: Error {}
     }
 }
 
-/// A store with the directory it lies in.
+/// A store with its directory.
 private final class OpenStore: Sendable {
     let value: LevelDBStore
     private let directory: TemporaryDirectory

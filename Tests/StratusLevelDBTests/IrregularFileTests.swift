@@ -1,4 +1,4 @@
-// Pipes, devices and directories in place of a store's files are refused, and nothing waits for the other end of a pipe.
+// Pipes, devices and directories in place of a store's files are refused, without waiting for the other end of a pipe.
 
 import Foundation
 import StratusLevelDB
@@ -15,13 +15,13 @@ import Testing
         path = directory.path(of: "store")
         let store = try LevelDBStore.open(at: path)
         try store.transact { try $0.set([1], to: [1]) }
-        // A table, beside the log.
+        // A table, next to the log.
         _ = try store.compact(.everything) { _, _ in }
         try store.transact { try $0.set([2], to: [2]) }
         store.close()
     }
 
-    /// Runs `body` on a thread of its own. One that waits for the other end of the pipe gets it, and is reported.
+    /// Runs `body` on its own thread. If it waits for the other end of the pipe, it gets it, and is reported.
     private static func refusal(at pipe: String, _ body: @escaping @Sendable () throws -> Void) async throws
         -> StoreError
     {
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(
-        "what is no file in place of one of the store's is refused at once, by whoever opens, copies or repairs it",
+        "anything but a file in the place of a store's file is refused at once by opening, copying and repairing",
         arguments: SpecialFile.allCases)
     func refused(thing: SpecialFile) async throws {
         let path = path
@@ -58,7 +58,7 @@ import Testing
                 { try LevelDBStore.repairLosingDamagedData(ofStoreAt: path, to: copy) },
             ]
             for (index, call) in calls.enumerated() {
-                // A copy takes no locks along, and notes of logs by their names alone.
+                // A copy contains no locks, and only the names of the records of logs.
                 if index == 1, name.hasSuffix("LOCK") || name.hasSuffix(".lock") || name.hasSuffix(".acknowledged") {
                     continue
                 }

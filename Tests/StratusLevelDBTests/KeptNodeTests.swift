@@ -1,4 +1,4 @@
-// Hierarchy nodes that the store keeps beside their entries, where the ancestor cache has no room for all that is asked for.
+// Hierarchy nodes that the store caches with their entries, for when the ancestor cache has no room for all reads.
 
 import Foundation
 import StratusLevelDB
@@ -48,16 +48,16 @@ import Testing
         }
     }
 
-    /// Asks for a thousand others, for which what is in the cache must go.
+    /// Reads a thousand others, which evict the cache's entries.
     private static func fill(_ group: Int, in engine: RecordEngine) throws {
         try ask((0..<groupCount).map { RecordName("\(group * groupCount + $0)") }, in: engine)
     }
 
-    @Test("what is asked for often is taken into the ancestor cache again, though the store has kept it meanwhile")
+    @Test("a frequently read key re-enters the ancestor cache, even if the store has cached it meanwhile")
     func comesBack() async throws {
         try await TestThreads.offPool {
             try Self.withEngine { engine, store in
-                // Asked for twice where the cache has lost it: then the store keeps it.
+                // Read twice, because the cache has lost it: then the store caches it.
                 for group in 0..<3 {
                     try Self.fill(group, in: engine)
                     if group < 2 { try Self.ask(Self.hot, in: engine) }
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a snapshot sees the node that it has, not one that is kept of before or after")
+    @Test("a snapshot sees its own version of a node, not a cached one from before or after")
     func snapshots() async throws {
         try await TestThreads.offPool {
             try Self.withEngine { engine, _ in

@@ -1,5 +1,5 @@
-// What was made of values and kept beside them: when it is kept, that it costs no read of the engine, and that it is
-// bounded. That nobody is given what their snapshot does not see is in the conformance suite.
+// Objects decoded from values and cached with them: when they are cached, that they cost no read of the engine, and
+// that the cache is bounded. The conformance suite tests that no snapshot gets an object that it does not see.
 
 import Foundation
 import StratusLevelDB
@@ -21,7 +21,7 @@ private final class Made: Sendable {
         return (try LevelDBStore.open(at: directory.path(of: "store"), options: options), directory)
     }
 
-    /// What is kept of a key; where there is nothing, `number` is offered.
+    /// The cached object of a key; if there is none, `number` is offered.
     private static func look(_ store: LevelDBStore, _ key: [UInt8], offering number: Int) throws -> Int? {
         try store.read { reader in
             if let made = reader.keptObject(forKey: key) { return (made as? Made)?.number }
@@ -30,7 +30,7 @@ private final class Made: Sendable {
         }
     }
 
-    @Test("what is offered twice is kept until its key is written, and counts as a look-up")
+    @Test("an entry offered twice is kept until its key is written, and counts as a look-up")
     func keeps() async throws {
         try await TestThreads.offPool {
             let (store, directory) = try Self.store(keptByteCount: 1 << 20)
@@ -53,7 +53,7 @@ private final class Made: Sendable {
         }
     }
 
-    @Test("keys that are offered by turns are all kept, though two of them may be remembered in one place")
+    @Test("keys that are offered alternately are all kept, even if two of them share a slot")
     func keepsByTurns() async throws {
         try await TestThreads.offPool {
             let (store, directory) = try Self.store(keptByteCount: 16 << 20)
@@ -66,7 +66,7 @@ private final class Made: Sendable {
         }
     }
 
-    @Test("no more is kept than there is room for, what is asked for stays, and without room nothing is")
+    @Test("the cache stays within its capacity, keeps what is read, and without capacity keeps nothing")
     func isBounded() async throws {
         try await TestThreads.offPool {
             let (store, directory) = try Self.store(keptByteCount: 64 << 10)
@@ -91,7 +91,7 @@ private final class Made: Sendable {
         }
     }
 
-    @Test("a reader of an older snapshot is neither given what was made of a newer value, nor leaves what it has made")
+    @Test("a reader of an older snapshot neither gets an entry of a newer value, nor leaves its own")
     func olderSnapshots() async throws {
         try await TestThreads.offPool {
             let (store, directory) = try Self.store(keptByteCount: 1 << 20)

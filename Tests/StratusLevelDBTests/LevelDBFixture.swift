@@ -61,7 +61,7 @@ func contents(_ store: LevelDBStore) throws -> [[UInt8]: [UInt8]] {
     }
 }
 
-/// The names of a directory's files that end or begin as said.
+/// The names of a directory's files with this prefix or suffix.
 func files(in path: String, prefix: String = "", suffix: String = "") throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: path)
         .filter { $0.hasPrefix(prefix) && $0.hasSuffix(suffix) }.sorted()

@@ -1,5 +1,5 @@
-// A process that writes without pause is copied from outside, again and again. Each copy is a prefix of its commits, with
-// everything that was acknowledged before the copy was begun; and the process does not notice.
+// A process that writes without pause is copied from outside, repeatedly. Each copy is a prefix of its commits, with
+// everything that was acknowledged before the copy began; and the process is not affected.
 
 import Foundation
 import StratusLevelDB
@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct LiveCopyTests {
     private static let copyCount = 50
-    /// As the child has it.
+    /// The same as in the child.
     private static let slotCount = 300
 
     @Test("50 copies of a store that another process writes at full speed are prefixes of its commits")
@@ -59,7 +59,7 @@ import Testing
         if isThorough, let damage = try store.verifyChecksums().damages.first { throw damage }
     }
 
-    /// The newest commit. Throws what is wrong with the store.
+    /// The newest commit. Throws the store's fault.
     private static func newestCommit(_ store: LevelDBStore) throws -> Int {
         var entries: [[UInt8]: Int] = [:]
         try store.read { reader in

@@ -1,11 +1,11 @@
-// With which LevelDB logs are synced beside the insertion. What that changes, and what not, is in the fault tests.
+// The LevelDB version that syncs logs during the insertion. The fault tests show what that changes.
 
 import Testing
 
 @testable import StratusLevelDB
 
 @Suite struct LogSyncTests {
-    @Test("logs are synced in the background by LevelDB 1.23 and by no other version")
+    @Test("only LevelDB 1.23 syncs logs in the background, and no other version")
     func versions() {
         for major in 0..<4 {
             for minor in 0..<100 {

@@ -1,5 +1,5 @@
-// A crash while the last commit was written takes pages of it: the store opens without that commit, and says so. Anything else
-// that looks like it is damage.
+// A crash during the last commit's write loses pages of it: the store opens without that commit, and reports it.
+// Anything similar is damage.
 
 import Foundation
 import StratusStore
@@ -17,7 +17,7 @@ struct LostPageTests {
         let directory: TemporaryDirectory
         let path: String
         let log: String
-        /// Where each commit begins, and the last one ends.
+        /// The beginning of each commit, and the end of the last one.
         let bounds: [Int]
         let bytes: [UInt8]
         /// LevelDB's numbers of the writes of the last commit.
@@ -46,7 +46,7 @@ struct LostPageTests {
             bounds = begins + [bytes.count]
             let first = UInt64(smallCommits) + 1
             sequences = first...first + UInt64(lastWriteCount) - 1
-            // Where no commit was acknowledged, no log is noted to hold one.
+            // If no commit was acknowledged, no log is recorded as having one.
             if smallCommits == 0 {
                 for note in try files(in: path, suffix: ".acknowledged") {
                     try FileManager.default.removeItem(atPath: "\(path)/\(note)")
@@ -63,7 +63,7 @@ struct LostPageTests {
             }
         }
 
-        /// Opens a copy with another log. Returns how many commits it holds, and what was dropped.
+        /// Opens a copy with another log. Returns the number of its commits, and what was dropped.
         func open(
             _ change: (inout [UInt8]) -> Void, prepare: (String) throws -> Void = { _ in },
             options: LevelDBOptions = LevelDBOptions()
@@ -98,7 +98,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a last commit that has lost any of its pages is dropped and named", arguments: [0, 1, 37, 150])
+    @Test("a last commit that has lost any of its pages is dropped and reported", arguments: [0, 1, 37, 150])
     func anySubset(smallCommits: Int) throws {
         let original = try Original(smallCommits: smallCommits, lastByteCount: 5 * Self.pageByteCount)
         let pages = original.pages(of: original.lastCommit)
@@ -114,7 +114,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a last commit over several blocks that has lost pages is dropped, cut short or not")
+    @Test("a last commit over several blocks that has lost pages is dropped, truncated or not")
     func blocks() throws {
         let original = try Original(smallCommits: 20, lastByteCount: 150_000)
         let pages = original.pages(of: original.lastCommit)
@@ -131,7 +131,7 @@ struct LostPageTests {
                 bytes.removeSubrange(end...)
             }
             #expect(commitCount == 20, "\(lost)")
-            // A fragment that is cut short is unfinished, whatever is in it: LevelDB leaves it out.
+            // A truncated fragment is unfinished, whatever its contents: LevelDB ignores it.
             let block = first.lowerBound / LogFile.blockByteCount
             if end <= (block + 1) * LogFile.blockByteCount, dropped == nil { continue }
             original.checkDropped(
@@ -139,7 +139,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("what was cut off stays cut off: the store opens again, with nothing to drop")
+    @Test("a dropped commit stays dropped: the store opens again, with nothing to drop")
     func again() throws {
         let original = try Original(smallCommits: 3, lastByteCount: 9_000)
         let page = original.pages(of: original.lastCommit)[1]
@@ -176,7 +176,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a flipped bit beside a lost page, in another block, is corruption")
+    @Test("a flipped bit next to a lost page, in another block, is corruption")
     func flippedBitAndLostPage() throws {
         let original = try Original(smallCommits: 5, lastByteCount: 100_000)
         let pages = original.pages(of: original.lastCommit)
@@ -188,7 +188,7 @@ struct LostPageTests {
         #expect(error?.fields["candidateFiles"] == original.log)
     }
 
-    @Test("a lost page is corruption where commits are not synced: the commit may have been acknowledged")
+    @Test("a lost page is corruption if commits are not synced: the commit may have been acknowledged")
     func unsynced() throws {
         let original = try Original(smallCommits: 5, lastByteCount: 9_000)
         let page = original.pages(of: original.lastCommit)[1]
@@ -199,7 +199,7 @@ struct LostPageTests {
         #expect(error?.code == .corruption)
     }
 
-    @Test("a lost page, and a log cut short, are corruption where a newer log holds commits")
+    @Test("a lost page, and a truncated log, are corruption if a newer log has commits")
     func newerLog() throws {
         let original = try Original(smallCommits: 5, lastByteCount: 9_000)
         let page = original.pages(of: original.lastCommit)[1]
@@ -224,7 +224,7 @@ struct LostPageTests {
         }
     }
 
-    @Test("a log that lost everything and is known to hold commits is corruption; its first commit is not dropped")
+    @Test("a log that lost everything and is known to have commits is corruption; its first commit is not dropped")
     func acknowledgedLog() throws {
         let original = try Original(smallCommits: 0, lastByteCount: 9_000)
         let number = try #require(UInt64(original.log.dropLast(4)))
@@ -242,12 +242,12 @@ struct LostPageTests {
         }
     }
 
-    @Test("repair keeps whole commits: of one that lost a page it keeps nothing, of the others everything")
+    @Test("repair keeps whole commits: nothing of one that lost a page, and all of the others")
     func repair() throws {
         let original = try Original(smallCommits: 40, lastByteCount: 100_000, lastWriteCount: 50)
         let pages = original.pages(of: original.lastCommit)
         var bytes = original.bytes
-        // Damage that keeps the store closed: a bit besides the page.
+        // Damage that keeps the store closed: a bit in addition to the page.
         bytes.replaceSubrange(pages[3], with: repeatElement(0, count: pages[3].count))
         bytes[original.bounds[7] + 30] ^= 1
         try Data(bytes).write(to: URL(fileURLWithPath: "\(original.path)/\(original.log)"))
@@ -259,7 +259,7 @@ struct LostPageTests {
         let commits = Dictionary(grouping: try contents(store).keys) { $0.number / 100 }
         #expect(commits[40] == nil)
         #expect(commits.values.allSatisfy { $0.count == 1 })
-        // LevelDB drops what lies behind damage in the same block, as whole commits.
+        // LevelDB drops everything after damage in the same block, as whole commits.
         #expect(Set(0..<7).isSubset(of: commits.keys))
         #expect(commits[7] == nil)
     }

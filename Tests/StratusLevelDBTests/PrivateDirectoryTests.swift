@@ -1,4 +1,4 @@
-// Directories that go with their process.
+// Directories that are removed with their process.
 
 import Foundation
 import StratusLevelDB
@@ -16,7 +16,7 @@ import Testing
         get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path) }
     }
 
-    @Test("a private directory is its owner's alone, and is swept when its process has died, and not before")
+    @Test("only its owner can access a private directory, and it is removed after its process has died, not before")
     func sweeping() throws {
         let child = try TestChild.start("private", folder.path)
         #expect(child.readLine() == "made")
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(
-        "only directories of the prefix are swept; links are not followed, and what is half made or half removed goes")
+        "only directories with the prefix are removed; links are not followed, and partial ones are removed")
     func strangers() throws {
         let files = FileManager.default
         for name in ["other-1-1/kept", "target/kept", "work-1-1", "work-1-2/assets/deep"] {
@@ -57,7 +57,7 @@ import Testing
         #expect(files.fileExists(atPath: folder.path(of: "target/kept")))
     }
 
-    @Test("directories that threads make while others sweep are never taken from them")
+    @Test("directories that threads create while others clean up are never removed")
     func races() throws {
         let folder = folder.path
         try TestThreads.run(4) { thread in

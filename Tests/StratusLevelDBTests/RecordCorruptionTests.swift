@@ -1,4 +1,4 @@
-// Damage below the record layer: whoever reads there learns the keyspace and the key, in words.
+// Damage below the record layer: a reader there gets the keyspace and the key, in words.
 
 import Foundation
 import StratusLayout
@@ -14,7 +14,7 @@ import Testing
         database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "sample")
     private static let names = (0..<500).map { RecordName("record \($0)") }
 
-    /// A store of some hundred records, one byte in the middle of whose table is flipped.
+    /// A store of some hundred records, with one byte flipped in the middle of its table.
     private static func makeDamagedStore(in directory: TemporaryDirectory) throws -> (path: String, table: String) {
         let path = directory.path(of: "store")
         let store = try LevelDBStore.open(at: path)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("points, scans and whole checks name the keyspace and the keys between which the damage lies")
+    @Test("points, scans and full checks name the keyspace and the keys around the damage")
     func descriptions() throws {
         let directory = try TemporaryDirectory()
         let (path, table) = try Self.makeDamagedStore(in: directory)

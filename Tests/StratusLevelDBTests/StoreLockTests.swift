@@ -1,5 +1,5 @@
-// Whatever a host does to its store's directory, no second process writes to it, and nothing is acknowledged that others cannot
-// find.
+// Whatever a host does to its store's directory, no second process writes to it, and nothing is acknowledged that
+// others cannot find.
 
 import Foundation
 import Glibc
@@ -26,14 +26,14 @@ struct StoreLockTests {
         return store
     }
 
-    /// Another process asks for the store.
+    /// Another process tries to open the store.
     private func expectIsHeld(_ comment: Comment) throws {
         let output = try TestChild.run("hold", path)
         #expect(output.contains("held: Another process"), comment)
         #expect(output.contains("holderProcessID=\(getpid())"), comment)
     }
 
-    /// The store stops, saying what it found at its path.
+    /// The store stops, and reports what it found at its path.
     private func expectIsDisplaced(_ store: LevelDBStore, found: String) throws {
         let error = try storeError { try store.transact { try $0.set([2], to: [2]) } }
         #expect(error.code == .commitUnknown, "\(error)")
@@ -58,7 +58,7 @@ struct StoreLockTests {
         try store.transact { try $0.set([2], to: [2]) }
     }
 
-    @Test("a store whose LOCK is removed stays locked and goes on")
+    @Test("a store whose LOCK is removed stays locked and continues")
     func removedEngineLock() throws {
         let store = try open()
         try FileManager.default.removeItem(atPath: "\(path)/LOCK")
@@ -92,7 +92,7 @@ struct StoreLockTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("a store whose directory is removed before its first commit says so, and reads stop")
+    @Test("a store whose directory is removed before its first commit reports it, and reads stop")
     func removedDirectory() throws {
         let store = try LevelDBStore.open(at: path)
         defer { store.close() }
@@ -100,7 +100,7 @@ struct StoreLockTests {
         try expectIsDisplaced(store, found: "nothing at its path")
     }
 
-    @Test("a store with a backup in its place acknowledges nothing more, and leaves the backup as it is")
+    @Test("a store with a backup in its place acknowledges nothing more, and does not change the backup")
     func backupInItsPlace() throws {
         let store = try open()
         let backup = directory.path(of: "backup")
@@ -120,7 +120,7 @@ struct StoreLockTests {
         #expect(try contents(other) == [[1]: [1]])
     }
 
-    @Test("a store that is no longer at its path is not emptied: neither it nor what took its place")
+    @Test("a store that is no longer at its path is not emptied, and neither is its replacement")
     func emptying() throws {
         let store = try open()
         defer { store.close() }
@@ -130,7 +130,7 @@ struct StoreLockTests {
         #expect(try LevelDBStore.isBeingEmptied(moved) == false)
     }
 
-    @Test("everything that LevelDB does lands in the directory that is held, wherever it was moved")
+    @Test("LevelDB works in the directory that is held, wherever it was moved")
     func reaching() throws {
         var options = LevelDBOptions()
         options.syncsCommits = false
@@ -148,7 +148,7 @@ struct StoreLockTests {
         #expect(try files(in: moved, suffix: ".ldb").isEmpty == false)
     }
 
-    @Test("errors name the path that was given, not the way by which the directory is reached")
+    @Test("errors name the given path, not the internal path to the directory")
     func names() throws {
         let store = try open()
         try store.compact(.everything)
@@ -165,7 +165,7 @@ struct StoreLockTests {
         #expect(missing.fields["path"] == path, "\(missing)")
     }
 
-    @Test("the lock file names the process and its command, for whoever asks while it is held")
+    @Test("while it is held, the lock file names the process and its command")
     func holder() throws {
         let store = try open()
         let text = try String(contentsOfFile: "\(path)/STRATUS.lock", encoding: .utf8)
@@ -181,13 +181,13 @@ struct StoreLockTests {
         #expect(try LevelDBStore.holder(ofStoreAt: path) == nil)
     }
 
-    @Test("a relative path is held wherever the process works later")
+    @Test("a relative path stays valid when the process changes its working directory")
     func relativePath() throws {
         // The working directory is the whole process's, so a child changes it.
         #expect(try TestChild.run("roam", path) == "saved\n")
     }
 
-    @Test("a pipe in place of a lock file is refused at once", arguments: ["LOCK", "STRATUS.lock"])
+    @Test("a pipe in the place of a lock file is refused at once", arguments: ["LOCK", "STRATUS.lock"])
     func pipes(name: String) throws {
         try open().close()
         try FileManager.default.removeItem(atPath: "\(path)/\(name)")
@@ -197,7 +197,7 @@ struct StoreLockTests {
         #expect(error.fields["file"] == "\(path)/\(name)", "\(error)")
     }
 
-    @Test("a directory of somebody else's is refused without a trace")
+    @Test("another owner's directory is refused without a trace")
     func foreignDirectory() throws {
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
         try Data().write(to: URL(fileURLWithPath: "\(path)/file"))

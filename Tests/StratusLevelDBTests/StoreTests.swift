@@ -8,7 +8,7 @@ import Testing
 @testable import StratusLevelDB
 
 @Suite struct StoreTests {
-    @Test("what was committed is there after reopening")
+    @Test("committed data is there after reopening")
     func reopens() throws {
         let directory = try TemporaryDirectory()
         let store = try LevelDBStore.open(at: directory.path(of: "store"))
@@ -30,7 +30,7 @@ import Testing
         #expect(keys == (0..<100).filter { $0 != 50 })
     }
 
-    @Test("a store whose emptying was begun is emptied by whoever opens it next, and only its lock and marker stay")
+    @Test("a store whose emptying was interrupted is emptied by the next opening, except its lock and marker")
     func emptying() throws {
         let directory = try TemporaryDirectory()
         let path = directory.path(of: "store")
@@ -42,7 +42,7 @@ import Testing
         #expect(try LevelDBStore.isBeingEmptied(path))
         store.close()
         let lock = try SystemFiles.status("\(path)/LOCK")?.identity
-        // Until then it is no store that could be copied or repaired.
+        // Until then it is not a store that can be copied or repaired.
         for copy in [
             { _ = try LevelDBStore.backup(ofStoreAt: path, to: directory.path(of: "copy")) },
             { try LevelDBStore.repairLosingDamagedData(ofStoreAt: path, to: directory.path(of: "copy")) },
@@ -66,7 +66,7 @@ import Testing
         #expect(try contents(again) == [[2]: [2]])
     }
 
-    @Test("a transaction's scan merges its writes with what is stored, in both directions")
+    @Test("a transaction's scan merges its writes with the stored data, in both directions")
     func mergesScans() throws {
         let directory = try TemporaryDirectory()
         let store = try LevelDBStore.open(at: directory.path(of: "store"))
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("closing waits for the readers that are in, who read on until they leave")
+    @Test("closing waits for current readers, which can read until they finish")
     func closingWaits() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
@@ -110,7 +110,7 @@ import Testing
                 if thread == 0 {
                     try store.read { reader in
                         isReading.open()
-                        // Until closing has begun, and then long enough for whoever does not wait.
+                        // Until closing has begun, and then long enough for a caller that does not wait.
                         while (try? store.read { _ in }) != nil { TestThreads.yield() }
                         for _ in 0..<50_000 where !isClosed.value { TestThreads.yield() }
                         #expect(!isClosed.value)

@@ -1,4 +1,4 @@
-// Runs the helper executable that is built beside the test bundle.
+// Runs the helper executable that is built next to the test bundle.
 
 import Foundation
 import StratusTestSupport
@@ -39,7 +39,7 @@ final class TestChild {
 
     private static let fewDescriptors = "ulimit -n 128"
 
-    /// The same with an empty /dev besides; nil where this process may not make one.
+    /// The same with an empty /dev as well; nil if this process cannot create one.
     static func runWithEmptyDev(_ verb: String, _ path: String) throws -> String? {
         let unshare = URL(fileURLWithPath: "/usr/bin/unshare")
         guard FileManager.default.isExecutableFile(atPath: unshare.path) else { return nil }
@@ -50,13 +50,13 @@ final class TestChild {
         return String(output.dropFirst("ready\n".count))
     }
 
-    /// The first line of what the child has printed so far, once there is any.
+    /// The first line of the child's output so far, once there is any.
     func readLine() -> String {
         String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
             .split(separator: "\n").first.map(String.init) ?? ""
     }
 
-    /// The last line of what the child has printed since it was asked; waits for one.
+    /// The last line of the child's output since the request; waits for one.
     func readLastLine() -> String {
         var text = ""
         repeat {
@@ -67,7 +67,7 @@ final class TestChild {
         return text.split(separator: "\n").last.map(String.init) ?? ""
     }
 
-    /// Ends the child's input, waits for it, and returns the rest of what it printed.
+    /// Ends the child's input, waits for it, and returns the rest of its output.
     @discardableResult
     func finish() -> String {
         try? input.fileHandleForWriting.close()

@@ -1,4 +1,4 @@
-// A store that is behind with its own work for good, because a damaged table has stopped its compactions.
+// A store that cannot catch up with its own work, because a damaged table has stopped its compactions.
 
 import Foundation
 import StratusLevelDB
@@ -23,7 +23,7 @@ import Testing
 
     private static func save(_ byteCount: Int, in engine: RecordEngine) throws {
         let content = Field(.bytes([UInt8](repeating: 7, count: byteCount)))
-        // A commit is read again whole, so it takes several to fill several tables.
+        // A commit is read again completely, so it takes several to fill several tables.
         for first in stride(from: 0, to: 400, by: 20) {
             let records = (first..<first + 20).map {
                 Record(name: RecordName("\($0)"), type: "T", fields: ["content": content])
@@ -51,7 +51,7 @@ import Testing
         try bytes.write(to: url)
     }
 
-    @Test("it says so from the opening on, and a purge ends with the cause instead of waiting for ever")
+    @Test("a store whose compactions have stopped says so from the opening on, and a purge ends with the cause")
     func stoppedCompaction() async throws {
         let (before, after, error) = try await TestThreads.offPool {
             let directory = try TemporaryDirectory()

@@ -5,7 +5,7 @@ import StratusRecords
 import StratusStore
 import Synchronization
 
-/// A cache in which one step may be replaced.
+/// A cache in which one step can be replaced.
 protocol FaultyAncestorCache: AncestorAnswering {
     var cache: AncestorCache { get }
 }
@@ -32,7 +32,7 @@ extension FaultyAncestorCache {
     var statistics: AncestorCacheStatistics { cache.statistics }
 }
 
-/// Enters what an old reader read as if it were read now.
+/// Enters a value of an old reader as if it were read now.
 final class FillIgnoresPublications: FaultyAncestorCache {
     // Small, so that values are evicted and filled again.
     let cache = AncestorCache(capacityByteCount: 5_000)
@@ -48,14 +48,14 @@ final class FillIgnoresPublications: FaultyAncestorCache {
     }
 }
 
-/// Publishes values as if they had held since ever.
+/// Publishes values as if they had always held.
 final class PublicationReachesBack: FaultyAncestorCache {
     let cache = AncestorCache(capacityByteCount: 1_000_000)
 
     func publish(_ changes: [HierarchyChange], version: StoreVersion) { cache.publish(changes, version: 0) }
 }
 
-/// Goes on answering for zones that are gone.
+/// Continues to answer for deleted zones.
 final class ZonesAreNotForgotten: FaultyAncestorCache {
     let cache = AncestorCache(capacityByteCount: 1_000_000)
 

@@ -1,5 +1,5 @@
-// Random histories of commits, fills by readers of any version, and questions at any version: the cache may not know,
-// but it never lies, whatever its size; and the checker that says so is shown to find the faults it looks for.
+// Random histories of commits, fills by readers of any version, and questions at any version: the cache may not know an
+// answer, but it never gives a wrong one, at any size; and the checker is shown to find planted faults.
 
 import StratusModel
 @testable import StratusRecords
@@ -23,7 +23,7 @@ struct AncestorCacheHistoryTests {
         }
     }
 
-    @Test("the checker notices a fill that ignores what was published since its reader began")
+    @Test("the checker detects a fill that ignores publications since its reader began")
     func plantedFill() {
         let seeds = (UInt64(1)...20).filter { seed in
             var history = CacheHistory(seed: seed)
@@ -32,7 +32,7 @@ struct AncestorCacheHistoryTests {
         #expect(seeds.count >= 5)
     }
 
-    @Test("the checker notices a publication that older readers see")
+    @Test("the checker detects a publication that older readers see")
     func plantedPublication() {
         let seeds = (UInt64(1)...20).filter { seed in
             var history = CacheHistory(seed: seed)
@@ -41,7 +41,7 @@ struct AncestorCacheHistoryTests {
         #expect(seeds.count >= 5)
     }
 
-    @Test("the checker notices a deleted zone that is not forgotten")
+    @Test("the checker detects a deleted zone that is not forgotten")
     func plantedForgetting() {
         let seeds = (UInt64(1)...20).filter { seed in
             var history = CacheHistory(seed: seed)
@@ -63,7 +63,7 @@ struct CacheHistory {
 
     init(seed: UInt64) {
         random = SplitMix64(seed: seed)
-        // Every length around the arena's segments, long names, and two that only their bytes tell apart.
+        // Every length around the arena's segments, long names, and two that differ only in their bytes.
         names =
             (0..<26).map { RecordName("\(UnicodeScalar(UInt8(97 + $0)))" + String(repeating: "x", count: $0)) }
             + ["caf\u{E9}", "cafe\u{301}", RecordName(String(repeating: "long", count: 70)), "名前"]
@@ -98,7 +98,7 @@ struct CacheHistory {
         let zone = anyZone()
         var changes: [RecordName: HierarchyNode?] = [:]
         for _ in 0..<Int.random(in: 1...6, using: &random) {
-            // Any parent, its own included: the cache must stay sound where the hierarchy is damaged.
+            // Any parent, the record itself included: the cache must stay consistent if the hierarchy is damaged.
             let node = HierarchyNode(
                 parent: Int.random(in: 0..<6, using: &random) == 0 ? nil : anyName(), parentSince: oracle.newest,
                 share: Int.random(in: 0..<5, using: &random) == 0 ? anyName() : nil,
@@ -116,14 +116,14 @@ struct CacheHistory {
         let index = Int.random(in: 0..<zones.count, using: &random)
         oracle.commitDeletion(of: zones[index])
         cache.forget(zone: zones[index], version: oracle.newest)
-        // Mostly a new number; sometimes the same, which the cache must bear too.
+        // Mostly a new number; sometimes the same, which the cache must support too.
         if Bool.random(using: &random) {
             zonesMade += 1
             zones[index] = CacheZone(database: zones[index].database, zone: zonesMade)
         }
     }
 
-    /// Fills what a reader read, and asks the newest reader about the same records.
+    /// Fills a reader's value, and looks up the same records as the newest reader.
     private mutating func fillAndAsk(_ cache: some AncestorAnswering) -> String? {
         let zone = anyZone()
         let version = anyVersion()

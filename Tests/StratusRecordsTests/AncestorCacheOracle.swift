@@ -1,5 +1,5 @@
-// The truth an ancestor cache is held against: one whole dictionary for each version, and a checker that accepts an
-// answer only if it says "unknown" or exactly what the dictionary of the reader's version says.
+// The oracle for an ancestor cache: one whole dictionary for each version, and a checker that accepts an answer only if
+// it says "unknown" or exactly what the dictionary of the reader's version says.
 
 import StratusModel
 import StratusRecords
@@ -10,7 +10,7 @@ struct OracleKey: Hashable {
     var name: RecordName
 }
 
-/// What the checker asks: the cache itself, or one with a planted fault.
+/// The subject of the checker: the cache itself, or one with a planted fault.
 protocol AncestorAnswering: Sendable {
     func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode?
     func nearestShareRoot(
@@ -44,7 +44,7 @@ struct HierarchyOracle {
         versions[Int(version)][OracleKey(zone: zone, name: name)]
     }
 
-    /// The records from `name` up, at most `limit`, as far as there are any.
+    /// The records from `name` up, at most `limit`, as far as they exist.
     func chain(
         _ zone: CacheZone, _ name: RecordName, at version: StoreVersion, limit: Int
     ) -> [(name: RecordName, node: HierarchyNode)] {
@@ -57,7 +57,7 @@ struct HierarchyOracle {
         return chain
     }
 
-    // MARK: Checking. Each returns what is wrong, or nil.
+    // MARK: Checking. Each returns the fault, or nil.
 
     func lie(
         of cache: some AncestorAnswering, zone: CacheZone, name: RecordName, at version: StoreVersion, limit: Int

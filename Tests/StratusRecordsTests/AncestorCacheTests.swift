@@ -10,7 +10,7 @@ struct AncestorCacheTests {
     let zone = CacheZone(database: 1, zone: 7)
     let cache = AncestorCache(capacityByteCount: 1_000_000)
 
-    /// Records "0" … "count - 1", each the parent of the next; "0" is the root of share "s" if asked for.
+    /// Records "0" … "count - 1", each the parent of the next; "0" is the root of share "s" on request.
     private func fillChain(_ cache: AncestorCache, count: Int, isShared: Bool = false, at version: StoreVersion = 1) {
         for level in 0..<count {
             let node = HierarchyNode(
@@ -47,7 +47,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.entryCount == 0)
     }
 
-    @Test("what was read before a publication is not filled after it")
+    @Test("a value read before a publication is not filled after it")
     func staleFillIsRefused() {
         cache.publish([HierarchyChange(zone: zone, name: "a", node: nil)], version: 6)
         cache.fill(zone: zone, name: "a", node: node(under: "b"), at: 5)
@@ -81,7 +81,7 @@ struct AncestorCacheTests {
 
     // MARK: Walks
 
-    @Test("the nearest share root is found at every depth, across the stretches of a long walk")
+    @Test("the nearest share root is found at every depth, across the segments of a long walk")
     func shareAtEveryDepth() {
         fillChain(cache, count: 1_200, isShared: true)
         for depth in [0, 1, 2, 10, 255, 256, 257, 511, 512, 513, 1_199] {
@@ -107,7 +107,7 @@ struct AncestorCacheTests {
         #expect(cache.node(zone: zone, name: "cafe\u{301}", at: 1) == node(under: "caf\u{E9}", share: "e\u{301}"))
     }
 
-    @Test("names of every length come back as they were")
+    @Test("names of every length round-trip")
     func namesOfEveryLength() {
         for length in 0...300 {
             let name = RecordName(
@@ -125,7 +125,7 @@ struct AncestorCacheTests {
 
     // MARK: Size
 
-    @Test("without room the cache is off and knows nothing", arguments: [-1, 0, 100, 1_500])
+    @Test("without capacity the cache is off and knows nothing", arguments: [-1, 0, 100, 1_500])
     func off(capacityByteCount: Int) {
         let cache = AncestorCache(capacityByteCount: capacityByteCount)
         #expect(cache.isOff)
@@ -137,7 +137,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics == AncestorCacheStatistics())
     }
 
-    @Test("an entry with a name of 36 bytes takes at most 130 bytes, and the capacity holds")
+    @Test("an entry with a name of 36 bytes takes at most 130 bytes, and the capacity is respected")
     func bytesPerEntry() {
         let cache = AncestorCache(capacityByteCount: 4_000_000)
         let names = (0..<60_000).map { RecordName(String(repeating: "u", count: 30) + "\(100_000 + $0)") }
@@ -151,7 +151,7 @@ struct AncestorCacheTests {
         #expect(statistics.byteCount / statistics.entryCount <= 130)
     }
 
-    @Test("filling and removing again and again takes no more bytes")
+    @Test("repeated filling and removing takes no more bytes")
     func nothingLeaks() {
         var sizes: Set<Int> = []
         for round in UInt64(0)..<4 {
@@ -165,7 +165,7 @@ struct AncestorCacheTests {
         #expect(sizes.count == 1)
     }
 
-    @Test("records asked for again and again outlive a flood of others, their ancestors too")
+    @Test("frequently read records survive a flood of others, and so do their ancestors")
     func hotChainsStay() {
         let cache = AncestorCache(capacityByteCount: 60_000)
         fillChain(cache, count: 20, isShared: true)
@@ -182,7 +182,7 @@ struct AncestorCacheTests {
     }
 
     @Test(
-        "a full cache takes in share roots and other zones, forgets few values for them, and looks at few places",
+        "a full cache accepts share roots and other zones, evicts few values for them, and probes few slots",
         arguments: [60_000, 16_000_000])
     func roomForRareOnes(capacityByteCount: Int) {
         let cache = AncestorCache(capacityByteCount: capacityByteCount)
@@ -208,7 +208,7 @@ struct AncestorCacheTests {
                     == .found(root: root, share: "share", levels: 0))
             let other = CacheZone(database: 2, zone: UInt64(number))
             cache.fill(zone: other, name: "a", node: node(under: nil), at: 1)
-            // The small one has room for some zones only.
+            // The small one has space for only some zones.
             #expect(capacityByteCount < 100_000 || cache.node(zone: other, name: "a", at: 1) != nil)
             flood(10)
         }
@@ -219,7 +219,7 @@ struct AncestorCacheTests {
     }
 
     @Test(
-        "names of share roots keep their room in a full cache, however many there were before and whatever came since")
+        "names of share roots keep their space in a full cache, whatever was there before or came since")
     func roomForMarks() {
         let cache = AncestorCache(capacityByteCount: 1_000_000)
         func name(_ text: String, _ number: Int) -> RecordName {
@@ -246,7 +246,7 @@ struct AncestorCacheTests {
         flood("c")
         for round in ["d", "e", "f"] {
             #expect(fillRoots(round, 200) == 200)
-            // Those that give no text back are replaced, too.
+            // Those that free no text are replaced, too.
             #expect(fillRoots(round, 400, isShort: true) == 400)
             #expect(fillRoots(round + "x", 200) == 200)
             flood(round + "y")
@@ -256,14 +256,14 @@ struct AncestorCacheTests {
     }
 
     @Test(
-        "share roots leave zones their room in a full cache, and zones leave it to share roots",
+        "share roots leave zones their space in a full cache, and zones leave it to share roots",
         arguments: [true, false])
     func roomForEachOther(rootsComeFirst: Bool) {
         let cache = AncestorCache(capacityByteCount: 16_000_000)
         for index in 0..<200_000 {
             cache.fill(zone: zone, name: RecordName("record \(index)"), node: node(under: nil), at: 1)
         }
-        // More of each than have room.
+        // More of each than there is space for.
         let count = 2_000
         func fillRoots() -> Int {
             (0..<count).count { number in
@@ -296,7 +296,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.byteCount <= 16_000_000)
     }
 
-    @Test("zones without room in a full cache take little from those that are in it")
+    @Test("new zones in a full cache take little space from existing ones")
     func zonesWithoutRoom() {
         let cache = AncestorCache(capacityByteCount: 1_000_000)
         for index in 0..<20_000 {
@@ -310,7 +310,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.entryCount > full * 8 / 10)
     }
 
-    @Test("where nearly all places are free and there is no room, an insertion looks at few of them")
+    @Test("if nearly all slots are free and space is exhausted, an insertion probes few of them")
     func sparseTable() {
         let cache = AncestorCache(capacityByteCount: 16_000_000)
         let names = (0..<200_000).map { RecordName("\($0)") }
@@ -318,7 +318,7 @@ struct AncestorCacheTests {
         cache.publish(names.map { HierarchyChange(zone: zone, name: $0, node: nil) }, version: 2)
         #expect(cache.statistics.entryCount == 0)
         #expect(cache.statistics.byteCount > 14_000_000)
-        // More zones than have room beside the places; the hand passes all of those.
+        // More zones than there is space for next to the slots; the hand passes all of those.
         var (mostSteps, mostEntries) = (0, 0)
         for number in 0..<20_000 {
             let before = cache.statistics.evictionStepCount
@@ -333,7 +333,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.byteCount <= 16_000_000)
     }
 
-    @Test("the room of a forgotten zone is used again")
+    @Test("the space of a forgotten zone is reused")
     func forgottenZonesGiveTheirRoomBack() {
         let cache = AncestorCache(capacityByteCount: 60_000)
         for number in UInt64(1)...200 {
@@ -347,7 +347,7 @@ struct AncestorCacheTests {
         #expect(cache.statistics.byteCount <= 60_000)
     }
 
-    @Test("questions are counted as hits or misses")
+    @Test("look-ups are counted as hits or misses")
     func statistics() {
         fillChain(cache, count: 3)
         _ = cache.nearestShareRoot(zone: zone, of: "2", at: 1, limit: 9)

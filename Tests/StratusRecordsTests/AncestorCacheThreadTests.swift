@@ -1,4 +1,4 @@
-// Many threads on one ancestor cache: commits are published while readers fill and ask at versions of their own.
+// Many threads on one ancestor cache: commits are published while readers fill and look up at their own versions.
 
 import StratusModel
 @testable import StratusRecords
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Ancestor cache: threads")
 struct AncestorCacheThreadTests {
-    @Test("every reader's answers are true for its snapshot while two writers publish", arguments: [9_000, 1_000_000])
+    @Test("every reader's answers match its snapshot while two writers publish", arguments: [9_000, 1_000_000])
     func readersAndWriters(capacityByteCount: Int) async {
         let cache = AncestorCache(capacityByteCount: capacityByteCount)
         let scene = CommittedScene(seed: 11, commitCount: 600)
@@ -46,7 +46,7 @@ struct AncestorCacheThreadTests {
     }
 }
 
-/// Publishes a scene's commits as a store does: in order, and before anyone can have the version.
+/// Publishes a scene's commits like a store: in order, and before anyone can have the version.
 private actor Publisher {
     private let cache: AncestorCache
     private let scene: CommittedScene
@@ -68,7 +68,7 @@ private actor Publisher {
     }
 }
 
-/// A history made beforehand, so that threads share only what does not change.
+/// A history created in advance, so that threads share only immutable data.
 private struct CommittedScene: Sendable {
     let zone = CacheZone(database: 1, zone: 1)
     let names = (0..<60).map { RecordName("record number \($0)") }
@@ -93,7 +93,7 @@ private struct CommittedScene: Sendable {
         }
     }
 
-    /// Asks about a few records at one version, and fills what the cache should have known.
+    /// Looks up a few records at one version, and fills what the cache should have known.
     func question(_ cache: AncestorCache, at version: StoreVersion, _ random: inout SplitMix64) -> [String] {
         var lies: [String] = []
         for _ in 0..<4 {

@@ -1,5 +1,5 @@
-// Records that are read again and again on LevelDB, where the store keeps them decoded: what is read is what was written
-// last, in every selection of fields, and costs a read by count.
+// Records that are read repeatedly on LevelDB, where the store caches them decoded: reads return the last written
+// version, in every selection of fields, and count as one read.
 
 import FoundationEssentials
 import StratusLayout
@@ -14,7 +14,7 @@ import Testing
 struct DecodedRecordTests {
     private static let names: [RecordName] = ["a", "b", "c", "d"]
 
-    @Test("are what was written last, whole and in part, while they are overwritten, deleted and split")
+    @Test("return the last written version, whole and in part, during overwrites, deletions and splits")
     func areNeverOld() async throws {
         try await TestThreads.offPool {
             let (engine, place) = try Self.engine()
@@ -83,7 +83,7 @@ struct DecodedRecordTests {
         return (engine, place)
     }
 
-    /// Reads all names in every way; without a model the reading alone counts.
+    /// Reads all names in every way; without a model only the reading counts.
     private static func check(_ zone: ZoneReader, against model: [RecordName: Record]?) throws {
         for name in names {
             let whole = try zone.record(name)?.record

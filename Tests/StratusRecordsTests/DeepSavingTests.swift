@@ -1,4 +1,4 @@
-// Saving below deep records: the way up is the cache's to walk, and whatever it answers is what a walk level by level finds.
+// Saving below deep records: the cache walks up, and its answers equal those of a walk level by level.
 
 import FoundationEssentials
 import StratusModel
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("saving below deep records")
 struct DeepSavingTests {
-    /// Questions that the ancestor cache was asked, and what the store was asked.
+    /// The look-ups in the ancestor cache, and the reads of the store.
     private static func asked(_ sample: SampleZone, _ body: () throws -> Void) rethrows -> [Int] {
         let (before, cost) = (sample.engine.ancestorCache.statistics, sample.store.statistics.cost)
         try body()
@@ -17,7 +17,7 @@ struct DeepSavingTests {
         return [after.hits - before.hits + after.misses - before.misses, spent.pointReads, spent.seeks]
     }
 
-    /// A chain of records, the first of which is a share's root.
+    /// A chain of records; the first is a share's root.
     private static func chain(_ depth: Int) throws -> SampleZone {
         let sample = try SampleZone(cacheByteCount: 4 << 20)
         try sample.apply(.save("top"))
@@ -40,7 +40,7 @@ struct DeepSavingTests {
         return try sample.engine.transact { try $0.apply(request, in: sample.id) }
     }
 
-    @Test("saving below a record asks as much of the cache and of the store at depth 2,000 as at depth 20")
+    @Test("saving below a record costs the same cache and store reads at depth 2,000 as at depth 20")
     func counted() throws {
         let found = try [20, 2_000].map { depth in
             let sample = try Self.chain(depth)
@@ -54,7 +54,7 @@ struct DeepSavingTests {
         #expect(found[1][0] < 20)
     }
 
-    @Test("what a transaction has moved or shared counts for what it saves next below")
+    @Test("records that a transaction has moved or shared count for its next saves below them")
     func ownWrites() throws {
         let sample = try Self.chain(30)
         try sample.apply(.save("other", share: "Other"), .save("plain"))
@@ -77,7 +77,7 @@ struct DeepSavingTests {
         #expect(memberships.0 == nil)
         #expect(memberships.1 == .uncovered)
         #expect(memberships.2 == ShareMembership(root: "other", share: "Other"))
-        // One that is refused leaves nothing behind.
+        // A refused request leaves nothing behind.
         #expect(throws: RequestRefused.self) {
             try sample.engine.transact { transaction in
                 try transaction.apply(request(.save("2", under: "plain")), in: sample.id)
@@ -89,7 +89,7 @@ struct DeepSavingTests {
                 == ShareMembership(root: "other", share: "Other"))
     }
 
-    /// What comes of a request, as text.
+    /// The result of a request, as text.
     private static func outcome(_ request: MutationRequest, in sample: SampleZone) throws -> String {
         do {
             let plan = try sample.engine.transact { try $0.apply(request, in: sample.id) }
@@ -100,20 +100,20 @@ struct DeepSavingTests {
         } catch let refused as RequestRefused {
             return refused.refusals.map { "\($0.key.text): \($0.value)" }.sorted().joined(separator: "\n")
         } catch let error as RecordsError {
-            // What was moved down can lie deeper than the limit.
+            // A record that was moved down can be deeper than the limit.
             return "\(error)"
         }
     }
 
     @Test(
-        "a record with just as many above it as may be is saved, also before them in the request; with one more it is not"
+        "a record at the maximum depth is saved, also before its ancestors in the request; one deeper is not"
     )
     func wholeChains() throws {
         let limit = 4
         let longest = limit + 1
         for length in 1...longest + 2 {
             for isReversed in [false, true] {
-                // With what is there already, and all in one request.
+                // With existing records, and all in one request.
                 for savedFirst in 0..<length {
                     let sample = try SampleZone(depthLimit: limit)
                     let names = (0..<length).map { RecordName("\($0)") }
@@ -135,7 +135,7 @@ struct DeepSavingTests {
         }
     }
 
-    @Test("at the depth limit and everywhere else requests end as they do without a cache")
+    @Test("at the depth limit and everywhere else requests have the same results as without a cache")
     func limits() throws {
         let seed = SplitMix64.announced("saving at the depth limit")
         var outcomes: Set<String> = []

@@ -1,4 +1,5 @@
-// Going over databases and zones where they lie, and what is said of zones that are listed and something else too.
+// Traversing databases and zones in their stored order, and the reports on zones that are listed and something else
+// too.
 
 import FoundationEssentials
 import StratusLayout
@@ -95,7 +96,7 @@ struct DirectoryTests {
         #expect(try sample.engine.read { try $0.zones(after: nil, limit: 0) }.isEmpty)
     }
 
-    @Test("a page goes on behind a zone and a database that are gone")
+    @Test("a page continues after a deleted zone and a deleted database")
     func pagesBehindWhatIsGone() throws {
         let gone = ZoneID(database: Self.database("c", "alice"), name: "b")
         try sample.engine.transact { try $0.deleteZone(gone) }
@@ -104,7 +105,7 @@ struct DirectoryTests {
         #expect(try pages(behind: nobody, of: 2) == Array(all[4...]))
     }
 
-    @Test("renewing incarnations and verifying go over the zones of all databases")
+    @Test("renewing incarnations and verifying visit the zones of all databases")
     func everyZone() throws {
         func incarnations() throws -> Set<UUID> {
             try sample.engine.read { reader in Set(try all.map { try reader.existingZone($0).header().incarnation }) }
@@ -123,7 +124,7 @@ struct DirectoryTests {
         #expect(try sample.engine.read { try $0.placeAndRecordCount().zones } == all.count)
     }
 
-    @Test("a zone that is listed and waits to be purged or released is told, as is a rebuild of one that is not listed")
+    @Test("a listed zone that waits for purge or release is reported, and so is a rebuild of an unlisted one")
     func contradictions() throws {
         let keys = try sample.keys()
         let (database, zone) = (keys.database, keys.zone)
@@ -152,7 +153,7 @@ struct DirectoryTests {
         #expect(told.count == 5)
     }
 
-    @Test("what waits to be purged or released in no known database, or under another zone's key, is told")
+    @Test("a purge or release of an unknown database, or under another zone's key, is reported")
     func strayWork() throws {
         let keys = try sample.keys()
         let (unknown, zone) = (DatabaseNumber(99), ZoneNumber(98))

@@ -7,7 +7,7 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("Engine: damage and chance")
+@Suite("Engine: damage and randomness")
 struct EngineDamageTests {
     private static func birth() -> ZoneBirth {
         ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
@@ -25,7 +25,7 @@ struct EngineDamageTests {
         #expect(error?.code == .corruption)
     }
 
-    @Test("a purge of history ends when its zone is deleted and made anew meanwhile")
+    @Test("a purge of history ends when its zone is deleted and recreated meanwhile")
     func purgeAcrossZones() throws {
         let sample = try SampleZone()
         try sample.apply(.save("a"), .save("b"), .save("c"))
@@ -48,7 +48,7 @@ struct EngineDamageTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("a count of share roots that only damage can have made is corruption", arguments: [UInt64.max, 1 << 63, 0])
+    @Test("a count of share roots that is only possible by damage is corruption", arguments: [UInt64.max, 1 << 63, 0])
     func damagedCount(count: UInt64) throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
@@ -58,7 +58,7 @@ struct EngineDamageTests {
         #expect(error?.code == .corruption)
     }
 
-    @Test("a reference to a name that is empty or too long is a bad request that names the field")
+    @Test("a reference to an empty or overlong name is a bad request that names the field")
     func referenceLimits() throws {
         let sample = try SampleZone()
         for target in ["", String(repeating: "t", count: 3_000)] {
@@ -71,7 +71,7 @@ struct EngineDamageTests {
         }
     }
 
-    @Test("renewing incarnations gives every zone another one and leaves the records as they are")
+    @Test("renewing incarnations gives every zone a new one and does not change the records")
     func renewedIncarnations() throws {
         let sample = try SampleZone.filled()
         let before = try sample.engine.read { try $0.existingZone(sample.id).header() }

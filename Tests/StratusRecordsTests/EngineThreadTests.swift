@@ -17,7 +17,7 @@ struct EngineThreadTests {
         HistorySubject.inMemory[0], HistorySubject.inMemory[4], HistorySubject.onLevelDB[0],
     ]
 
-    @Test("every reader's answers are true for its snapshot", arguments: 0..<subjects.count)
+    @Test("every reader's answers match its snapshot", arguments: 0..<subjects.count)
     func readersAndWriters(index: Int) async throws {
         let log = try await TestThreads.offPool {
             let subject = Self.subjects[index]
@@ -44,7 +44,7 @@ struct EngineThreadTests {
     }
 }
 
-/// What a reader was told of one record.
+/// What a reader received for one record.
 private struct Observation: Sendable {
     var sequence: UInt64
     var name: RecordName
@@ -52,9 +52,9 @@ private struct Observation: Sendable {
     var share: OracleMembership?
 }
 
-/// A lie about what readers saw, so that the check is seen to notice.
+/// A planted fault in what readers saw, so that the check is shown to detect it.
 private enum ObservationLie: CaseIterable {
-    /// Every answer is said to be of the snapshot before its own, as a cache that is too new would give it.
+    /// Every answer is attributed to the snapshot before its own, as from a cache that is too new.
     case tooNew
     /// One record is said to be in another share.
     case otherShare
@@ -75,7 +75,7 @@ private enum ObservationLie: CaseIterable {
     }
 }
 
-/// The snapshots that readers took: writers wait for one now and then, so that both go on at the same time on any machine.
+/// The snapshots that readers took: writers wait for one now and then, so that both proceed together on any machine.
 private final class SnapshotCount: @unchecked Sendable {
     // Unchecked because all of it is read and written under its condition's lock.
     private let condition = NSCondition()
@@ -181,7 +181,7 @@ private final class ThreadLog: Sendable {
         seen.withLock { $0 += all }
     }
 
-    /// Replays what was written and compares what was seen, or what a lie makes of it. Other threads have ended.
+    /// Replays the writes and compares what readers saw, with or without a planted fault. Other threads have ended.
     ///
     /// Throws `HistoryFailure` for the first answer that is not the oracle's.
     func check(telling lie: ObservationLie? = nil) throws {

@@ -11,7 +11,7 @@ struct HistoryCheckerTests {
     }
 
     @Test(
-        "a rule that the oracle gets wrong is found and shown by a short history",
+        "a wrong rule of the oracle is found and shown by a short history",
         arguments: [
             OracleFault.overlooksRootsBelow, .overlooksRootsAbove, .overlooksMissingParents, .forgetsTombstones,
             .countsOneLevelTooMany,
@@ -29,7 +29,7 @@ struct HistoryCheckerTests {
         }
         #expect(shortest.steps.count <= 8, "\(shortest)")
         #expect(shortest.itemCount <= 9, "\(shortest)")
-        // What is printed shows the same again.
+        // The printed history shows the same again.
         #expect(HistoryRunner.failure(of: try History(text: "\(shortest)"), on: subject, oracleFault: fault) != nil)
     }
 }

@@ -41,7 +41,7 @@ private func runHistories(_ seeds: ClosedRange<UInt64>, part: UInt64, stepCount:
 @Suite("histories")
 struct HistoryTests {
     @Test(
-        "every answer is the oracle's, whatever the store and the cache", .enabled(if: !Settings.isReplay),
+        "every answer equals the oracle's, for every store and cache", .enabled(if: !Settings.isReplay),
         arguments: 0..<Settings.partCount)
     func randomHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {
@@ -50,7 +50,7 @@ struct HistoryTests {
         if let report { Issue.record("\(report)") }
     }
 
-    @Test("every shape of history meets every store with every cache")
+    @Test("every kind of history runs on every store with every cache")
     func pairings() {
         var met: [Int: Set<String>] = [:]
         for seed in Settings.seeds {
@@ -64,7 +64,7 @@ struct HistoryTests {
         }
     }
 
-    @Test("one history is run again on every subject", .enabled(if: Settings.isReplay))
+    @Test("one history can be run again on every subject", .enabled(if: Settings.isReplay))
     func replay() async throws {
         var history = HistoryGenerator.history(
             seed: Settings.seed ?? 0, stepCount: Settings.isSoak ? Settings.soakStepCount : 100)
@@ -79,7 +79,7 @@ struct HistoryTests {
         if let report { Issue.record("\(report)") }
     }
 
-    @Test("a history reads back from its text", arguments: 0..<16 as Range<UInt64>)
+    @Test("a history parses from its text", arguments: 0..<16 as Range<UInt64>)
     func text(seed: UInt64) throws {
         let history = HistoryGenerator.history(seed: seed, stepCount: 60)
         #expect(try History(text: "# a comment\n\n\(history)\n") == history)
@@ -89,7 +89,7 @@ struct HistoryTests {
 @Suite("long histories")
 struct HistorySoakTests {
     @Test(
-        "every answer is the oracle's in long histories", .enabled(if: Settings.isSoak),
+        "every answer equals the oracle's in long histories", .enabled(if: Settings.isSoak),
         arguments: 0..<Settings.partCount)
     func longHistories(part: UInt64) async throws {
         let report = try await TestThreads.offPool {

@@ -1,4 +1,4 @@
-// Verification must find every entry that is missing, dangling or wrong, and a rebuild must mend it.
+// Verification must find every entry that is missing, dangling or wrong, and a rebuild must repair it.
 
 import FoundationEssentials
 import StratusLayout
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Index verifier and rebuilder")
 struct IndexVerifierTests {
-    @Test("a zone that was only written by requests has nothing missing, dangling or wrong")
+    @Test("a zone written only by requests has no missing, dangling or wrong entries")
     func clean() throws {
         let sample = try SampleZone.filled()
         let report = try sample.engine.verify()
@@ -39,7 +39,7 @@ struct IndexVerifierTests {
         #expect(after.map(\.key) == before.map(\.key).filter { zone.keyspace(of: $0.span) != .header })
     }
 
-    @Test("one side of a link's history that disappears is found by the other side")
+    @Test("a missing side of a link's history is found by the other side")
     func missingHistory() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
@@ -56,7 +56,7 @@ struct IndexVerifierTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("history that overlaps what holds now is found: a parent, a time without one, a share")
+    @Test("history that overlaps the current state is found: a parent, a time without one, a share")
     func historyAgainstNow() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
@@ -94,7 +94,7 @@ struct IndexVerifierTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("what was found before a zone turns out to be unreadable is reported too")
+    @Test("findings before a zone turns out to be unreadable are reported too")
     func findingsBeforeDamage() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
@@ -110,7 +110,7 @@ struct IndexVerifierTests {
         keyspace == .endedParents || keyspace == .endedChildren || keyspace == .endedShares
     }
 
-    @Test("an entry that no record accounts for is found in every keyspace, and rebuilding removes it")
+    @Test("an orphaned entry is found in every keyspace, and rebuilding removes it")
     func dangling() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
@@ -162,7 +162,7 @@ struct IndexVerifierTests {
         }
     }
 
-    @Test("a cycle that was planted on disk is found, though every entry agrees with its record")
+    @Test("a cycle planted on disk is found, although every entry agrees with its record")
     func cycle() throws {
         let sample = try SampleZone()
         try sample.apply(.save("a"), .save("b", under: "a"))
@@ -178,7 +178,7 @@ struct IndexVerifierTests {
         #expect(report.findings.contains { $0.place.contains("hierarchy") }, "\(report.findings)")
     }
 
-    @Test("a share root deeper than a record may be saved is counted on every ancestor by a rebuild")
+    @Test("a rebuild counts a share root beyond the depth limit on every ancestor")
     func deepRoot() throws {
         let sample = try SampleZone(depthLimit: 3)
         try sample.apply(.save("a"), .save("b", under: "a"), .save("c", under: "b"))
@@ -192,7 +192,7 @@ struct IndexVerifierTests {
         #expect(try sample.entries().map(\.key) == before)
     }
 
-    @Test("a counter that only damage can have put at its end is corruption, and nothing is written")
+    @Test("a counter at its maximum, possible only by damage, is corruption, and nothing is written")
     func counterAtItsEnd() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
@@ -205,7 +205,7 @@ struct IndexVerifierTests {
         #expect(try sample.entries().map(\.value) == before)
     }
 
-    @Test("keys of a zone that the directory does not know are found, those of a deleted zone are not")
+    @Test("keys of a zone that is not in the directory are found, those of a deleted zone are not")
     func orphanedZone() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
@@ -215,7 +215,7 @@ struct IndexVerifierTests {
         #expect(try sample.engine.verify().danglingCount == 1)
     }
 
-    @Test("a cycle is found beside another fault")
+    @Test("a cycle is found next to another fault")
     func cycleBesideFault() throws {
         let sample = try SampleZone()
         try sample.apply(.save("a"), .save("b", under: "a"), .save("c"))
@@ -232,7 +232,7 @@ struct IndexVerifierTests {
         #expect(report.findings.contains { $0.place.contains("hierarchy") }, "\(report.findings)")
     }
 
-    @Test("a key of a database that the directory does not know is found")
+    @Test("a key of a database that is not in the directory is found")
     func foreignDatabase() throws {
         let sample = try SampleZone.filled()
         try sample.plant([1], at: DatabaseKeys(DatabaseNumber(99)).header())
@@ -253,7 +253,7 @@ struct IndexVerifierTests {
         #expect(report.zonesChecked == 1)
     }
 
-    @Test("identities that occur twice or can be guessed are found: of zones, also deleted ones, databases, records")
+    @Test("duplicate or guessable identities are found: of zones, also deleted ones, databases, records")
     func identities() throws {
         let sample = try SampleZone.filled()
         let (owner, identity) = (
@@ -279,7 +279,7 @@ struct IndexVerifierTests {
         try sample.engine.transact { [id = sample.id] in
             try $0.deleteZone(ZoneID(database: id.database, name: "twin"))
         }
-        // What is left of it is purged later.
+        // Its remains are purged later.
         #expect(try findings().count == 2)
         try create("guessed", .withoutRandomness)
         #expect(try findings().count == 3)

@@ -1,4 +1,4 @@
-// A rebuild that ends on its way, by a fault or with its process: nobody may take the indexes it leaves for whole ones.
+// A rebuild that is interrupted, by a fault or with its process: its indexes must not be taken for complete ones.
 
 import FoundationEssentials
 import StratusLayout
@@ -22,7 +22,7 @@ struct RebuildInterruptionTests {
         try RecordEngine(store: store, incarnation: UUID())
     }
 
-    @Test("a rebuild that ends at any of its commits leaves a zone that takes no requests until it is rebuilt")
+    @Test("a rebuild that ends at any of its commits leaves a zone that refuses requests until it is rebuilt")
     func everyCommit() throws {
         let counting = FaultInjectingStore(sample.store.reopened())
         try engine(on: counting).rebuild(sample.id, incarnation: UUID())
@@ -54,7 +54,7 @@ struct RebuildInterruptionTests {
         try expectAnswers(of: second, isWhole: true, "\(fault), rebuilt")
     }
 
-    /// A second root above an existing one is refused for that where indexes are whole; else nothing is judged.
+    /// A second root above an existing one is refused for that if indexes are complete; otherwise nothing is judged.
     private func expectAnswers(of engine: RecordEngine, isWhole: Bool, _ situation: String) throws {
         let second = RecordMutation.save("top", share: "Second")
         let conflict = ShareConflict(place: .below, root: "shared", share: "Share-1")
@@ -88,7 +88,7 @@ struct RebuildInterruptionTests {
         return bare.reopened()
     }
 
-    @Test("the refusal of an interrupted rebuild says to rebuild again, and verification names the zone")
+    @Test("the refusal after an interrupted rebuild says to rebuild again, and verification names the zone")
     func saysHowToMend() throws {
         let engine = try engine(on: interruptedStore())
         let request = MutationRequest([.save("new")], stamp: SampleZone.stamp, tagSalt: 7)
@@ -101,7 +101,7 @@ struct RebuildInterruptionTests {
         #expect(try engine.verify().findings.contains { $0.place == "\(KeyDescription(key))" })
     }
 
-    @Test("while a rebuild runs, only the zone that is rebuilt takes no requests")
+    @Test("during a rebuild, only the zone that is rebuilt refuses requests")
     func otherZones() throws {
         let engine = sample.engine
         let other = ZoneID(database: sample.id.database, name: "other")
@@ -118,7 +118,7 @@ struct RebuildInterruptionTests {
         #expect(refusal(of: .save("new"), engine) == "accepted")
     }
 
-    @Test("a zone that is deleted takes its mark with it, and one made anew under its name takes requests")
+    @Test("deleting a zone deletes its mark, and a zone recreated under its name accepts requests")
     func deletedZone() throws {
         let store = try interruptedStore()
         let engine = try engine(on: store)
@@ -140,7 +140,7 @@ struct RebuildInterruptionTests {
         #expect(keys == 0)
     }
 
-    @Test("a mark of a zone that does not exist is found")
+    @Test("a mark of a missing zone is found")
     func danglingMark() throws {
         let key = GlobalKeys.rebuild(DatabaseNumber(1), ZoneNumber(77))
         try sample.plant(RebuildEntry(identity: UUID()).encoded(), at: key)

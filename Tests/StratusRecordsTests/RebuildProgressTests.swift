@@ -1,4 +1,4 @@
-// What a rebuild tells of itself: how much it counts beforehand, and how far each step has come.
+// The progress of a rebuild: how much it counts in advance, and how far each step is.
 
 import FoundationEssentials
 import StratusModel
@@ -26,7 +26,7 @@ struct RebuildProgressTests {
         _ = try sample.engine.transact { try $0.apply(request, in: sample.id) }
     }
 
-    @Test("a rebuild tells of what it counts, without a total, and of every step up to its total, share roots too")
+    @Test("a rebuild reports what it counts, without a total, and every step up to its total, share roots too")
     func steps() throws {
         let sample = try filled()
         var told: [RebuildProgress] = []
@@ -43,7 +43,7 @@ struct RebuildProgressTests {
             let last = try #require(told.last { $0.step == step })
             #expect(last.doneCount == last.totalCount, "\(step)")
         }
-        // Each root, and that it is counted; eight roots to a commit.
+        // Each root, and its counting; eight roots per commit.
         let shares = told.filter { $0.step == .shares }
         #expect(shares.last?.totalCount == 2 * Self.rootCount)
         #expect(shares.count > Self.rootCount / 8)

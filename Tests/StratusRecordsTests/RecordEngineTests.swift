@@ -55,7 +55,7 @@ struct RecordEngineTests {
         #expect(children == [Child(name: "child", hasChildren: false)])
     }
 
-    @Test("a second root is refused above, below and at the same place, naming the root and the share in the way")
+    @Test("a second root is refused above, below and at the same place, naming the root and the conflicting share")
     func secondRoot() throws {
         try apply(save("a"), save("b", under: "a", share: "S1"), save("c", under: "b"))
         let first = ShareConflict(place: .above, root: "b", share: "S1")
@@ -66,7 +66,7 @@ struct RecordEngineTests {
         #expect(try refusals(save("b", under: "a", share: "S2")) == ["b": .alreadyShared(third)])
     }
 
-    @Test("a plan says in which share each saved record will lie, as all of the request is placed, and only when asked")
+    @Test("on request, a plan names each saved record's share, judged after the whole request")
     func memberships() throws {
         try apply(save("a", share: "S1"), save("b", under: "a"), save("c", under: "b"), save("x"))
         let mutations = [save("b", under: "x"), save("c", under: "b"), save("d", under: "a"), save("e", under: "d")]
@@ -96,7 +96,7 @@ struct RecordEngineTests {
                 == ["b": .cycle(parent: "a")])
     }
 
-    @Test("a record is remembered where it stood, also after it moved and after it was deleted")
+    @Test("a record's former place is remembered, also after it moved and after it was deleted")
     func pastNodes() throws {
         try apply(save("a"), save("b"))  // 1, 2
         try apply(save("c", under: "a"))  // 3
@@ -139,7 +139,7 @@ struct RecordEngineTests {
         }
     }
 
-    @Test("a request that names a record twice, or has more items than it may have, is refused")
+    @Test("a request that names a record twice, or has too many items, is refused")
     func contradictions() throws {
         func code(_ mutations: [RecordMutation]) -> RecordsError.Code? {
             let request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 7)
@@ -154,7 +154,7 @@ struct RecordEngineTests {
         #expect(code((0..<limit).map { .delete(RecordName("\($0)")) }) == nil)
     }
 
-    @Test("a parent that is deleted beside its child is refused for both, each with its own reason")
+    @Test("a parent deleted together with its child is refused for both, each with its own reason")
     func deletedParent() throws {
         try apply(save("a"), save("b", under: "a"))
         #expect(
@@ -162,7 +162,7 @@ struct RecordEngineTests {
                 == ["a": .hasChildren(child: "b"), "b": .parentMissing(parent: "a")])
     }
 
-    @Test("a record from below which the last share was moved away, or stopped, can be shared")
+    @Test("a record can be shared after the last share below it was moved away or stopped")
     func sharesThatLeft() throws {
         try apply(save("a"), save("b", under: "a"), save("c", under: "b", share: "S1"))
         try apply(save("b"))
@@ -171,7 +171,7 @@ struct RecordEngineTests {
         #expect(try refusals(save("b", share: "S3")) == [:])
     }
 
-    @Test("a parent that loses its last child has none, and one that keeps another still has")
+    @Test("a parent that loses its last child has none, and one that keeps another still has children")
     func lastChild() throws {
         try apply(save("top"), save("a", under: "top"), save("b", under: "a"), save("c", under: "a"))
         func hasChildren() throws -> Bool? {
@@ -183,7 +183,7 @@ struct RecordEngineTests {
         #expect(try hasChildren() == false)
     }
 
-    @Test("that a record was the root of a share is remembered after the share was stopped")
+    @Test("a record's past as a share root is remembered after the share was stopped")
     func pastShares() throws {
         try apply(save("a", share: "S1"))  // 1
         try apply(save("a"))  // 2
@@ -194,7 +194,7 @@ struct RecordEngineTests {
         }
     }
 
-    @Test("after a purge history is known from its horizon on, and expired before it")
+    @Test("after a purge, history is known from its horizon on, and expired before it")
     func purgedHistory() throws {
         try apply(save("a"), save("b"), save("c"), save("x", under: "a"))  // 1 to 4
         try apply(save("x", under: "b"))  // 5

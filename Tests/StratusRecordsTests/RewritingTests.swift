@@ -36,7 +36,7 @@ struct RewritingTests {
     }
 
     @Test(
-        "its fields are others, and tag, dates, counters and feed are what they were, whatever its size was and is",
+        "its fields change, and tag, dates, counters and feed stay the same, for every size before and after",
         arguments: [10, 150_000, 250_000], [20, 150_001, 350_000])
     func rewriting(before: Int, after: Int) throws {
         try save(Self.record(byteCount: before, 1))
@@ -49,12 +49,12 @@ struct RewritingTests {
         #expect(try engine.read { try $0.existingZone(zone).header() } == header)
         #expect(try engine.read { try $0.existingZone(zone).changes(after: 0) } == changes)
         #expect(try engine.verify().findings.isEmpty)
-        // It is saved on as any other.
+        // It is saved further like any other.
         try save(Self.record(byteCount: 5, 3))
         #expect(try engine.verify().findings.isEmpty)
     }
 
-    @Test("a record that was saved since, or is gone, is not written over")
+    @Test("a record that was saved since, or deleted, is not overwritten")
     func stale() throws {
         try save(Self.record(byteCount: 10, 1))
         let old = try stored()

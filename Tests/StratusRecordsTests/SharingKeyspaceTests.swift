@@ -1,5 +1,5 @@
-// What a zone keeps of shares beside its records: no record accounts for it, so a rebuild leaves it alone; it is verified
-// for what it says itself; it goes with the zone, and what ended goes with the history.
+// A zone's entries about shares, other than its records: no record accounts for them, so a rebuild leaves them alone;
+// they are verified on their own; they are deleted with the zone, and ended ones with the history.
 
 import FoundationEssentials
 import StratusLayout
@@ -20,7 +20,7 @@ struct SharingKeyspaceTests {
         return ShareEventEntry(event).encoded()
     }
 
-    /// Secrets of a shared and an unshared root, two events, and times in which people saw a share.
+    /// Secrets of a shared and an unshared root, two events, and periods in which people saw a share.
     private static func sharingEntries(_ zone: ZoneKeys) throws -> [(key: [UInt8], value: [UInt8])] {
         let token = try #require(token)
         return [
@@ -41,7 +41,7 @@ struct SharingKeyspaceTests {
         return sample
     }
 
-    /// What lies in the keyspaces of sharing.
+    /// The contents of the keyspaces of sharing.
     private func kept(_ sample: SampleZone) throws -> [[UInt8]: [UInt8]] {
         let zone = try sample.keys()
         let entries = try sample.entries().filter { entry in
@@ -50,7 +50,7 @@ struct SharingKeyspaceTests {
         return Dictionary(uniqueKeysWithValues: entries.map { ($0.key, $0.value) })
     }
 
-    @Test("they are clean as they are written, and every one of them is looked at")
+    @Test("valid entries have no findings, and every entry is checked")
     func clean() throws {
         let (plain, sharing) = (try SampleZone.filled(), try Self.filled())
         let report = try sharing.engine.verify()
@@ -59,7 +59,7 @@ struct SharingKeyspaceTests {
         #expect(try report.entriesChecked == plain.engine.verify().entriesChecked + count)
     }
 
-    @Test("a rebuild leaves them as they are, byte for byte")
+    @Test("a rebuild leaves them unchanged, byte for byte")
     func rebuild() throws {
         let sample = try Self.filled()
         let before = try kept(sample)
@@ -70,7 +70,7 @@ struct SharingKeyspaceTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("what cannot be read, lies ahead or overlaps is found, at its key and nowhere else")
+    @Test("unreadable, future and overlapping entries are found, at their keys and nowhere else")
     func faults() throws {
         let sample = try Self.filled()
         let zone = try sample.keys()
@@ -97,7 +97,7 @@ struct SharingKeyspaceTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("history that is purged takes along what ended for people, up to the horizon, and nothing else of shares")
+    @Test("a purge of history removes people's ended entries, up to the horizon, and nothing else of shares")
     func history() throws {
         let sample = try Self.filled()
         let zone = try sample.keys()
@@ -115,7 +115,7 @@ struct SharingKeyspaceTests {
         #expect(try kept(sample).count == 4)
     }
 
-    @Test("what overlaps behind the horizon is nobody's business any more, and a rebuild leaves it to the purge")
+    @Test("overlaps before the horizon are ignored, and a rebuild leaves them to the purge")
     func behindHorizon() throws {
         let sample = try Self.filled()
         let key = try sample.keys().endedAcceptance(user: "bob", ended: 8, share: "Share-1")
@@ -125,7 +125,7 @@ struct SharingKeyspaceTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("a deleted zone takes all of it along")
+    @Test("deleting a zone removes all of them")
     func zonePurge() throws {
         let sample = try Self.filled()
         let range = try sample.keys().all.keyRange

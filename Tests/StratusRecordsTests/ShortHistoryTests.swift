@@ -63,7 +63,7 @@ struct ShortHistoryTests {
         ),
     ]
 
-    @Test("every answer is the oracle's", arguments: histories.map(\.name))
+    @Test("every answer equals the oracle's", arguments: histories.map(\.name))
     func shortHistory(name: String) throws {
         let text = try #require(Self.histories.first { $0.name == name }?.text)
         let failure = HistoryRunner.failure(of: try History(text: text), on: HistorySubject.inMemory[0])

@@ -20,7 +20,7 @@ struct StoreFormatTests {
         #expect(error?.fields["supported"] == "2")
     }
 
-    @Test("a store of an older format asks to be migrated, naming both formats, and is left as it is")
+    @Test("a store of an older format must be migrated, naming both formats, and is not changed")
     func olderFormat() throws {
         let store = MemoryStore()
         _ = try RecordEngine(store: store, incarnation: UUID())
@@ -34,7 +34,7 @@ struct StoreFormatTests {
         #expect(store.entryCount == before)
     }
 
-    @Test("a store of an older format is migrated where that is asked for, and keeps its incarnation and all else")
+    @Test("migration on request updates an older format, and keeps the incarnation and everything else")
     func migration() throws {
         let (store, incarnation) = (MemoryStore(), UUID())
         let older = FormatEntry(version: 1, incarnation: incarnation)
@@ -54,7 +54,7 @@ struct StoreFormatTests {
         #expect(UInt64(StoreFormat.number) == FormatEntry.currentVersion)
     }
 
-    @Test("a store that holds somebody else's keys is refused and left as it is")
+    @Test("a store with another program's keys is refused and not changed")
     func foreign() throws {
         let store = MemoryStore()
         try store.transact { try $0.set([1, 2, 3], to: [4]) }

@@ -1,4 +1,4 @@
-// What verifying and rebuilding many zones tell of themselves: one total, which is foretold and reached.
+// The progress of verifying and rebuilding many zones: one total, which is predicted and reached.
 
 import FoundationEssentials
 import StratusLayout
@@ -7,9 +7,9 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("The progress of work on many zones")
+@Suite("Progress of work on many zones")
 struct WholeProgressTests {
-    /// What was told, which never goes back and keeps to its total.
+    /// The reports, which never go back and stay within their total.
     private final class Told {
         private(set) var dones: [Int] = []
         private(set) var total: Int?
@@ -38,7 +38,7 @@ struct WholeProgressTests {
         return sample
     }
 
-    @Test("a verification ends at what databases, zones and records there are, and tells of every step on the way")
+    @Test("a verification's total is the number of databases, zones and records, and every step is reported")
     func verification() throws {
         let sample = try filled()
         let counts = try sample.engine.read { try $0.placeAndRecordCount() }
@@ -48,7 +48,7 @@ struct WholeProgressTests {
         #expect(try sample.engine.verify(tellingEvery: 1, progress: told.take).isClean)
         #expect(told.total == counts.databases + 2 * counts.zones + counts.records)
         #expect(told.dones.last == told.total)
-        // Of each record, and of many more entries, not of zones alone.
+        // Of each record, and of many more entries, not only of zones.
         #expect(Set(told.dones).count > counts.records)
         let brief = Told()
         #expect(try sample.engine.verify(progress: brief.take).isClean)
@@ -56,7 +56,7 @@ struct WholeProgressTests {
         #expect(brief.dones.count < told.dones.count)
     }
 
-    @Test("a verification also ends where it was foretold to when a zone cannot be read, or counts other than it holds")
+    @Test("a verification also ends at its predicted total if a zone is unreadable or counted wrongly")
     func faults() throws {
         for count in [nil, 2, 1 << 62, UInt64(Int.max), .max] as [UInt64?] {
             let sample = try filled()
@@ -68,7 +68,7 @@ struct WholeProgressTests {
         }
     }
 
-    /// Makes a zone's header count other than the zone holds; unreadable for nil.
+    /// Changes a zone's header to count other than the zone contains; unreadable for nil.
     private func plant(recordCount: UInt64?, in name: ZoneName, of sample: SampleZone) throws {
         let id = ZoneID(database: sample.id.database, name: name)
         var (key, header) = try sample.engine.read { reader in
@@ -80,10 +80,10 @@ struct WholeProgressTests {
         try sample.store.transact { try $0.set(key, to: planted) }
     }
 
-    @Test("a database without a header is told once, and its zones are looked at all the same")
+    @Test("a database without a header is reported once, and its zones are still verified")
     func lostDatabaseHeader() throws {
         let sample = try filled()
-        // One more that has no zones.
+        // One more, without zones.
         let empty = DatabaseID(container: "c", owner: "bob", scope: .private)
         let zone = ZoneID(database: empty, name: "gone")
         let birth = ZoneBirth(identity: UUID(), incarnation: UUID(), stamp: SampleZone.stamp, databaseIdentity: UUID())
@@ -101,7 +101,7 @@ struct WholeProgressTests {
         #expect(told.dones.last == told.total)
     }
 
-    /// How often a verification tells when it tells of everything.
+    /// The number of reports of a verification that reports everything.
     private func tellingCount(_ sample: SampleZone) throws -> Int {
         let told = Told()
         _ = try sample.engine.verify(tellingEvery: 1, progress: told.take)
@@ -109,7 +109,7 @@ struct WholeProgressTests {
         return told.dones.count
     }
 
-    @Test("a verification tells of tombstones too, which are no records")
+    @Test("a verification also reports tombstones, which are no records")
     func tombstones() throws {
         let counts = try [1, 30].map { count in
             let sample = try SampleZone()
@@ -124,7 +124,7 @@ struct WholeProgressTests {
         #expect(counts[1] >= counts[0] + 3 * 29)
     }
 
-    @Test("what is wrong with a zone is looked for in that zone alone, and told of")
+    @Test("faults of a zone are searched and reported in that zone only")
     func lookingForFaults() throws {
         let sample = try filled()
         let sound = try tellingCount(sample)
@@ -137,7 +137,7 @@ struct WholeProgressTests {
         #expect(faulty > faultyBefore + 30, "\(sound), \(faultyBefore), \(faulty)")
     }
 
-    @Test("steps take shares of a zone as they weigh, and what weighs nothing takes none")
+    @Test("steps take shares of a zone by weight, and a step without weight takes none")
     func weights() {
         var dones: [Int] = []
         let meter = ZoneMeter(WorkMeter(total: 21) { done, _ in dones.append(done) })
@@ -148,7 +148,7 @@ struct WholeProgressTests {
         meter.update(step: 3, 0, of: 0)
         meter.end()
         #expect(dones == [0, 1, 6, 8, 10, 10])
-        // Nothing is told that goes back, or beyond the zone.
+        // No report goes back, or beyond the zone.
         meter.begin(recordCount: 9, weights: [2, 2])
         meter.update(step: 1, 1, of: 2)
         meter.update(step: 0, 1, of: 2)
@@ -160,7 +160,7 @@ struct WholeProgressTests {
         #expect(dones.last == 21)
     }
 
-    @Test("the rebuild of a zone is told in steps of one piece of work")
+    @Test("the rebuild of a zone is reported in steps of one piece of work")
     func rebuild() throws {
         let sample = try filled()
         let count = try sample.engine.read { try $0.existingZone(sample.id).recordBound() }

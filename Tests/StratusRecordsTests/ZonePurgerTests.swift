@@ -36,7 +36,7 @@ struct ZonePurgerTests {
         }
     }
 
-    @Test("it waits while the store is behind, deletes nothing meanwhile, and goes on afterwards")
+    @Test("it waits while the store is behind, deletes nothing meanwhile, and continues afterwards")
     func waits() throws {
         let before = try entryCount()
         store.setUnderWritePressure(true)
@@ -52,7 +52,7 @@ struct ZonePurgerTests {
         #expect(progress.entriesDeleted > 20)
     }
 
-    @Test("it ends while it waits when it is told to, and another call goes on")
+    @Test("it can be stopped while it waits, and another call continues")
     func endsWhileWaiting() throws {
         store.setUnderWritePressure(true)
         let progress = try engine.purgeDeletedZones(pause: {}, shouldContinue: { $0.pauses < 2 })
@@ -62,7 +62,7 @@ struct ZonePurgerTests {
         #expect(try engine.purgeDeletedZones(pause: {}).zonesFinished == 1)
     }
 
-    @Test("after each batch it asks for a rest, so that it takes an eighth of the time from those who write")
+    @Test("after each batch it pauses, so that it takes an eighth of the writers' time")
     func rests() throws {
         let clock = ContinuousClock()
         let began = clock.now
@@ -75,16 +75,16 @@ struct ZonePurgerTests {
         #expect(rests.reduce(0, +) <= 7 * workedSeconds)
     }
 
-    @Test("it does not wait for ever: so many pauses in a row, and a batch is tried")
+    @Test("it does not wait forever: after so many pauses in a row it tries a batch")
     func triesAllTheSame() throws {
         store.setUnderWritePressure(true)
         let progress = try engine.purgeDeletedZones(pause: {}, shouldContinue: { $0.pauses < 1_000 })
         #expect(progress.zonesFinished == 1)
-        // Before each batch, and before it is seen that nothing is left.
+        // Before each batch, and before the end is detected.
         #expect(progress.pauses == (progress.commits + 1) * Self.pauseLimit)
     }
 
-    @Test("what keeps the store from its work comes out instead of waiting for it")
+    @Test("an error that blocks the store is thrown instead of waited for")
     func causeSurfaces() throws {
         store.setUnderWritePressure(true)
         store.arm(Fault(.commitNotApplied, at: 1, StoreError(.corruption, "A planned fault: compaction has stopped.")))

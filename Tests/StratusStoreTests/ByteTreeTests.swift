@@ -1,4 +1,4 @@
-// The copy-on-write tree under the in-memory store, held against a dictionary and against its own invariants.
+// The copy-on-write tree under the in-memory store, compared with a dictionary and its own invariants.
 
 @testable import StratusStore
 import StratusTestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The copy-on-write tree")
 struct ByteTreeTests {
-    @Test("random sets and removals leave what a dictionary holds, and keep the tree's shape", arguments: 1...8)
+    @Test("random insertions and removals match a dictionary, and keep the tree's shape", arguments: 1...8)
     func randomHistories(seed: UInt64) throws {
         var random = SplitMix64(seed: seed)
         var tree = ByteTree()
@@ -69,7 +69,7 @@ struct ByteTreeTests {
         }
     }
 
-    @Test("a scan visits exactly the range, in either direction, wherever its bounds lie")
+    @Test("a scan visits exactly the range, in either direction, for any bounds")
     func everyRange() {
         var tree = ByteTree()
         let keys = (0..<200).map { [UInt8($0)] }
@@ -89,7 +89,7 @@ struct ByteTreeTests {
         }
     }
 
-    @Test("bytes are compared unsigned, and a prefix comes before what it begins")
+    @Test("bytes are compared unsigned, and a prefix sorts first")
     func comparison() {
         let ascending: [[UInt8]] = [
             [], [0], [0, 0], [0, 255], [1], [127], [128], [254, 255], [255], [255, 0], [255, 255],
@@ -104,7 +104,7 @@ struct ByteTreeTests {
         }
     }
 
-    @Test("the shape checker finds a key that is out of order")
+    @Test("the shape checker detects a key that is out of order")
     func checkerCanFail() {
         let broken = ByteTree.Node(keys: [[2], [1]], values: [[], []], children: [])
         #expect(throws: ShapeError.self) { try checkNode(broken, isRoot: true, lower: nil, upper: nil) }

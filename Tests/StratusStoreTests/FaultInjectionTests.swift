@@ -26,7 +26,7 @@ struct FaultInjectionTests {
         }
     }
 
-    @Test("counts what passes")
+    @Test("counts the operations")
     func counts() throws {
         let store = FaultInjectingStore(memory)
         try scenario(store)
@@ -35,7 +35,7 @@ struct FaultInjectionTests {
         #expect(!store.hasFired)
     }
 
-    @Test("fails exactly the operation it was told to, and goes on", arguments: FaultPoint.allCases)
+    @Test("fails exactly the chosen operation, and continues", arguments: FaultPoint.allCases)
     func failsOnce(point: FaultPoint) throws {
         let store = FaultInjectingStore(memory, fault: Fault(point, at: 1, planned))
         let error = #expect(throws: StoreError.self) { try scenario(store) }
@@ -46,7 +46,7 @@ struct FaultInjectionTests {
         try scenario(store)
     }
 
-    @Test("counts a fault that is armed later from then on")
+    @Test("counts from the time when a fault is set")
     func armedLater() throws {
         let store = FaultInjectingStore(memory)
         try scenario(store)
@@ -67,7 +67,7 @@ struct FaultInjectionTests {
         #expect(throws: StoreError.self) { try store.transact { _ in } }
     }
 
-    @Test("says what it was told about background work")
+    @Test("reports the configured background work")
     func writePressure() {
         let store = FaultInjectingStore(memory)
         #expect(!store.isUnderWritePressure)
@@ -77,7 +77,7 @@ struct FaultInjectionTests {
         #expect(!store.isUnderWritePressure)
     }
 
-    @Test("sweeps every operation of a scenario")
+    @Test("runs every operation of a scenario")
     func sweep() throws {
         let report = try FaultSweep.run(
             makeStore: { try FaultInjectionTests().memory }, scenario: scenario,
@@ -89,7 +89,7 @@ struct FaultInjectionTests {
         #expect(report.runCounts == [.read: 2, .scanStep: 3, .write: 2, .commitNotApplied: 1, .commitApplied: 1])
     }
 
-    @Test("its sweep shows that a retry without a marker applies its effects twice")
+    @Test("its runs show that a retry without a marker applies its effects twice")
     func naiveRetryIsFound() {
         func incrementWithoutMarker(_ store: any OrderedStore) throws {
             func increment() throws {
@@ -128,7 +128,7 @@ struct TwiceRunningStoreTests {
         #expect(receipt == 1)
     }
 
-    @Test("shows a body that is not pure")
+    @Test("detects a body that is not pure")
     func showsImpurity() throws {
         func insertTwoKeys(_ store: any OrderedStore) throws -> Int {
             var next: UInt8 = 0

@@ -1,4 +1,4 @@
-// What is particular to the in-memory store. What every store must do is in the conformance suite.
+// Behaviour specific to the in-memory store. The conformance suite tests what every store must do.
 
 import StratusStore
 import StratusTestSupport
@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The in-memory store")
 struct MemoryStoreTests {
-    @Test("reset forgets everything, while a reader that has started keeps what it sees")
+    @Test("reset clears everything, while a started reader keeps its view")
     func reset() throws {
         let store = MemoryStore()
         try store.transact { try $0.set([1], to: [2]) }
@@ -36,7 +36,7 @@ struct MemoryStoreTests {
         #expect(store.statistics.cost.entriesWritten == 1)
     }
 
-    @Test("closing lets a reader that has started finish")
+    @Test("closing lets a started reader finish")
     func closingUnderAReader() throws {
         let store = MemoryStore()
         try store.transact { try $0.set([1], to: [2]) }

@@ -1,12 +1,12 @@
-// What caches keep, held against what was asked for and when.
+// The contents of caches, compared with the history of reads.
 
 @testable import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("Entries that were asked for lately")
+@Suite("Recently read entries")
 struct RecentEntriesTests {
-    /// Says naively of every key what it holds and how much has been asked for since it was asked for last.
+    /// A naive model of every key's value, and how much has been read since its last read.
     private struct Asked {
         var value: Int
         var size: Int
@@ -14,7 +14,7 @@ struct RecentEntriesTests {
     }
 
     @Test(
-        "a key is found with its newest value until half of the room has been asked for besides it, and the room is kept",
+        "a key keeps its newest value until half of the capacity was read besides, and the capacity is respected",
         arguments: 1...8)
     func randomHistories(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -24,7 +24,7 @@ struct RecentEntriesTests {
         var foundOld = 0
         var forgotten = 0
 
-        /// The key is the newest now: everything else has waited for its size.
+        /// The key is the newest now: its size counts for everything else.
         func touch(_ key: Int, _ value: Int, _ size: Int) {
             for other in asked.keys where other != key { asked[other]?.sinceSize += size }
             asked[key] = Asked(value: value, size: size)
@@ -61,7 +61,7 @@ struct RecentEntriesTests {
         #expect(forgotten > 100, "seed \(seed): the history does not show both")
     }
 
-    @Test("what is read through from beginning to end, again and again, is kept when it is half of the room")
+    @Test("repeated complete scans are kept if they take half of the capacity")
     func readingThrough() {
         var entries = RecentEntries<Int, Int>(room: 200)
         for key in 0..<100 { entries.insert(key, key) }
@@ -70,7 +70,7 @@ struct RecentEntriesTests {
         }
     }
 
-    @Test("the newest value of a cache over a store is what was published last, however often older ones are read")
+    @Test("a cache over a store has the last published value, however often older ones are read")
     func publishedValues() {
         let cache = PublishedCache<Int, String>(maximumCount: 8)
         cache.fill(1, "old", at: 5)

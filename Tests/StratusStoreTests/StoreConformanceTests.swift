@@ -20,7 +20,7 @@ struct MemoryStoreConformanceTests {
 
 @Suite("The conformance suite")
 struct StoreConformanceTests {
-    @Test("finds a planted fault", arguments: Plant.all)
+    @Test("detects a planted fault", arguments: Plant.all)
     func plants(plant: Plant) async throws {
         for name in plant.foundBy {
             let check = try #require(StoreConformance.allChecks.first { $0.name == name }, "no check is named \(name)")
@@ -30,7 +30,7 @@ struct StoreConformanceTests {
         }
     }
 
-    @Test("passes a store that is wrapped without a fault, so that it is the plants it finds")
+    @Test("passes a wrapped store without a fault, so that it detects the faults and not the wrapper")
     func wrappersAreInnocent() async throws {
         for check in StoreConformance.allChecks {
             try await TestThreads.offPool {
@@ -45,7 +45,7 @@ struct StoreConformanceTests {
         #expect(Set(names).count == names.count)
     }
 
-    @Test("finds a difference in a history and names its seed and step")
+    @Test("detects a difference in a history and names its seed and step")
     func historiesNameTheirSeed() throws {
         let plant = try #require(Plant.all.first { $0.description == "a scan forgets its transaction's deletes" })
         let failure = #expect(throws: ConformanceFailure.self) {

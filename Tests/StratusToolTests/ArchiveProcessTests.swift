@@ -21,7 +21,7 @@ struct ArchiveProcessTests {
         #expect(run.lines == ["1", "3", "3"], "\(run.output) \(run.errors)")
     }
 
-    /// A program that decodes an archive of Apple's systems before it has used the library for anything else.
+    /// A program that decodes an archive of Apple's systems as its first use of the library.
     private static let program = """
         import Foundation
         import StratusKit

@@ -1,4 +1,4 @@
-// A headless Chromium that is told what to do through a pipe: the DevTools protocol, one JSON object after another, each
+// A headless Chromium that is controlled through a pipe: the DevTools protocol, one JSON object after another, each
 // ended by a zero byte. Nothing but the browser and a shell is needed, and no port is opened.
 //
 // Everything here blocks. It runs on a thread of its own.
@@ -6,7 +6,7 @@
 import Foundation
 import StratusTestSupport
 
-/// The browser did not do what it was asked for.
+/// The browser did not do what was requested.
 struct BrowserError: Error, CustomStringConvertible {
     let description: String
 }
@@ -23,7 +23,7 @@ final class Browser {
     private var buffer = Data()
     private var lastNumber = 0
     private var session: String?
-    /// What the page has told unasked since the last page was opened.
+    /// The page's unsolicited messages since the last page was opened.
     private(set) var events: [Message] = []
 
     /// Starts a browser with a profile of its own in `directory`.
@@ -36,7 +36,7 @@ final class Browser {
             "--disable-component-update", "--disable-extensions", "--disable-crash-reporter", "--hide-scrollbars",
             isRoot ? "--no-sandbox" : "--no-default-browser-check",
         ]
-        // Opened for both directions neither end waits for the other.
+        // Opened for both directions, neither end waits for the other.
         let script = """
             name=$(command -v chromium || command -v chromium-browser || command -v google-chrome) || exit 1
             mkfifo "$0" "$1" || exit 1
@@ -50,7 +50,7 @@ final class Browser {
             }
             usleep(10_000)
         }
-        // Held for both directions by this side too: nobody waits for a browser that has gone, or is killed by its pipe.
+        // This side holds both ends too: no one waits for a browser that has gone, or is killed by its pipe.
         guard let input = FileHandle(forUpdatingAtPath: pipes[0]),
             let keeper = FileHandle(forUpdatingAtPath: pipes[1]), let output = FileHandle(forReadingAtPath: pipes[1])
         else { throw BrowserError(description: "The pipes of the browser cannot be opened.") }
@@ -110,7 +110,7 @@ final class Browser {
 
     // MARK: Pages
 
-    /// Opens a file as it looks in the light or in the dark, on a window of so many pixels.
+    /// Opens a file in light or dark mode, in a window of a number of pixels.
     func open(_ path: String, isDark: Bool, width: Int) throws {
         let scheme = ["name": "prefers-color-scheme", "value": isDark ? "dark" : "light"]
         try send("Emulation.setEmulatedMedia", ["features": [scheme]])
@@ -124,14 +124,14 @@ final class Browser {
         }
     }
 
-    /// What an expression of JavaScript gives.
+    /// The result of a JavaScript expression.
     func value(of expression: String) throws -> Any {
         let answer = try send("Runtime.evaluate", ["expression": expression, "returnByValue": true])
         if let details = answer["exceptionDetails"] { throw BrowserError(description: "\(details)") }
         return (answer["result"] as? Message)?["value"] ?? NSNull()
     }
 
-    /// Presses a key and lets it go.
+    /// Presses and releases a key.
     func press(_ key: String, code: Int, text: String? = nil) throws {
         var parameters: Message = ["key": key, "code": key, "windowsVirtualKeyCode": code]
         parameters["text"] = text
@@ -153,7 +153,7 @@ final class Browser {
         return data
     }
 
-    /// What the page complained of, and what it asked the network for.
+    /// The page's errors, and its network requests.
     var complaints: [String] {
         events.compactMap { event in
             let parameters = event["params"] as? Message ?? [:]

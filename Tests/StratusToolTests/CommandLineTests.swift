@@ -13,7 +13,7 @@ struct CommandLineTests {
 
     private func shell(_ script: String) async throws -> ToolRun { try await ToolRun.shell(script, in: directory) }
 
-    @Test("completions complete paths: directories for stores, and files for what is read or made")
+    @Test("completions complete paths: directories for stores, and files for inputs and outputs")
     func completions() async throws {
         let run = try await shell(
             """
@@ -46,7 +46,7 @@ struct CommandLineTests {
         #expect(run.lines == folders + files + ["fields.json"], "\(run.output) \(run.errors)")
     }
 
-    /// Runs the tool on a terminal, with what is typed there; the answer is everything that the terminal shows.
+    /// Runs the tool on a terminal with the given input; returns everything that the terminal shows.
     private func onTerminal(_ line: String, typing input: String) async throws -> [String] {
         let run = try await shell(
             "\(input) | script -qefc '\"$TOOL\" \(line) --store store' /dev/null; echo \"exit ${PIPESTATUS[1]}\"")
@@ -54,11 +54,11 @@ struct CommandLineTests {
             String.init)
     }
 
-    @Test("the end of the input at a question is a no, and ends the question's line")
+    @Test("end of input at a question means no, and ends the question's line")
     func endOfInput() async throws {
         try await directory.importTree()
         for line in ["zones delete --zone files", "rm /tree -r", "accounts delete local", "reset"] {
-            // The terminal is asked before its input ends.
+            // The question appears before the terminal's input ends.
             let shown = try await onTerminal(line, typing: "{ sleep 2; printf '\\004'; sleep 2; }")
             let question = try #require(shown.firstIndex { $0.contains("Continue? [y/N]") }, "\(line): \(shown)")
             #expect(shown[question].hasSuffix("[y/N] ") || shown[question].hasSuffix("[y/N] ^D"), "\(line): \(shown)")
@@ -66,10 +66,11 @@ struct CommandLineTests {
             #expect(shown.contains("exit 1"), "\(line): \(shown)")
         }
         let listed = try await shell("\"$TOOL\" ls / --store store")
-        #expect(listed.status == 0 && listed.output.hasSuffix("tree/\n"))
+        #expect(listed.status == 0)
+        #expect(listed.output.hasSuffix("tree/\n"))
     }
 
-    @Test("fields and schemas are read from pipes as from files")
+    @Test("fields and schemas are read from pipes like from files")
     func pipes() async throws {
         let run = try await shell(
             """
@@ -85,7 +86,7 @@ struct CommandLineTests {
         #expect(run.lines == ["0", "1", "0", "3"], "\(run.output) \(run.errors)")
     }
 
-    @Test("a store that no process has open is read on a file system that is full, or may only be read")
+    @Test("a store that no process has open can be read on a full or read-only file system")
     func fullDisk() async throws {
         let run = try await shell(
             """
@@ -125,18 +126,18 @@ struct CommandLineTests {
         #expect(made.lines.contains("1 device, pipe or socket (skipped)"), "\(made.output)")
         let plan = try await shell("\"$TOOL\" query File --where \"name == 'file'\" --explain --store store")
         #expect(plan.lines.last == "1 result", "\(plan.output)")
-        #expect(
-            plan.output.contains("1 record looked at, 1 found") && plan.output.contains(", 1 entry;"), "\(plan.output)")
+        #expect(plan.output.contains("1 record looked at, 1 found"), "\(plan.output)")
+        #expect(plan.output.contains(", 1 entry;"), "\(plan.output)")
         for problem in ImportProblem.allCases {
             let (one, two) = (problem.text(count: 1), problem.text(count: 2))
-            #expect(
-                one.hasPrefix("1 ") && two.hasPrefix("2 ") && (one == "1" + two.dropFirst()) == (problem == .vanished))
+            #expect(one.hasPrefix("1 "))
+            #expect(two.hasPrefix("2 "))
+            #expect((one == "1" + two.dropFirst()) == (problem == .vanished))
         }
         #expect(ImportProblem.unreadableFile.text(count: 1) == "1 file that cannot be read (saved without SHA-256)")
         #expect(ImportProblem.unreadableFolder.text(count: 2).hasPrefix("2 folders that cannot be read (their"))
-        #expect(
-            Quantities.count(1, "entry", "entries") == "1 entry"
-                && Quantities.count(0, "entry", "entries") == "0 entries")
+        #expect(Quantities.count(1, "entry", "entries") == "1 entry")
+        #expect(Quantities.count(0, "entry", "entries") == "0 entries")
     }
 
     // MARK: The README
@@ -152,11 +153,13 @@ struct CommandLineTests {
         }.filter { !$0.isEmpty }
     }
 
-    @Test("the README's commands work in their order, as printed")
+    @Test("the README's commands work in order, as printed")
     func readme() async throws {
         let blocks = try Self.readmeBlocks()
-        #expect(blocks.count == 2 && blocks[0].count > 10 && blocks[1].count >= 2)
-        // A small tree stands where theirs is large; everything else is as printed.
+        try #require(blocks.count == 2)
+        #expect(blocks[0].count > 10)
+        #expect(blocks[1].count >= 2)
+        // A small tree replaces their large one; everything else is as printed.
         let setUp = """
             mkdir bin; ln -s "$TOOL" bin/stratus; PATH=$PWD/bin:$PATH
             mkdir -p share/doc/a share/man/man1; head -c 200000 /dev/zero > share/man/man1/cat.1; touch share/doc/a/file
@@ -168,7 +171,7 @@ struct CommandLineTests {
         let run = try await shell(setUp + "\n" + first.joined(separator: "\n") + "\ncat out")
         #expect(run.lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts", "\(run.output) \(run.errors)")
         #expect(!run.output.contains("failed"), "\(run.output)")
-        // The second block is for a store that a host serves, and its commands go on until they are interrupted.
+        // The second block is for a store that a host serves, and its commands run until they are interrupted.
         let second = blocks[1].map { line in
             """
             timeout -s INT 5 \(line) > out 2>&1; code=$?; [ $code = 0 ] || [ $code = 124 ] || { echo "failed: $code"; cat out; }

@@ -1,4 +1,4 @@
-// What the tool says of a store in the middle of whose tables bytes are not what was written.
+// The tool's output on a store whose tables have changed bytes in the middle.
 
 import Foundation
 import StratusLayout
@@ -39,7 +39,7 @@ struct DamageTests {
         try await ToolRun.shell("\"$TOOL\" \(line) --store store", in: directory)
     }
 
-    /// Checks an error's JSON: the table, and between which keys of which zone the damage lies.
+    /// Checks an error's JSON: the table, and the keys and the zone around the damage.
     private func expectPlace(_ error: [String: Any], _ location: SourceLocation = #_sourceLocation) throws {
         #expect(error["code"] as? String == "corruption", sourceLocation: location)
         let fields = try #require(error["fields"] as? [String: String], sourceLocation: location)
@@ -47,18 +47,21 @@ struct DamageTests {
         let lower = try #require(fields["lowerKeyDescription"], sourceLocation: location)
         let upper = try #require(fields["upperKeyDescription"], sourceLocation: location)
         #expect(lower.hasPrefix("after db 1 / zone 1 / "), "\(lower)", sourceLocation: location)
-        #expect(upper.hasPrefix("db 1 / zone 1 / ") && !upper.contains("…"), "\(upper)", sourceLocation: location)
+        #expect(upper.hasPrefix("db 1 / zone 1 / "), "\(upper)", sourceLocation: location)
+        #expect(!upper.contains("…"), "\(upper)", sourceLocation: location)
     }
 
-    @Test("verify tells each damage with its keys, and exits with 5")
+    @Test("verify reports each damage with its keys, and exits with 5")
     func verify() async throws {
         let people = try await run("verify")
-        #expect(people.status == 5 && !people.wasKilled)
+        #expect(people.status == 5)
+        #expect(!people.wasKilled)
         #expect(!people.errors.contains("error"), "\(people.errors)")
         #expect(people.lines.first?.hasPrefix("damaged: corruption: ") == true)
         #expect(people.lines.last == "verify: 1 damage; the indexes were not checked")
         let run = try await run("verify --json")
-        #expect(run.status == 5 && !run.errors.contains("error"), "\(run.errors)")
+        #expect(run.status == 5, "\(run.errors)")
+        #expect(!run.errors.contains("error"), "\(run.errors)")
         let object = try run.object()
         #expect(object["clean"] as? Bool == false)
         #expect(try #require(object["entries"] as? Int) > 2_000)
@@ -70,17 +73,19 @@ struct DamageTests {
     @Test("a backup of a damaged store is refused with the damage, and leaves nothing")
     func backup() async throws {
         let run = try await run("backup copy --json")
-        #expect(run.status == 5 && run.output.isEmpty)
+        #expect(run.status == 5)
+        #expect(run.output.isEmpty)
         try expectPlace(try run.error())
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["store", "tree"])
     }
 
-    @Test("a compaction that meets damage fails with it, and tells no sizes")
+    @Test("a compaction that finds damage fails with it, and prints no sizes")
     func compact() async throws {
-        // A table whose keys lie around the others, so that there is something to compact.
+        // A table whose keys are around the others, so that there is something to compact.
         try #require(try await run("zones create --zone another").status == 0)
         let run = try await run("compact --json")
-        #expect(run.status == 5 && run.output.isEmpty)
+        #expect(run.status == 5)
+        #expect(run.output.isEmpty)
         try expectPlace(try run.error())
     }
 
@@ -90,7 +95,8 @@ struct DamageTests {
         #expect(scan.status == 5)
         let fields = try #require(try scan.error()["fields"] as? [String: String])
         #expect(fields["lowerKeyDescription"] == "start of the store")
-        #expect(fields["upperKeyDescription"] == "end of the store" && fields["upperKey"] == "ff")
+        #expect(fields["upperKeyDescription"] == "end of the store")
+        #expect(fields["upperKey"] == "ff")
         let children = try await run("ls /tree --json")
         guard children.status != 0 else { return }
         #expect(children.status == 5)
@@ -99,13 +105,13 @@ struct DamageTests {
     }
 
     @Test(
-        "what can be read of a damaged store becomes a new one that fits together, and the damaged one stays as it is")
+        "the readable part of a damaged store becomes a new consistent one, and the damaged one is not changed")
     func repair() async throws {
         #expect(try await run("verify").output.contains("'stratus repair-losing-damaged-data'"))
         let before = try await ToolRun.shell("sha256sum store/*.ldb store/*.log store/CURRENT", in: directory).output
         let run = try await run("repair-losing-damaged-data new --json")
         #expect(run.status == 0 || run.status == 1, "\(run.errors)")
-        // LevelDB's own part says nothing until it is done.
+        // LevelDB's own part reports nothing until it is done.
         #expect(run.errors.contains("repairing what was copied"), "\(run.errors)")
         let objects = try run.objects()
         try #require(objects.count == 2, "\(run.output)")
@@ -119,14 +125,15 @@ struct DamageTests {
         let after = try await ToolRun.shell("sha256sum store/*.ldb store/*.log store/CURRENT", in: directory).output
         #expect(after == before)
         let again = try await self.run("repair-losing-damaged-data new --json")
-        #expect(again.status == 1 && again.output.isEmpty)
+        #expect(again.status == 1)
+        #expect(again.output.isEmpty)
         let entries = try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/new")
         #expect(!entries.contains("lost"))
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["new", "store", "tree"])
     }
 
-    @Test("a zone whose header is lost is named, and does not keep the others from being saved")
+    @Test("a zone with a lost header is named, and the others are still saved")
     func lostHeader() async throws {
         let made = try await ToolRun.shell(
             """
@@ -152,10 +159,11 @@ struct DamageTests {
         let unmended = try #require(objects.first?["unmended"] as? [[String: Any]])
         #expect(unmended.map { $0["zone"] as? String } == ["lost"])
         let listed = try await ToolRun.shell("\"$TOOL\" ls /tree --store new", in: directory)
-        #expect(listed.status == 0 && listed.lines.count == 600, "\(listed.errors)")
+        #expect(listed.status == 0, "\(listed.errors)")
+        #expect(listed.lines.count == 600, "\(listed.errors)")
     }
 
-    @Test("a new store made of what was left has new incarnations, so that old change tokens expire")
+    @Test("a new store made from the readable part has new incarnations, so that old change tokens expire")
     func incarnations() async throws {
         let made = try await ToolRun.shell(
             """
@@ -178,11 +186,11 @@ struct DamageTests {
 }
 
 /// A crash of the machine in the middle of a commit.
-@Suite("a commit that a crash took part of")
+@Suite("a commit that a crash damaged")
 struct DroppedCommitTests {
     let directory: TestDirectory
 
-    /// Saves a small record, and a large one of which the log loses the last page.
+    /// Saves a small record, and a large one whose last page the log loses.
     init() async throws {
         directory = try TestDirectory()
         let made = try await ToolRun.shell(
@@ -214,7 +222,8 @@ struct DroppedCommitTests {
             #expect(run.errors.contains("firstSequence="), "\(run.errors)")
         }
         let again = try await ToolRun.shell("\"$TOOL\" verify --store store", in: directory)
-        #expect(again.status == 0 && !again.errors.contains("crash"), "\(again.errors)")
+        #expect(again.status == 0, "\(again.errors)")
+        #expect(!again.errors.contains("crash"), "\(again.errors)")
         #expect(try await ToolRun.shell("\"$TOOL\" get /tree --store store", in: directory).status == 0)
         #expect(try await ToolRun.shell("\"$TOOL\" get large --zone files --store store", in: directory).status != 0)
     }

@@ -1,4 +1,4 @@
-// The demonstration works with what is its own, and leaves nothing of it behind.
+// The demonstration uses only its own data, and leaves nothing of it behind.
 
 import Foundation
 import Testing
@@ -27,7 +27,7 @@ struct DemoTests {
         try #require(made.status == 0, "\(made.errors)")
     }
 
-    /// Expects that the store holds what it held before, and nothing else.
+    /// Expects that the store has exactly its former contents.
     private func expectUnchanged(_ name: String) async throws {
         let same = try await shell("\"$TOOL\" export \(name) --store store && cmp before \(name)")
         #expect(same.status == 0, "\(name): \(same.output)\(same.errors)")
@@ -36,10 +36,11 @@ struct DemoTests {
         let verified = try await shell("\"$TOOL\" verify --store store")
         #expect(verified.lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
         let purged = try await shell("\"$TOOL\" zones purge --store store --json").object()
-        #expect(purged["zonesFinished"] as? Int == 0 && purged["entriesRemoved"] as? Int == 0, "\(name)")
+        #expect(purged["zonesFinished"] as? Int == 0, "\(name)")
+        #expect(purged["entriesRemoved"] as? Int == 0, "\(name)")
     }
 
-    @Test("the demonstration ends with a clean verification, also the second time, and leaves the store as it was")
+    @Test("the demonstration ends with a clean verification, each time, and leaves the store as it was")
     func demonstration() async throws {
         try await prepare()
         for number in 1...2 {
@@ -59,11 +60,12 @@ struct DemoTests {
     func failing() async throws {
         try await prepare()
         let run = try await shell("mkdir small && touch small/file && \"$TOOL\" demo small --store store")
-        #expect(run.status == 1 && run.errors.contains("too small"), "\(run.errors)")
+        #expect(run.status == 1, "\(run.errors)")
+        #expect(run.errors.contains("too small"), "\(run.errors)")
         try await expectUnchanged("after")
     }
 
-    @Test("a demonstration that is interrupted says so, and deletes its zone and accounts first")
+    @Test("an interrupted demonstration says so, and deletes its zone and accounts first")
     func interrupted() async throws {
         try await prepare(fileCount: 3_000)
         let script = """
@@ -72,7 +74,8 @@ struct DemoTests {
             kill -TERM $pid; wait $pid; echo $?; cat errors
             """
         let run = try await shell(script)
-        #expect(run.lines.first.map { $0 != "0" } == true && run.output.contains("Interrupted"), "\(run.output)")
+        #expect(run.lines.first.map { $0 != "0" } == true, "\(run.output)")
+        #expect(run.output.contains("Interrupted"), "\(run.output)")
         _ = try await shell("\"$TOOL\" zones purge --store store")
         try await expectUnchanged("after")
     }

@@ -1,4 +1,4 @@
-// How the tool refuses: exit codes, the thing and the remedy in the text, JSON where asked for.
+// Refusals of the tool: exit codes, the object and the remedy in the text, JSON on request.
 
 import Foundation
 import Testing
@@ -29,7 +29,8 @@ struct ErrorTests {
         ]
         for (line, status) in expected {
             let run = try await run(line)
-            #expect(run.status == status && !run.wasKilled, "stratus \(line): \(run.status) \(run.errors)")
+            #expect(run.status == status, "stratus \(line): \(run.status) \(run.errors)")
+            #expect(!run.wasKilled, "stratus \(line): \(run.status) \(run.errors)")
         }
     }
 
@@ -47,16 +48,17 @@ struct ErrorTests {
         try #require(verbs.contains("zones purge") && verbs.contains("ls"), "\(verbs)")
         for verb in verbs {
             let help = try await run("\(verb) --help").output
-            #expect(help.contains("Example:") && help.contains("--json:"), "stratus \(verb)")
+            #expect(help.contains("Example:"), "stratus \(verb)")
+            #expect(help.contains("--json:"), "stratus \(verb)")
         }
     }
 
-    @Test("options mean the same in every verb, and whoever names a zone may be read or written for somebody")
+    @Test("options mean the same in every verb, and verbs that name a zone accept an account")
     func sameOptions() async throws {
         let told = try await run("--experimental-dump-help").output
         let help = try JSONDecoder().decode(ToolHelp.self, from: Data(told.utf8))
         var meanings: [String: [String: String]] = [:]
-        // A whole tree of the owner's, and indexes, which are nobody's.
+        // A whole tree of the owner's, and indexes, which have no owner.
         let ownersVerbs = ["import-tree", "rebuild"]
         for (verb, options) in help.command.options(behind: []) where verb != "help" {
             let names = Set(options.map(\.name))
@@ -65,7 +67,7 @@ struct ErrorTests {
             if names.contains("zone"), !ownersVerbs.contains(verb) {
                 #expect(names.contains("as"), "stratus \(verb) has no --as")
             }
-            // What is said of a database is heard: nobody names an owner in vain.
+            // An option about a database has an effect: an owner is never named in vain.
             let place = names.intersection(["owner", "container", "in", "public"])
             #expect([0, 4].contains(place.count), "stratus \(verb): \(place)")
             #expect(
@@ -73,7 +75,7 @@ struct ErrorTests {
                 "stratus \(verb)")
             for option in options { meanings[option.name, default: [:]][option.meaning] = verb }
         }
-        // What is limited, made, or asked about is each verb's own.
+        // Limits, creations and questions are specific to each verb.
         let own = [
             "limit", "interval", "count", "share", "recursive", "set", "depth", "as", "json", "permission", "force",
         ]
@@ -91,7 +93,7 @@ struct ErrorTests {
         "addresses", "rule",
     ]
 
-    @Test("a number below zero, a zone, a store and a predicate that are none are told as what they are")
+    @Test("a negative number, and an invalid zone, store and predicate are reported as such")
     func mistakes() async throws {
         let expected: [(String, Int32, String)] = [
             ("query File --limit -1 --store store", 2, "0 for all"), ("keys --limit -1 --store store", 2, "0 for all"),
@@ -107,13 +109,14 @@ struct ErrorTests {
         for (line, status, words) in expected {
             let run = try await run(line)
             #expect(run.status == status, "stratus \(line): \(run.status) \(run.errors)")
-            #expect(run.errors.hasPrefix("error: ") && run.errors.contains(words), "stratus \(line): \(run.errors)")
+            #expect(run.errors.hasPrefix("error: "), "stratus \(line): \(run.errors)")
+            #expect(run.errors.contains(words), "stratus \(line): \(run.errors)")
         }
         let left = try await ToolRun.shell("ls", in: directory)
         #expect(left.lines == ["store", "tree"])
     }
 
-    /// What the tool tells of its verbs for programs to read.
+    /// The tool's machine-readable description of its verbs.
     private struct ToolHelp: Decodable {
         struct Option: Decodable {
             struct Name: Decodable {
@@ -142,7 +145,7 @@ struct ErrorTests {
                 return subcommands.flatMap { $0.options(behind: path + [$0.commandName]) }
             }
 
-            /// Every verb that does something, with those that it stands behind in front of it.
+            /// Every verb that does something, with its parent verbs in front of it.
             func verbs(behind path: [String]) -> [String] {
                 guard let subcommands, !subcommands.isEmpty else { return [path.joined(separator: " ")] }
                 return subcommands.flatMap { $0.verbs(behind: path + [$0.commandName]) }
@@ -152,11 +155,12 @@ struct ErrorTests {
         let command: Command
     }
 
-    @Test("an error names the thing and the remedy, and is JSON where asked for")
+    @Test("an error names the object and the remedy, and is JSON on request")
     func errorTexts() async throws {
         let people = try await run("get /tree/a/none --store store")
         #expect(people.output.isEmpty)
-        #expect(people.errors.contains("stratus ls") && people.errors.contains("missing: none"))
+        #expect(people.errors.contains("stratus ls"))
+        #expect(people.errors.contains("missing: none"))
         let error = try await run("get /tree/a/none --store store --json").error()
         #expect(error["code"] as? String == "notFound")
         #expect(error["exitCode"] as? Int == 3)
@@ -165,7 +169,7 @@ struct ErrorTests {
         #expect(usage["code"] as? String == "usage")
     }
 
-    @Test("an argument that is not UTF-8 is refused, and nothing is made under another name")
+    @Test("an argument that is not UTF-8 is refused, and nothing is created under another name")
     func argumentBytes() async throws {
         let named = try await ToolRun.shell("mkdir $'tr\\xffee' && mkdir $'\\xef\\xbf\\xbd'", in: directory)
         try #require(named.status == 0)
@@ -174,7 +178,8 @@ struct ErrorTests {
             "ls --store=$'st\\xffre'", "ls $'/tr\\xe2\\x82' --store store",
         ] {
             let run = try await run(line)
-            #expect(run.status == 2 && run.errors.contains("UTF-8"), "\(line): \(run.status) \(run.errors)")
+            #expect(run.status == 2, "\(line): \(run.status) \(run.errors)")
+            #expect(run.errors.contains("UTF-8"), "\(line): \(run.status) \(run.errors)")
             let error = try await self.run("\(line) --json").error()
             #expect(error["code"] as? String == "usage")
         }
@@ -182,12 +187,12 @@ struct ErrorTests {
         #expect((error["fields"] as? [String: String])?["argument"] == "st%FFre")
         let files = try await ToolRun.shell("LC_ALL=C ls | wc -l", in: directory)
         #expect(files.lines == ["4"])
-        // The character that stands for what could not be read may be meant.
+        // The replacement character may be intended.
         #expect(try await run("import-tree $'\\xef\\xbf\\xbd' --store store").status == 0)
         #expect(try await run("ls $'/\\xef\\xbf\\xbd' --store store").status == 0)
     }
 
-    @Test("a verb, a zone and a store that there are not come with the nearest that there is")
+    @Test("an unknown verb, zone and store are reported with the nearest existing one")
     func nearest() async throws {
         let expected: [(String, Int32, String)] = [
             ("lss --store store", 2, "stratus ls"), ("impport-tree tree", 2, "stratus import-tree"),
@@ -207,13 +212,15 @@ struct ErrorTests {
         #expect(try await run("nonsense --json").error()["fields"] as? [String: String] == ["verb": "nonsense"])
     }
 
-    @Test("what takes something away is not done unasked, and --dry-run says what it would be")
+    @Test("destructive verbs need a confirmation, and --dry-run prints their effect")
     func deeds() async throws {
         for line in ["rm /tree -r", "zones delete"] {
             let refused = try await run("\(line) --store store")
-            #expect(refused.status == 1 && refused.errors.contains("--force"), "stratus \(line): \(refused.errors)")
+            #expect(refused.status == 1, "stratus \(line): \(refused.errors)")
+            #expect(refused.errors.contains("--force"), "stratus \(line): \(refused.errors)")
             let told = try await run("\(line) --dry-run --force --store store --json").object()
-            #expect(told["dryRun"] as? Bool == true && told["records"] as? Int == 9)
+            #expect(told["dryRun"] as? Bool == true)
+            #expect(told["records"] as? Int == 9)
             #expect((told["would"] as? String)?.contains("9 records") == true)
         }
         let answers = try await ToolRun.shell(
@@ -225,10 +232,11 @@ struct ErrorTests {
             """, in: directory)
         if answers.status == 77 { try Test.cancel("there is no 'script' here to make a terminal") }
         #expect(answers.output.contains("About to delete 5 records: tree/a and all below."), "\(answers.output)")
-        #expect(answers.output.contains("the answer was not yes") && answers.output.contains("deleted 5 records"))
+        #expect(answers.output.contains("the answer was not yes"))
+        #expect(answers.output.contains("deleted 5 records"))
     }
 
-    @Test("a path that leads to two records is refused, and record names still lead to each")
+    @Test("a path to two records is refused, and record names still identify each")
     func ambiguity() async throws {
         _ = try await ToolRun.shell("mkdir tree/d/b && \"$TOOL\" import-tree tree --store store", in: directory)
         #expect(try await run("move /tree/a/b --under /tree/d --store store").status == 0)
@@ -255,14 +263,14 @@ struct ErrorTests {
         #expect(try await run("ls /tree --store store").output.contains("esc\\u{1b}[31m\\u{7}\\u{a}"))
     }
 
-    @Test("output that cannot be written is an error")
+    @Test("a failure to write the output is an error")
     func fullDisk() async throws {
         let run = try await run("ls / --store store > /dev/full")
         #expect(run.status == 1)
         #expect(run.errors.contains("no space left"))
     }
 
-    @Test("colours appear on a terminal, and nowhere else")
+    @Test("colours appear only on a terminal")
     func terminal() async throws {
         let plain = try await run("ls / --store store")
         #expect(!plain.output.contains("\u{1B}"))

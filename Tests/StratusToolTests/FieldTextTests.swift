@@ -7,7 +7,7 @@ import Testing
 @testable import stratus
 
 @Suite struct FieldTextTests {
-    @Test("an assignment is read as a value of its type, and refused where it is none")
+    @Test("an assignment is parsed as a value of its type, and refused if it is invalid")
     func assignments() throws {
         #expect(try FieldAssignment("a=b=c").value == .string("b=c"))
         #expect(try FieldAssignment("a:int64=-5").value == .int64(-5))
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("whole numbers beyond 2^53 are read from JSON as they are written, and those that were rounded are refused")
+    @Test("integers beyond 2^53 in JSON are read exactly, and rounded ones are refused")
     func wholeNumbers() throws {
         func value(_ text: String) throws -> FieldValue? {
             FieldJSON.value(of: try JSONSerialization.jsonObject(with: Data(text.utf8)))

@@ -1,23 +1,23 @@
-// Runs verbs of which one call that changes files is the last, or fails: a verb is killed in the place of its n-th call, the
-// next command runs, and what is there then must be what was there before the verb, or what is there after it, whole.
+// Runs verbs in which one call that changes files is the last, or fails: a verb is killed instead of its n-th call, the
+// next command runs, and the result must be the state before the verb, or the complete state after it.
 //
-// The state of a directory is a text: the names in it but for those that LevelDB gives its files, what each store exports, what
-// each file holds, and whether the old secret can be read in any file. Dates and what is drawn at random are left out.
+// The state of a directory is a text: the names in it except LevelDB's own, the export of each store, the contents of
+// each file, and whether the old secret can be read in any file. Dates and random values are left out.
 
 import Foundation
 import Testing
 
-/// A verb that is killed, or of which a call fails.
+/// A verb that is killed, or in which a call fails.
 struct KilledVerb: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    /// Makes what the verb needs beside the store "store".
+    /// Creates what the verb needs in addition to the store "store".
     var setUp = ":"
     /// The verb without the tool's name.
     let verb: String
-    /// What runs next. Every state is read with `stratus export`, which opens each store that there is.
+    /// The next command. Every state is read with `stratus export`, which opens each existing store.
     var next = ":"
-    /// Whether a run that was ended may leave more than the states before and after: "" where it may not, else a pattern of
-    /// lines (`grep -E`) that do not count.
+    /// Whether an ended run may leave more than the states before and after: "" if not, or else a pattern of lines
+    /// (`grep -E`) that do not count.
     var passing = ""
 
     init(_ name: String, _ verb: String, setUp: String = ":", next: String = ":", passing: String = "") {
@@ -37,9 +37,9 @@ struct FileCallBench {
         case failed = "FILECALLS_FAIL"
     }
 
-    /// What a run with one such call has come to.
+    /// The result of a run with one such call.
     struct Outcome {
-        /// 137 where the verb was killed.
+        /// 137 if the verb was killed.
         var status: Int32
         var state: String
         var errors: String
@@ -50,7 +50,7 @@ struct FileCallBench {
     let directory: TestDirectory
     let verb: KilledVerb
 
-    /// A store with an account, a zone, and a record whose text and whose asset's content are the secret; made once.
+    /// A store with an account, a zone, and a record whose text and whose asset's content are the secret; created once.
     private static let base = Task { () async throws -> TestDirectory in
         let directory = try TestDirectory()
         let run = try await ToolRun.shell(
@@ -67,7 +67,7 @@ struct FileCallBench {
         return directory
     }
 
-    /// Runs an export, which is a command as any other, and prints the state of the current directory.
+    /// Runs an export, a command like any other, and prints the state of the current directory.
     private static let state = """
         state() {
           "$TOOL" export - --store store > /dev/null 2>&1
@@ -124,8 +124,8 @@ struct FileCallBench {
         )
     }
 
-    /// Runs the verb, of which the call with a number ends it or fails, then the next command, and reads the state. `plant`
-    /// runs before the next command.
+    /// Runs the verb, which the call with this number ends or fails, then the next command, and reads the state.
+    /// `plant` runs before the next command.
     func run(_ end: End, at number: Int, plant: String = ":") async throws -> Outcome {
         let place = "\(end.rawValue)-\(number)"
         let run = try await shell(
@@ -148,16 +148,16 @@ struct FileCallBench {
         try await ToolRun.shell(Self.state + "\n" + script, in: directory)
     }
 
-    /// A state without what a run that was ended may leave.
+    /// A state without the allowed leftovers of an ended run.
     func judged(_ state: String) -> [Substring] {
         let lines = state.split(separator: "\n")
         guard !verb.passing.isEmpty else { return lines }
         return lines.filter { String($0).range(of: verb.passing, options: .regularExpression) == nil }
     }
 
-    /// Kills the verb at calls, and returns what is wrong. `stride` says how many calls lie between those that are tried,
-    /// but that a name is given at all of them. How many calls LevelDB makes in the background differs from run to run: a
-    /// verb that ends before it is killed has done what it was asked for.
+    /// Kills the verb at calls, and returns what is wrong. `stride` is the distance between the tried calls; calls that
+    /// rename are all tried. How many calls LevelDB makes in the background differs from run to run: a verb that ends
+    /// before it is killed has done its work.
     func faults(killingEvery stride: Int, plant: String = ":") async throws -> [String] {
         let before = judged(try await stateBefore())
         let (whole, calls) = try await wholeRun()
@@ -180,7 +180,7 @@ struct FileCallBench {
         return faults
     }
 
-    /// Whether the call gives a name that is not LevelDB's own.
+    /// Whether the call creates a name that is not LevelDB's own.
     private static func isNaming(_ call: String) -> Bool {
         ["rename", "link"].contains { call.hasPrefix($0) } && !["CURRENT", "LOG.old"].contains { call.hasSuffix($0) }
     }

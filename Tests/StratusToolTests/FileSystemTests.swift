@@ -5,9 +5,9 @@ import Testing
 
 @testable import stratus
 
-@Suite("names and walks")
+@Suite("names and directory walks")
 struct FileSystemTests {
-    @Test("every name of up to three bytes from a small alphabet is escaped uniquely and read back")
+    @Test("every name of up to three bytes from a small alphabet is escaped uniquely and unescaped")
     func namesRoundTrip() {
         let alphabet: [UInt8] = [0x01, 0x25, 0x32, 0x35, 0x41, 0x7F, 0x80, 0xC3, 0xA9, 0xE2, 0x82, 0xAC, 0xF0, 0xFF]
         var seen: Set<[UInt8]> = []
@@ -25,12 +25,12 @@ struct FileSystemTests {
         }
     }
 
-    @Test("text that no name is escaped to is not read")
+    @Test("text that is not a valid escape is not decoded")
     func foreignEscapes() {
         for text in ["%", "%2", "%zz", "a%~b"] { #expect(PercentText.bytes(of: text) == nil) }
     }
 
-    @Test("a valid name stays as it is, an invalid one is escaped where it is invalid")
+    @Test("a valid name stays unchanged, an invalid one is escaped where it is invalid")
     func displayedNames() {
         #expect(FileName(Array("é %".utf8)).displayText == "é %")
         #expect(FileName([0x61, 0xFF, 0xC3, 0xA9]).displayText == "a%FFé")
@@ -43,17 +43,17 @@ struct FileSystemTests {
         let name = naming.name(of: long)
         #expect(name.text.utf8.count <= 255)
         #expect(naming.name(of: long + [0x79]) != name)
-        // A file that is called what the long path's record is called has another record.
+        // A file with the name of the long path's record has another record.
         let imitation = Array(name.text.dropFirst("top/".count).utf8)
         #expect(naming.name(of: imitation) != name)
     }
 
-    @Test("what vanishes between being listed and being looked at is told, and the walk goes on")
+    @Test("a file that vanishes after it was listed is reported, and the walk continues")
     func vanishing() async throws {
         let directory = try TestDirectory()
         try await directory.makeTree()
         var walker = try TreeWalker(top: directory.bytes(of: "tree"), name: FileName(Array("tree".utf8)))
-        // The top has been told and listed: "a" and "d" are still to come.
+        // The top has been reported and listed: "a" and "d" are still to come.
         _ = walker.next()
         _ = try await ToolRun.shell("rm -r tree/a", in: directory)
         var problems: [WalkProblem.Kind] = []
@@ -68,14 +68,14 @@ struct FileSystemTests {
         #expect(files == ["d", "d/link", "d/two"])
     }
 
-    @Test("control characters and characters that turn text never reach a terminal raw")
+    @Test("control and bidirectional characters never reach a terminal raw")
     func visibleText() {
         #expect(VisibleText.of("a\u{1B}[31m\u{202E}\u{9B}\n") == "a\\u{1b}[31m\\u{202e}\\u{9b}\\u{a}")
         #expect(VisibleText.of("Zürich 東京") == "Zürich 東京")
         #expect(JSONValue.string("\u{1B}\"\\\u{E0001}").text == "\"\\u001b\\\"\\\\\\udb40\\udc01\"")
     }
 
-    @Test("quantities are written as people read them")
+    @Test("quantities are formatted for people")
     func quantities() {
         #expect(Quantities.count(1_234_567) == "1,234,567")
         #expect(Quantities.count(-1_000) == "-1,000")

@@ -1,9 +1,9 @@
-// What --dry-run says is what would happen: it is refused what the deed would be refused. And what a deed says it did.
+// --dry-run predicts the run: it is refused like the real run. And the reports of real runs.
 
 import Foundation
 import Testing
 
-@Suite("what is said before it is done")
+@Suite("dry runs")
 struct ForetellingTests {
     let directory: TestDirectory
 
@@ -28,7 +28,7 @@ struct ForetellingTests {
         }
     }
 
-    @Test("a dry run is refused what the deed is refused, with the same exit code")
+    @Test("a dry run is refused like the real run, with the same exit code")
     func refused() async throws {
         let deeds: [(line: String, status: Int32)] = [
             ("participants remove /tree/a carol", 3), ("participants remove /tree/none bob", 3),
@@ -41,14 +41,15 @@ struct ForetellingTests {
         for (line, status) in deeds {
             let (told, done) = (try await run("\(line) --dry-run"), try await run("\(line) --force"))
             for run in [told, done] {
-                #expect(run.status == status && run.output.isEmpty, "stratus \(line): \(run.output) \(run.errors)")
+                #expect(run.status == status, "stratus \(line): \(run.output) \(run.errors)")
+                #expect(run.output.isEmpty, "stratus \(line): \(run.output) \(run.errors)")
             }
         }
         #expect(try await roles == ["owner", "privateUser", "privateUser"])
         #expect(try await run("tree / --json").objects().count == 10)
     }
 
-    @Test("a dry run that is not refused says what the deed does then")
+    @Test("an accepted dry run prints what the real run then does")
     func done() async throws {
         for line in [
             "rm /tree/a/one --as bob", "participants remove /tree/a new@example.com",
@@ -60,29 +61,32 @@ struct ForetellingTests {
         #expect(try await run("share --json").output.isEmpty)
     }
 
-    @Test("X-13: a public permission that ends invitations or participations is not given unasked")
+    @Test("X-13: a public permission that ends invitations or participations needs a confirmation")
     func publicPermission() async throws {
         let opening = try await run("share permission /tree/a readOnly")
-        #expect(opening.status == 1 && opening.errors.contains("ends 1 invitation"), "\(opening.errors)")
+        #expect(opening.status == 1, "\(opening.errors)")
+        #expect(opening.errors.contains("ends 1 invitation"), "\(opening.errors)")
         #expect(try await roles.count == 3)
         let told = try await run("share permission /tree/a readOnly --dry-run --json").object()
         #expect(told["participants"] as? Int == 1)
         #expect(try await run("share permission /tree/a readOnly --force").status == 0)
         #expect(try await roles == ["owner", "publicUser"])
-        #expect(try await run("share permission /tree/a readWrite").status == 0, "nobody is removed")
+        #expect(try await run("share permission /tree/a readWrite").status == 0, "no participant is removed")
         let closing = try await run("share permission /tree/a none")
-        #expect(closing.status == 1 && closing.errors.contains("ends 1 participation"), "\(closing.errors)")
+        #expect(closing.status == 1, "\(closing.errors)")
+        #expect(closing.errors.contains("ends 1 participation"), "\(closing.errors)")
         #expect(try await run("share permission /tree/a none --force").status == 0)
         #expect(try await roles == ["owner"])
     }
 
-    @Test("a number that is no int64 is refused, and not made one")
+    @Test("a number that is not an int64 is refused, and not converted")
     func numbers() async throws {
         for number in ["3.7", "1e30", "-9223372036854775809"] {
             let fields = "echo '{\"n\":{\"type\":\"int64\",\"value\":\(number)}}'"
             let put = try await ToolRun.shell(
                 "\(fields) | \"$TOOL\" put number --type Number --fields - --store store", in: directory)
-            #expect(put.status == 2 && put.errors.contains("field: n"), "\(number): \(put.output)")
+            #expect(put.status == 2, "\(number): \(put.output)")
+            #expect(put.errors.contains("field: n"), "\(number): \(put.output)")
         }
         let fields = "echo '{\"n\":{\"type\":\"int64\",\"value\":-9223372036854775808}}'"
         let put = try await ToolRun.shell(
@@ -91,14 +95,16 @@ struct ForetellingTests {
         #expect(try await run("get number").output.contains("n = -9223372036854775808"))
     }
 
-    @Test("an error says once what is wrong, and help has no gaps")
+    @Test("an error states its cause once, and help has no gaps")
     func words() async throws {
         let unknown = try await run("query Nothing --json").error()
-        #expect(unknown["message"] is String && unknown["cause"] is NSNull)
+        #expect(unknown["message"] is String)
+        #expect(unknown["cause"] is NSNull)
         let help = try await ToolRun.shell("\"$TOOL\" ls --help", in: directory)
         let discussion = help.output.components(separatedBy: "USAGE").first ?? ""
         #expect(!discussion.contains("  "), "\(discussion)")
         let address = try await run("ls db://iCloud.default/local")
-        #expect(address.status == 2 && address.errors.contains("db://CONTAINER/PERSON/ZONE"))
+        #expect(address.status == 2)
+        #expect(address.errors.contains("db://CONTAINER/PERSON/ZONE"))
     }
 }

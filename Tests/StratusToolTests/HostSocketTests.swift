@@ -1,4 +1,4 @@
-// Verbs on a store that another process has open and serves: this process is the host.
+// Verbs on a store that another process holds and serves: this process is the host.
 
 import Foundation
 import Synchronization
@@ -20,7 +20,7 @@ struct HostSocketTests {
         return try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/\(name)"), options: options)
     }
 
-    /// Every verb that writes, in an order in which each has something to do.
+    /// Every writing verb, in an order in which each has something to do.
     private static let script = [
         "init --create-account local",
         "accounts create bob --email bob@example.com --name 'Bob Birch' --quota 100000000",
@@ -42,13 +42,13 @@ struct HostSocketTests {
         "zones purge", "accounts delete carol --force", "compact",
     ]
 
-    /// What is looked at in the end.
+    /// The final state that is checked.
     private static let looks = [
         "accounts", "zones", "tree / --zone tree", "tree /", "get name:doc", "get name:top", "share", "schema", "audit",
         "verify",
     ]
 
-    @Test("every verb that writes answers and does the same through the socket as on a store that nobody has")
+    @Test("every writing verb has the same output and effect through the socket as on a closed store")
     func sameAsWithout() async throws {
         try await directory.makeTree()
         let prepared = try await ToolRun.shell(
@@ -74,12 +74,12 @@ struct HostSocketTests {
             }
             #expect(seen[0] == seen[1], "\(look)")
         }
-        // That the host had the store all the time is what the other verbs were told.
+        // The other verbs' output shows that the host had the store all the time.
         let held = try await ToolRun.stratus("reset", "--force", "--json", "--store", "served", in: directory)
         #expect(held.status == 4, "\(held.output)")
     }
 
-    /// The answers of the script on a store, without what is drawn anew for every store.
+    /// The output of the script on a store, without the random values of every store.
     private func answers(of store: String) async throws -> [[String]] {
         var answers: [[String]] = []
         for verb in Self.script {
@@ -93,7 +93,7 @@ struct HostSocketTests {
         return answers
     }
 
-    /// Lines without names, dates and costs, and without how far a verb had come while it ran.
+    /// Lines without names, dates and costs, and without progress.
     private static func plain(_ run: ToolRun) -> [String] {
         let changing = [
             "account", "user", "created", "changeTag", "cost", "milliseconds", "path", "id", "added", "share",
@@ -120,7 +120,7 @@ struct HostSocketTests {
         }
     }
 
-    @Test("import-tree goes on past files of another type: what nothing depends on is made anew, the rest is told")
+    @Test("import-tree continues past files of another type: independent ones are replaced, the rest is reported")
     func replacedTypes() async throws {
         try await directory.makeTree()
         let host = try open("store")
@@ -145,10 +145,10 @@ struct HostSocketTests {
             try JSONSerialization.jsonObject(with: Data((run.lines.last ?? "").utf8)) as? [String: Any])
         let problems = try #require(report["problems"] as? [String: Any])
         #expect((problems["keptType"] as? [String: Any])?["examples"] as? [String] == ["tree/a"])
-        #expect(report["created"] as? Int == 1, "what lies in the new folder")
+        #expect(report["created"] as? Int == 1, "the contents of the new folder")
     }
 
-    @Test("through the socket the host's rules hold, and the host's events tell of what was done")
+    @Test("through the socket the host's rules apply, and the host's events contain the changes")
     func hostsRules() async throws {
         var options = Stratus.Options()
         options.logger = nil
@@ -166,10 +166,11 @@ struct HostSocketTests {
             """, in: directory)
         #expect(run.lines.last == "1", "\(run.output)")
         #expect(run.errors.contains("which has the store"))
-        #expect(events.has(.modifyRecords) && events.has(.modifyZones))
+        #expect(events.has(.modifyRecords))
+        #expect(events.has(.modifyZones))
     }
 
-    @Test("a host that serves no socket is named by verbs that write, and there is nothing to watch or recover")
+    @Test("writing verbs name a host without a socket, and there is nothing to watch or recover")
     func notServed() async throws {
         let host = try open("store", serving: false)
         defer { host.close() }
@@ -187,7 +188,7 @@ struct HostSocketTests {
         #expect(try (alone.error()["message"] as? String)?.contains("nothing to watch") == true)
     }
 
-    @Test("verify of a store that a host has names each content that is missing or damaged")
+    @Test("verify of a store in use names each missing or damaged content")
     func verifyHeld() async throws {
         let host = try open("served")
         defer { host.close() }
@@ -206,12 +207,13 @@ struct HostSocketTests {
             if let content { try Data(content.utf8).write(to: URL(fileURLWithPath: "\(contents)/\(name)")) }
             let run = try await ToolRun.stratus("verify", "--json", "--store", "served", in: directory)
             let findings = try #require(run.objects().last?["findings"] as? [[String: Any]])
-            #expect(run.status == 1 && findings.compactMap { $0["kind"] as? String } == [kind], "\(run.output)")
+            #expect(run.status == 1, "\(run.output)")
+            #expect(findings.compactMap { $0["kind"] as? String } == [kind], "\(run.output)")
             if content == nil { try Data().write(to: URL(fileURLWithPath: "\(contents)/\(name)")) }
         }
     }
 
-    @Test("a host that could not open its store again is found by stats and recover, whatever verbs ran meanwhile")
+    @Test("stats and recover find a host that could not reopen its store, whatever verbs ran meanwhile")
     func unrecovered() async throws {
         let host = try open("served")
         defer { host.close() }
@@ -241,7 +243,7 @@ struct HostSocketTests {
         #expect(host.writeFailure == nil)
     }
 
-    @Test("stats says that a host takes no writes, and recover has it open its store again")
+    @Test("stats reports that a host accepts no writes, and recover reopens its store")
     func recovery() async throws {
         let host = try open("served")
         defer { host.close() }
@@ -279,10 +281,10 @@ struct HostSocketTests {
         #expect(host.writeFailure == nil)
     }
 
-    @Test("a compaction that is interrupted stops the host's, says how to go on, and harms nothing")
+    @Test("an interrupted compaction stops the host's, says how to continue, and damages nothing")
     func interruptedCompaction() async throws {
-        // The host is held until the tool has heard the signal, so that it cannot be done before. Where the machine leaves
-        // the tool without a greeting for longer than a tool waits for one, nothing was tried: it is done again.
+        // The host is held until the tool has received the signal, so that it cannot finish before. If the machine is
+        // so slow that the tool times out without a greeting, nothing was tested: it is repeated.
         let run = try await children(
             """
             "$TOOL" import-tree /usr/share/doc --store store > /dev/null 2> note
@@ -314,11 +316,14 @@ struct HostSocketTests {
         try #require(run.lines.count == 5, "\(run.output) \(run.errors)")
         #expect(Array(run.lines[1...]) == ["130", "0", "0", "verify: 0 missing, 0 dangling, 0 wrong counts"])
         #expect(
-            run.errors.contains("which has the store") && run.errors.contains("Run the same command again to continue"),
+            run.errors.contains("which has the store"),
+            "\(run.errors)")
+        #expect(
+            run.errors.contains("Run the same command again to continue"),
             "\(run.errors)")
     }
 
-    @Test("watch tells each request as it happens, sums up, and ends with its limit")
+    @Test("watch prints each request as it happens, sums up, and ends with its limit")
     func watching() async throws {
         let host = try open("store")
         defer { host.close() }
@@ -340,13 +345,16 @@ struct HostSocketTests {
         #expect(objects.count == 4)
         for event in objects.dropLast() {
             #expect(event["account"] as? String == account.id)
-            #expect(event["operation"] is String && event["time"] is String && event["milliseconds"] is Double)
+            #expect(event["operation"] is String)
+            #expect(event["time"] is String)
+            #expect(event["milliseconds"] is Double)
         }
         let summary = try #require(objects.last?["summary"] as? [String: Any])
-        #expect(summary["requests"] as? Int == 3 && summary["lost"] as? Int == 0)
+        #expect(summary["requests"] as? Int == 3)
+        #expect(summary["lost"] as? Int == 0)
     }
 
-    /// Runs a script with $CHILD standing for the child, and a function that makes it a host.
+    /// Runs a script with $CHILD as the child program, and a function that turns it into a host.
     private func children(_ script: String) async throws -> ToolRun {
         try await ToolRun.shell(
             """
@@ -356,7 +364,7 @@ struct HostSocketTests {
             """, in: directory)
     }
 
-    @Test("a socket that a killed host has left behind is in nobody's way, and the next host replaces it")
+    @Test("a socket that a killed host left behind blocks no one, and the next host replaces it")
     func killedHost() async throws {
         let run = try await children(
             """
@@ -378,7 +386,7 @@ struct HostSocketTests {
     }
 
     @Test(
-        "another user cannot open the socket, and where they can they are refused in words",
+        "another user cannot open the socket, and is refused with a message if they can",
         .enabled(if: getuid() == 0))
     func otherUsers() async throws {
         let run = try await children(
@@ -395,17 +403,17 @@ struct HostSocketTests {
         #expect(run.lines[3] == "0")
     }
 
-    @Test("watch ends with the host, and says so")
+    @Test("watch ends with the host, and reports it")
     func watchedToTheEnd() async throws {
         let host = try open("store")
-        // Who is let go while they are told of the end are not told.
+        // A client that is disconnected during the last message does not get it.
         host.stopServingTool()
         try host.startServingTool(LocalPatience(farewellSeconds: 900))
         let watcher = Task {
             try await ToolRun.shell("\"$TOOL\" watch --store store > told; echo $?; tail -1 told", in: directory)
         }
         let path = "\(directory.path)/told"
-        // The tool makes the file before it watches; it says on standard error that it does.
+        // The tool creates the file before it watches; it reports it on standard error.
         while !FileManager.default.fileExists(atPath: path) || !host.output.feed.isWatched {
             try await Task.sleep(for: .milliseconds(20))
         }

@@ -1,16 +1,16 @@
-// Verbs that are killed, and verbs of which a call fails: what is left is what was there before, or what the verb makes, whole.
+// Verbs that are killed, and verbs in which a call fails: they leave the state before, or the complete state after.
 
 import Foundation
 import Testing
 
-@Suite("verbs that are killed at a call that changes files")
+@Suite("verbs killed during file system calls")
 struct KilledVerbTests {
     /// All calls with STRATUS_KILLS=1, which `make kills` sets.
     static let isWhole = ProcessInfo.processInfo.environment["STRATUS_KILLS"] == "1"
 
     private static let export = "\"$TOOL\" export ../export --secrets --store store >> ../log && cp ../export ."
 
-    /// Opens the store as a host does, which removes what an ended session has left of assets.
+    /// Opens the store like a host, which removes an ended session's remains of assets.
     private static let migration = "\"$TOOL\" migrate --store store"
 
     static let verbs = [
@@ -50,17 +50,18 @@ struct KilledVerbTests {
         KilledVerb("compact", "compact --store store"),
     ]
 
-    @Test("a store that is emptied is what it was or empty, and nothing of it lies under another name")
+    @Test("an interrupted emptying leaves the store unchanged or empty, and nothing under another name")
     func reset() async throws {
         let bench = try await FileCallBench(KilledVerb("reset", "reset --force --store store"))
         let before = try await bench.stateBefore()
         let after = try await bench.wholeRun().state
-        #expect(before.contains("the secret can be read") && !after.contains("the secret can be read"))
+        #expect(before.contains("the secret can be read"))
+        #expect(!after.contains("the secret can be read"))
         for fault in try await bench.faults(killingEvery: Self.isWhole ? 1 : 4) { Issue.record("\(fault)") }
     }
 
     @Test(
-        "a verb that is killed has done what it was asked for, or nothing, when the next command has run",
+        "after the next command, a killed verb has completed its work, or done nothing",
         arguments: verbs)
     func killed(_ verb: KilledVerb) async throws {
         let bench = try await FileCallBench(verb)
@@ -83,7 +84,7 @@ struct KilledVerbTests {
         let before = bench.judged(try await bench.stateBefore())
         let (after, calls) = try await bench.wholeRun()
         for number in 1...calls.count {
-            // The last calls are those that give a name and make it durable.
+            // The last calls are those that create a name and make it durable.
             guard Self.isWhole || number % 25 == 0 || number > calls.count - 6 else { continue }
             let outcome = try await bench.run(.failed, at: number)
             let state = bench.judged(outcome.state)
@@ -108,7 +109,7 @@ struct KilledVerbTests {
         #expect(calls[named...].contains("fsync ."), "\(calls)")
     }
 
-    @Test("the new name in CURRENT is on the disk before anything is removed that the old one may lead to")
+    @Test("the new name in CURRENT is on the disk before the files of the old one are removed")
     func nameInCurrent() async throws {
         let bench = try await FileCallBench(KilledVerb("zones create", "zones create --zone new --store store"))
         let calls = try await bench.wholeRun().calls
@@ -117,7 +118,7 @@ struct KilledVerbTests {
         #expect(calls[renamed..<removed].contains("fsync ./store"), "\(calls)")
     }
 
-    @Test("an import that fails leaves nothing behind, in a new store and in one that was empty")
+    @Test("a failed import leaves nothing behind, in a new store and in an empty one")
     func failedImport() async throws {
         let directory = try TestDirectory()
         try await directory.importTree()
@@ -155,7 +156,7 @@ struct KilledVerbTests {
         #expect(run.lines == ["1", "1", "store"], "\(run.output) \(run.errors)")
     }
 
-    @Test("what a verb works on that still runs is left alone, and the reader says what it removes")
+    @Test("files of a running verb are kept, and a reader reports what it removes")
     func living() async throws {
         let directory = try TestDirectory()
         let run = try await ToolRun.shell(
@@ -189,7 +190,7 @@ struct KilledVerbTests {
     }
 
     @Test(
-        "the bench finds what a killed verb would leave",
+        "the bench detects files that a killed verb would leave",
         arguments: [
             "mv store .store.emptied-1",
             "mkdir -p store/assets/old && echo \(FileCallBench.secret) > store/assets/old/1",

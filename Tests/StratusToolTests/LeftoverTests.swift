@@ -1,4 +1,4 @@
-// What processes that were killed have left in temporary directories goes with the next start, and what others use stays.
+// Leftovers of killed processes in temporary directories are removed at the next start, and those in use stay.
 
 import Foundation
 import Testing
@@ -23,7 +23,7 @@ struct LeftoverTests {
     }
 
     @Test(
-        "what an import that was killed has put together is removed by the next verb, and that of a running one stays")
+        "temporary files of a killed import are removed by the next verb, and those of a running one stay")
     func imports() async throws {
         try await directory.importTree()
         let run = try await shell(
@@ -58,7 +58,7 @@ struct LeftoverTests {
     }
 
     @Test(
-        "what a store in memory of a killed process has left is removed by the next one, and that of a living one stays"
+        "files of a killed process's store in memory are removed by the next one, and those of a running one stay"
     )
     func memory() async throws {
         let run = try await shell(
@@ -83,7 +83,7 @@ struct LeftoverTests {
         #expect(run.lines == expected, "\(run.output) \(run.errors)")
     }
 
-    @Test("the store of a benchmark that was killed is removed by the next one")
+    @Test("the store of a killed benchmark is removed by the next one")
     func benchmark() async throws {
         let run = try await shell(
             """

@@ -1,4 +1,4 @@
-// The tool on a store that a host has open and writes as fast as it can: this process is the host.
+// The tool on a store that a host has open and writes at full speed: this process is the host.
 
 import Foundation
 import StratusCloud
@@ -27,10 +27,10 @@ struct LiveTests {
         get throws { try FileManager.default.contentsOfDirectory(atPath: "\(directory.path)/scratch") }
     }
 
-    /// Rounds of ten readings, 200 in all: each costs a start of the tool, so that two go on at a time.
+    /// Rounds of ten readings, 200 in all: each costs a start of the tool, so two run at a time.
     private static let roundCount = 20
 
-    @Test("readings under full load are prefixes of what was saved, and the host does not notice")
+    @Test("readings under full load are prefixes of the saved data, and do not disturb the host")
     func underLoad() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         let load = Task { try await host.saveUntilStopped() }
@@ -66,7 +66,7 @@ struct LiveTests {
         #expect(try await ToolRun.stratus("verify", "--store", "store", in: directory).status == 0)
     }
 
-    /// Checks what five listings say: each the records after one of the saves, none older than those before.
+    /// Checks the output of five listings: each shows the records after one of the saves, none older than the previous.
     private func check(_ objects: [[String: Any]], floor: Int) throws {
         var floor = floor
         var sizes: [String: Int] = [:]
@@ -85,14 +85,16 @@ struct LiveTests {
         }
     }
 
-    @Test("people are told of the copy on one line, and verbs that write name who holds the store, and change nothing")
+    @Test("one line reports the copy, and writing verbs name the holder of the store, and change nothing")
     func words() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         defer { host.close() }
         let people = try await shell("\"$TOOL\" ls / --store store")
-        #expect(people.status == 0 && people.lines.count == 1)
+        #expect(people.status == 0)
+        #expect(people.lines.count == 1)
         let note = people.told
-        #expect(note.count == 1 && note.first?.hasPrefix("note: reading a copy of the store as of 20") == true)
+        #expect(note.count == 1)
+        #expect(note.first?.hasPrefix("note: reading a copy of the store as of 20") == true)
         #expect(note.first?.contains(" UTC, held by process \(ProcessInfo.processInfo.processIdentifier) (") == true)
         for verb in [
             "rm /top -r --force", "move counter --under /", "zones create --zone z", "zones delete --force",
@@ -109,14 +111,15 @@ struct LiveTests {
         let stats = try await shell("\"$TOOL\" stats --store store --json")
         #expect(try stats.object()["asOf"] is String)
         let picture = try await shell("\"$TOOL\" tree / --format svg --nodes 400 --store store")
-        #expect(picture.status == 0 && picture.output.contains("28 records, no share, as of 20"))
+        #expect(picture.status == 0)
+        #expect(picture.output.contains("28 records, no share, as of 20"))
         let page = try String(contentsOfFile: "\(directory.path)/report.html", encoding: .utf8)
         #expect(page.contains("a copy of a store that another process has open, as of 20"))
         #expect(try leftCopies.isEmpty)
     }
 
     @Test(
-        "a token of a store of which nobody has ever fetched changes is taken by the next run, while a host has it open"
+        "a first change token of a store is accepted by the next run, while a host has the store open"
     )
     func tokens() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
@@ -132,7 +135,7 @@ struct LiveTests {
         #expect(try second.objects().last?["changes"] as? Int == 3)
     }
 
-    @Test("a store that was opened before stores had a secret for tokens gives none, and says what to do")
+    @Test("a store from before token secrets gives no token, and says what to do")
     func noTokens() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         do {
@@ -145,7 +148,8 @@ struct LiveTests {
                 people.lines.last?.contains("28 changes, no token: the process that has the store must open it") == true
             )
             let following = try await shell("\"$TOOL\" changes --follow --store store --json")
-            #expect(following.status == 1 && following.errors.contains("no secret for tokens"))
+            #expect(following.status == 1)
+            #expect(following.errors.contains("no secret for tokens"))
         }
         try await LiveHost(at: "\(directory.path)/store").close()
         let token = try #require(
@@ -153,11 +157,11 @@ struct LiveTests {
         #expect(try await shell("\"$TOOL\" changes --since \(token) --store store --json").status == 0)
     }
 
-    @Test("the copy of a reader that was killed is removed by the next, that of one that runs is left")
+    @Test("the copy of a killed reader is removed by the next one, that of a running reader stays")
     func sweeping() async throws {
         let host = try await LiveHost(at: "\(directory.path)/store")
         defer { host.close() }
-        // A pipe that nobody reads stops a reader in the middle of its output, which must not fit into the pipe.
+        // An unread pipe stops a reader in the middle of its output, which must not fit into the pipe.
         try await host.fill()
         let run = try await shell(
             """
@@ -186,7 +190,7 @@ struct LiveTests {
     }
 }
 
-/// A host that saves: each save is of one record of a circle, of the counter, and of a record with an asset that comes and
+/// A host that saves: each save contains one record of a circle, the counter, and a record with an asset that comes and
 /// goes.
 private final class LiveHost: Sendable {
     private static let slotCount = 25
@@ -202,7 +206,7 @@ private final class LiveHost: Sendable {
     init(at path: String) async throws {
         var options = Stratus.Options()
         options.logger = nil
-        // Contents that are replaced go soon.
+        // Replaced contents are removed soon.
         options.upkeepIntervalSeconds = 0.2
         store = try await Stratus.open(at: URL(fileURLWithPath: path), options: options)
         folder = URL(fileURLWithPath: path).deletingLastPathComponent()
@@ -222,7 +226,7 @@ private final class LiveHost: Sendable {
             })
     }
 
-    /// Takes away what an older version has not made.
+    /// Removes what an older version did not create.
     func loseTokenSecret() throws {
         try store.service.engine.store.transact { try $0.delete(GlobalKeys.tokenSecret()) }
     }

@@ -1,4 +1,4 @@
-// What verbs are told of the records that they look at: of each once, whether or not the person sees it.
+// The progress of verbs over the records that they read: each is reported once, whether or not the person sees it.
 
 import Foundation
 import StratusKit
@@ -11,7 +11,7 @@ import Testing
 
 @testable import stratus
 
-@Suite("records that verbs look at")
+@Suite("records that verbs read")
 struct LookingTests {
     /// Records of the household with its two shares, and those below its home.
     private static let recordCount = 85
@@ -19,7 +19,7 @@ struct LookingTests {
     private static let photoCount = 60
     /// The home and the shares have nothing above them.
     private static let topCount = 3
-    /// Roots of shares below the home, which a guest does not see.
+    /// Roots of shares below the home, which a participant does not see.
     private static let rootCount = 2
 
     private let directory: TestDirectory
@@ -33,7 +33,7 @@ struct LookingTests {
         return try StoreSession(at: path, choice, .readingAsClient)
     }
 
-    /// Opens the household, and gives `body` what everybody sees of it, or one person.
+    /// Opens the household, and passes to `body` what everyone, or one person, sees of it.
     private func look(
         as person: String?, _ body: (_ zone: ZoneReader, _ sight: Sight) throws -> Void
     ) throws {
@@ -48,7 +48,7 @@ struct LookingTests {
         try session.read(zone) { try body($0, sight) }
     }
 
-    @Test("a picture for a guest looks at each top and each root of a share once, and tells of it")
+    @Test("a picture for a participant reads each top and each root of a share once, and reports it")
     func tops() async throws {
         try await PictureStore.makeHousehold(at: path)
         let expected: [(person: String?, tops: [String], lookedCount: Int)] = [
@@ -70,7 +70,7 @@ struct LookingTests {
         }
     }
 
-    @Test("a picture counts what lies below a record, its children among it, and tells of each that it looks at")
+    @Test("a picture counts a record's descendants, including its children, and reports each that it reads")
     func below() async throws {
         try await PictureStore.makeHousehold(at: path)
         let expected: [(person: String?, name: String, children: Int, all: Int, lookedCount: Int)] = [
@@ -83,7 +83,8 @@ struct LookingTests {
             try look(as: person) { zone, sight in
                 let source = ZonePictures(zone, sight)
                 let count = try source.recordCount(below: RecordName(name)) { counted += 1 }
-                #expect(count.children == children && count.all == all, "\(name)")
+                #expect(count.children == children, "\(name)")
+                #expect(count.all == all, "\(name)")
                 try source.visitChildren(of: RecordName(name), didLook: { visited += 1 }) { _ in .next }
             }
             #expect(counted == lookedCount, "\(name)")
@@ -91,7 +92,7 @@ struct LookingTests {
         }
     }
 
-    @Test("listing what lies below an address at any depth tells of each record that is looked at, up to all of them")
+    @Test("listing below an address at any depth reports each record that is read, up to all of them")
     func allBelow() async throws {
         try await PictureStore.makeHousehold(at: path)
         let guestsLookedCount = Self.topCount + Self.rootCount + Self.photoCount
@@ -107,8 +108,10 @@ struct LookingTests {
                 }
             }
             #expect(looked == lookedCount)
-            #expect(listed.count == listedCount && Set(listed).count == listedCount)
-            #expect(listed.contains("photos / photo-101") && listed.contains(" / share-photos"))
+            #expect(listed.count == listedCount)
+            #expect(Set(listed).count == listedCount)
+            #expect(listed.contains("photos / photo-101"))
+            #expect(listed.contains(" / share-photos"))
             #expect(listed.contains(person == nil ? "holiday / photos" : " / photos"))
         }
         var listed: [String] = []
@@ -121,7 +124,7 @@ struct LookingTests {
         #expect(listed == ["packing", "photos"])
     }
 
-    /// What a query of the items tells of each page, done and bound, and how many it finds of how many records.
+    /// A query's progress over the items for each page, done and bound, and how many it finds of how many records.
     private func pages(
         where format: String, isBackward: Bool = false, limit: Int = 0
     ) async throws -> (told: [[Int]], foundCount: Int, recordCount: Int) {
@@ -144,32 +147,37 @@ struct LookingTests {
         }
     }
 
-    @Test("[Q-14] a query tells after each page how many records are done, of those of the zone at most")
+    @Test("[Q-14] a query reports after each page how many records are done, of at most those of the zone")
     func queryInOrder() async throws {
         try await PictureStore.makeHostile(at: path)
         let itemCount = 300 + PictureStore.hostileNames.count
-        // A page has 200 results unless another number is asked for.
+        // A page has 200 results unless another number is requested.
         let all = try await pages(where: "TRUEPREDICATE")
         #expect(all.recordCount > itemCount)
-        #expect(all.told == [[200, all.recordCount], [itemCount, all.recordCount]] && all.foundCount == itemCount)
+        #expect(all.told == [[200, all.recordCount], [itemCount, all.recordCount]])
+        #expect(all.foundCount == itemCount)
         // Without 1, 10 to 19 and 100 to 199: all items behind the two hundredth result are results.
         let some = try await pages(where: "NOT name BEGINSWITH 'one of many 1'")
         #expect(some.foundCount == itemCount - 111)
         let firstDone = itemCount - (some.foundCount - 200)
         #expect(some.told == [[firstDone, some.recordCount], [itemCount, some.recordCount]])
         let first = try await pages(where: "TRUEPREDICATE", limit: 250)
-        #expect(first.told == [[250, first.recordCount]] && first.foundCount == 250)
+        #expect(first.told == [[250, first.recordCount]])
+        #expect(first.foundCount == 250)
         let none = try await pages(where: "FALSEPREDICATE")
-        #expect(none.told == [[0, none.recordCount]] && none.foundCount == 0)
+        #expect(none.told == [[0, none.recordCount]])
+        #expect(none.foundCount == 0)
     }
 
-    @Test("[Q-13] a query in an order without index tells of its results, of what each page looks at or wants at most")
+    @Test("[Q-13] a query in an order without an index reports its results, and the most that each page may read")
     func queryPickedFromAll() async throws {
         try await PictureStore.makeHostile(at: path)
         let itemCount = 300 + PictureStore.hostileNames.count
         let all = try await pages(where: "TRUEPREDICATE", isBackward: true)
-        #expect(all.told == [[200, itemCount], [itemCount, itemCount]] && all.foundCount == itemCount)
+        #expect(all.told == [[200, itemCount], [itemCount, itemCount]])
+        #expect(all.foundCount == itemCount)
         let first = try await pages(where: "TRUEPREDICATE", isBackward: true, limit: 250)
-        #expect(first.told == [[250, 250]] && first.foundCount == 250)
+        #expect(first.told == [[250, 250]])
+        #expect(first.foundCount == 250)
     }
 }

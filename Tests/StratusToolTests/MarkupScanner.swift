@@ -1,7 +1,7 @@
-// Reads what the tool writes as a strict parser would, and nothing that the tool itself uses: elements must be closed in
-// their order, attributes quoted, and no character may stand that XML forbids.
+// Parses the tool's output strictly, without any code of the tool: elements must be closed in order, attributes quoted,
+// and characters that XML forbids are errors.
 
-/// A page or a picture, taken apart.
+/// A parsed page or picture.
 struct MarkupScanner {
     struct Fault: Error, CustomStringConvertible {
         let description: String

@@ -1,4 +1,4 @@
-// What stands in a name never becomes markup.
+// The contents of a name never become markup.
 
 import Testing
 
@@ -8,7 +8,7 @@ import Testing
 struct MarkupTests {
     private static let syntax = "<a href=\"x\">&amp; 'y' ]]> --> \\ \\N {$}"
 
-    @Test("text goes into HTML escaped, other HTML as it is")
+    @Test("text is escaped in HTML, and other HTML is not")
     func html() {
         let bold: HTML = "<b>\(Self.syntax)</b>"
         #expect(
@@ -18,14 +18,14 @@ struct MarkupTests {
         #expect(page.markup.contains("title=\"&lt;a href=&quot;x&quot;&gt;"))
     }
 
-    @Test("text goes into SVG escaped, and nothing that XML forbids")
+    @Test("text is escaped in SVG, without anything that XML forbids")
     func svg() {
         let text: SVG = "<text a=\"\(Self.syntax)\">\("a\u{0}\u{B}\u{FFFE}\u{9F}]]>")</text>"
         #expect(text.markup.hasSuffix(">a\\u{0}\\u{b}\\u{fffe}\\u{9f}]]&gt;</text>"))
         #expect(text.markup.hasPrefix("<text a=\"&lt;a href=&quot;x&quot;&gt;&amp;amp; &#39;y&#39; ]]&gt; --&gt;"))
     }
 
-    @Test("text goes into DOT as a string whose escapes mean nothing")
+    @Test("text in DOT is a string without active escapes")
     func dot() throws {
         let node: DOT = "n\(1) [label=\(Self.syntax), tooltip=\(lines: ["a", "\\"])];"
         #expect(node.source.hasPrefix("n1 [label=\"<a href=\\\"x\\\">&amp;amp; 'y' ]]> --> \\\\ \\\\N {$}\", "))
@@ -58,7 +58,7 @@ struct MarkupTests {
         }
     }
 
-    @Test("names are shown on one line, with what hides or turns text spelled out")
+    @Test("names are shown on one line, with invisible and bidirectional characters spelled out")
     func display() {
         for name in PictureStore.hostileNames {
             #expect(DisplayText.of(name.label).utf8.starts(with: name.shown.utf8), "\(name.shown)")
@@ -68,7 +68,7 @@ struct MarkupTests {
         #expect(DisplayText.of("a\u{2028}b") == "a\\u{2028}b")
     }
 
-    @Test("labels are cut to the cells there are: wide letters take two, marks none")
+    @Test("labels are truncated to the available cells: wide letters take two, marks none")
     func columns() {
         #expect(DisplayText.columnCount(of: "abc") == 3)
         #expect(DisplayText.columnCount(of: "日本") == 4)
@@ -78,7 +78,7 @@ struct MarkupTests {
         #expect(DisplayText.columnCount(of: DisplayText.fitting("日本日本日本", columns: 6)) <= 6)
     }
 
-    @Test("markup that was not escaped is noticed by the scanners of these tests")
+    @Test("the scanners of these tests detect unescaped markup")
     func scanners() {
         for markup in ["<p>a & b</p>", "<p>a > b</p>", "<p><b></p>", "<p a='x'></p>", "<p>\u{1}</p>", "<p>&nbsp;</p>"] {
             #expect(throws: MarkupScanner.Fault.self) { try MarkupScanner(markup) }

@@ -1,4 +1,4 @@
-// A store that the first format wrote, frozen in the folder Frozen: other people have such stores.
+// A store that the first format wrote, frozen in the folder Frozen: it represents existing stores.
 
 import Foundation
 import StratusKit
@@ -20,7 +20,7 @@ struct MigrationTests {
         get throws { try String(contentsOfFile: "\(directory.path)/store/STRATUS", encoding: .utf8) }
     }
 
-    @Test("[X-31] verbs that read read it and leave it as it is; verbs that write refuse it until it is migrated")
+    @Test("[X-31] reading verbs read it without changing it; writing verbs refuse it until it is migrated")
     func verbs() async throws {
         let run = try await shell(
             """
@@ -42,7 +42,7 @@ struct MigrationTests {
         #expect(try marker == "stratus store\nformat 1\n")
     }
 
-    @Test("[X-31] migrate gives it the format of this software once, loses nothing, and its types count as learnt")
+    @Test("[X-31] migrate updates the format once, loses nothing, and its types count as learnt")
     func migrate() async throws {
         let run = try await shell(
             """
@@ -62,13 +62,17 @@ struct MigrationTests {
         try #require(lines.count == 9, "\(run.output) \(run.errors)")
         #expect(lines[0].contains("\"format\":2,\"migratedFrom\":1"))
         #expect(lines[1].contains("\"format\":2,\"migratedFrom\":null"))
-        #expect(lines[2] == "same" && lines[3] == "verify: 0 missing, 0 dangling, 0 wrong counts")
-        #expect(lines[4] == "0" && lines[5] == "\"imported\":[]")
-        #expect(lines[6] == "2" && lines[7] == "\"imported\":[\"Note\"]" && lines[8] == lines[7])
+        #expect(lines[2] == "same")
+        #expect(lines[3] == "verify: 0 missing, 0 dangling, 0 wrong counts")
+        #expect(lines[4] == "0")
+        #expect(lines[5] == "\"imported\":[]")
+        #expect(lines[6] == "2")
+        #expect(lines[7] == "\"imported\":[\"Note\"]")
+        #expect(lines[8] == lines[7])
         #expect(try marker == "stratus store\nformat 2\n")
     }
 
-    @Test("[X-31] a host migrates it when it opens it, also where a migration was cut off before its marker")
+    @Test("[X-31] a host migrates it when opening it, also if a migration was interrupted before its marker")
     func host() async throws {
         for isCutOff in [false, true] {
             if isCutOff {
@@ -83,7 +87,8 @@ struct MigrationTests {
             let database = store.container("iCloud.default", signedInAs: account).privateCloudDatabase
             let id = CKRecord.ID(recordName: "page", zoneID: CKRecordZone.ID(zoneName: "notes"))
             let record = try await database.record(for: id)
-            #expect(record["title"] as? String == "Page" && record["count"] as? Int == 3)
+            #expect(record["title"] as? String == "Page")
+            #expect(record["count"] as? Int == 3)
             let file = try #require((record["file"] as? CKAsset)?.fileURL)
             #expect(try String(contentsOf: file, encoding: .utf8) == "content\n")
             #expect(try marker == "stratus store\nformat 2\n")

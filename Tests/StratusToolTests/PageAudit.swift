@@ -1,8 +1,8 @@
-// What a page is judged by once it is drawn, in the browser's own language.
+// The checks of a drawn page, in the browser's own language.
 
-/// Expressions that give a list of faults, each as a line of text.
+/// Expressions that return a list of faults, each as a line of text.
 enum PageAudit {
-    /// Letters too small, letters too pale for what they stand on (WCAG: 4.5 to 1), boxes and labels over each other,
+    /// Letters too small, letters too pale for their background (WCAG: 4.5 to 1), boxes and labels over each other,
     /// labels cut off, and a page wider than its window.
     static let faults = """
         (() => {

@@ -1,10 +1,10 @@
-// Pages and pictures in a real browser: 'make pages' runs them, and leaves screenshots to be looked at.
+// Pages and pictures in a real browser: 'make pages' runs them, and leaves screenshots to check.
 
 import Foundation
 import StratusTestSupport
 import Testing
 
-/// Where screenshots go; nil where no browser is to be started.
+/// The folder for screenshots; nil if no browser is to be started.
 private let screenshotFolder = ProcessInfo.processInfo.environment["STRATUS_PAGES"]
 
 @Suite("pages in a browser", .enabled(if: screenshotFolder != nil), .serialized)
@@ -13,14 +13,14 @@ struct PageTests {
         var name: String
         var line: String
         var path = ""
-        /// What must stand in it.
+        /// What it must contain.
         var words: [String] = []
         var hasKeys = false
     }
 
     private static let tallestScreenshot = 6_000
 
-    @Test("pages and pictures are whole, quiet and readable: in the light and in the dark, on narrow and wide windows")
+    @Test("pages and pictures are complete, static and readable: in light and dark mode, on narrow and wide windows")
     func pages() async throws {
         let directory = try TestDirectory()
         try await PictureStore.makeHousehold(at: "\(directory.path)/household")
@@ -95,7 +95,7 @@ struct PageTests {
         return ["the Tab key does not lead to the records"]
     }
 
-    @Test("what is wrong with a page is found: each fault is planted once")
+    @Test("a faulty page is detected: each fault is planted once")
     func plantedFaults() async throws {
         let directory = try TestDirectory()
         let sound = "<!DOCTYPE html><html lang=\"en\"><body style=\"background:#fff;color:#000\"><h1>a</h1>"

@@ -1,4 +1,4 @@
-// Records that are addressed by paths: what is told of looking for them, and what that costs.
+// Records that are addressed by paths: the progress and the cost of looking them up.
 
 import StratusModel
 import StratusRecords
@@ -19,7 +19,7 @@ struct PathTests {
         try await PictureStore.makeWide(at: "\(directory.path)/store", childCount: Self.childCount)
     }
 
-    /// Runs `body` in the zone and counts what it cost.
+    /// Runs `body` in the zone and counts its cost.
     private func measure(_ body: (ZoneReader) throws -> Void) throws -> StepCost {
         let choice = DatabaseChoice(
             container: "iCloud.default", owner: PersonArgument("anna"), isPublic: false, zone: nil)
@@ -31,12 +31,12 @@ struct PathTests {
         return try StepCost.measuring(session) { try session.read(zone, body) }.cost
     }
 
-    @Test("looking for a path tells how many records of each folder on the way were looked at, and of how many at most")
+    @Test("looking up a path reports how many records of each folder on the way were read, and of how many at most")
     func told() throws {
         let expected: [(path: String, told: [String])] = [
             ("/wide/child 9", ["/wide/child 9: 256 of 602"]),
             ("/wide/child 7/child 9", ["/wide/child 7: 256 of 602", "/wide/child 7/child 9: 256 of 602"]),
-            // Records without parent have no list of their own, so that all records are gone over.
+            // Records without parent have no list of their own, so all records are read.
             ("/Aside", ["/Aside: 256 of 602", "/Aside: 512 of 602"]),
         ]
         #expect(Self.recordCount == 602)
@@ -58,7 +58,7 @@ struct PathTests {
         #expect(told == ["/wide/none: 256 of 602"])
     }
 
-    @Test("a record name, and a record without parent that is called by it, cost one read and tell nothing")
+    @Test("a record name, and a top-level record with that name, cost one read and report nothing")
     func foundAtOnce() throws {
         for text in ["wide-7-9", "name:wide-7-9", "/wide"] {
             let address = try #require(RecordArgument(argument: text))
@@ -67,12 +67,13 @@ struct PathTests {
                 let name = try zone.resolve(address) { told.append("\($0): \($1) of \($2)") }
                 #expect(name.text == (text == "/wide" ? "wide" : "wide-7-9"))
             }
-            #expect(cost.reads == 1 && cost.cursorSteps == 0, "\(text)")
+            #expect(cost.reads == 1, "\(text)")
+            #expect(cost.cursorSteps == 0, "\(text)")
             #expect(told.isEmpty, "\(text)")
         }
     }
 
-    @Test("what lies below a path is listed without going over the folders on the way a second time")
+    @Test("descendants of a path are listed without reading the folders on the way again")
     func goneOverOnce() throws {
         let folder = RecordArgument(path: "/wide/child 7")
         let console = Console(usesJSON: false)

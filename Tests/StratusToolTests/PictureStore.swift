@@ -1,11 +1,11 @@
-// Stores for pictures: a household that shares its lists, and one whose names do what they can to break a page; for paths,
-// one of wide folders.
+// Stores for pictures: a household that shares its lists, and one whose names try to break a page; for paths, one with
+// wide folders.
 
 import Foundation
 import StratusKit
 
 enum PictureStore {
-    /// One row of a store: a record, the record above it, and what it is called.
+    /// One row of a store: a record, its parent, and its label.
     struct Row {
         var name: String
         var parent: String?
@@ -46,8 +46,8 @@ enum PictureStore {
         try await anna.open(photos, for: .readOnly)
     }
 
-    /// Changes the household everywhere but in the photos and their share: records and one that is gone, a zone, a share, and
-    /// somebody new.
+    /// Changes the household everywhere but in the photos and their share: records and a deleted one, a zone, a share,
+    /// and a new person.
     static func changeBeside(at path: String) async throws {
         let anna = try Owner(of: path, zone: "home")
         defer { anna.close() }
@@ -59,8 +59,8 @@ enum PictureStore {
         try await anna.makeZone("elsewhere")
     }
 
-    /// A folder of many at the top, a folder of as many in it, and beside it one that is not called by its record name. Their
-    /// owner is anna, their zone "home".
+    /// A folder of many at the top, a folder of as many in it, and next to it one whose name differs from its record
+    /// name. Their owner is anna, their zone "home".
     static func makeWide(at path: String, childCount: Int) async throws {
         let anna = try Owner(of: path, zone: "home")
         defer { anna.close() }
@@ -74,11 +74,11 @@ enum PictureStore {
         }
     }
 
-    /// No literal holds them.
+    /// No literal can hold them.
     private static let noncharacters = [0xFFFE, 0xFFFF, 0xFDD0].compactMap { Unicode.Scalar(UInt32($0)) }
         .reduce(into: "") { $0.unicodeScalars.append($1) }
 
-    /// Names that break pages which do not escape them, and what a page must show for them.
+    /// Names that break pages which do not escape them, and how a page must show them.
     static let hostileNames: [(label: String, shown: String)] = [
         ("<script>document.title='owned'</script>", "<script>document.title='owned'</script>"),
         ("<img src=x onerror=console.error(1)>", "<img src=x onerror=console.error(1)>"),
@@ -103,7 +103,7 @@ enum PictureStore {
         ("", "(empty)"),
     ]
 
-    /// A store of such names, everywhere where a name can stand. Its owner is anna, its zone "home".
+    /// A store with such names in every place for names. Its owner is anna, its zone "home".
     static func makeHostile(at path: String) async throws {
         let anna = try Owner(of: path, zone: "home")
         defer { anna.close() }
@@ -129,7 +129,7 @@ enum PictureStore {
     }
 }
 
-/// Somebody who makes a store and shares what is in it.
+/// A person who creates a store and shares its contents.
 private final class Owner {
     private let store: Stratus
     private let container: CKContainer
@@ -183,7 +183,7 @@ private final class Owner {
         return made
     }
 
-    /// Lets everybody in who has the share's URL.
+    /// Admits everyone who has the share's URL.
     func open(_ share: CKShare, for permission: CKShare.ParticipantPermission) async throws {
         try await store.setPublicPermission(permission, of: share.recordID, in: container)
     }

@@ -1,4 +1,4 @@
-// What long work tells of itself, for given clocks, and what a terminal is sent for it.
+// The progress of long work, for given clocks, and the output to a terminal.
 
 import StratusModel
 import Testing
@@ -15,7 +15,7 @@ struct ProgressTests {
             .line(done: done, elapsedSeconds: seconds, width: width)
     }
 
-    @Test("a line tells how much is done, how fast, and how long it takes still")
+    @Test("a line shows how much is done, how fast, and the remaining time")
     func rateAndRest() {
         #expect(line(2_500, of: 10_000, after: 5) == "importing: 2,500 of 10,000, 500/s, 15 s left")
         #expect(line(1, of: 101, after: 10) == "importing: 1 of 101, 0/s, 16 min 40 s left")
@@ -25,7 +25,7 @@ struct ProgressTests {
                 == "importing: 3.0 MiB of 8.0 MiB, 1.5 MiB/s, 4 s left")
     }
 
-    @Test("without a total there is neither a rest nor a bar")
+    @Test("without a total there is neither a remaining time nor a bar")
     func noTotal() {
         for total in [nil, 0] {
             #expect(line(2_500, of: total, after: 5) == "importing: 2,500, 500/s")
@@ -33,7 +33,7 @@ struct ProgressTests {
         }
     }
 
-    @Test("where only a bound is known, the total and the rest are told as bounds")
+    @Test("if only a bound is known, the total and the rest are shown as bounds")
     func bounds() {
         let text = ProgressText(verb: "counting", total: 10_000, isTotalBound: true)
         #expect(
@@ -41,7 +41,7 @@ struct ProgressTests {
                 == "counting: 2,500 of at most 10,000, 500/s, at most 15 s left")
     }
 
-    @Test("as long as no time has passed, or nothing was done in it, no rate is made up")
+    @Test("before any time has passed, or without any progress, no rate is shown")
     func noRate() {
         #expect(line(5, of: 10, after: 0) == "importing: 5 of 10")
         #expect(line(5, of: nil, after: 0) == "importing: 5")
@@ -50,14 +50,14 @@ struct ProgressTests {
         #expect(line(9, of: 10, after: 2, doneBefore: 5) == "importing: 9 of 10, 2/s, 1 s left")
     }
 
-    @Test("more than was foretold is as much as there is")
+    @Test("progress beyond the predicted total raises the total")
     func moreThanTotal() {
         #expect(line(12, of: 10, after: 2) == "importing: 12 of 12, 6/s, 0 s left")
         #expect(line(12, of: 10, after: 2, width: 80).contains("█ 100 %  12 of 12"))
         #expect(line(10, of: 10, after: 2) == "importing: 10 of 10, 5/s, 0 s left")
     }
 
-    @Test("a terminal gets a bar where it fits, and never more characters than it is wide")
+    @Test("a terminal gets a bar if it fits, and never more characters than its width")
     func width() {
         let drawn = "importing ██████░░░░░░░░░░░░░░░░░░ 25 %  2,500 of 10,000, 500/s, 15 s left"
         #expect(line(2_500, of: 10_000, after: 5, width: 80) == drawn)
@@ -70,7 +70,7 @@ struct ProgressTests {
         #expect(text.line(done: 5, elapsedSeconds: 1, width: nil).count > 200)
     }
 
-    @Test("what is too long for a terminal gives way to how long it takes still")
+    @Test("a text that is too long for a terminal makes room for the remaining time")
     func longNames() {
         let text = ProgressText(verb: "looking for /share/doc/README", total: 1_000_000, isTotalBound: true)
         let figures = "400,000 of at most 1,000,000, 400,000/s, at most 2 s left"
@@ -81,7 +81,7 @@ struct ProgressTests {
         #expect(line(67) == String("looking for /share/doc/README: \(figures)".prefix(67)))
     }
 
-    @Test("whatever a zone is called, what is told of it stays one line that moves no cursor")
+    @Test("whatever a zone's name, its progress stays on one line that moves no cursor")
     func hostileNames() {
         let name = "a\nerror: all is lost\u{1B}[2J"
         let visible = "a\\u{a}error: all is lost\\u{1b}[2J"
@@ -94,7 +94,7 @@ struct ProgressTests {
                 == "interrupted: zone \(visible) takes no requests until it is rebuilt: run the same command again")
     }
 
-    @Test("a line takes the place of the bar where one is drawn, and nothing is taken away where none is")
+    @Test("a line replaces the bar if one is drawn, and removes nothing otherwise")
     func barLine() {
         var bar = BarLine()
         let sent = [
@@ -109,7 +109,7 @@ struct ProgressTests {
             ])
     }
 
-    @Test("no figures are too large or too small to be told")
+    @Test("no figures are too large or too small to be shown")
     func extremes() {
         #expect(line(.max, of: .max, after: 1e-9, width: 80).count <= 80)
         #expect(line(1, of: .max, after: 1e9).hasSuffix(" h 46 min left"))

@@ -5,7 +5,7 @@ import Testing
 
 @testable import stratus
 
-@Suite("rules by their numbers")
+@Suite("rules by number")
 struct RuleTests {
     let directory: TestDirectory
 
@@ -25,7 +25,7 @@ struct RuleTests {
         #expect(try await rule("'[S-05]'", "'(s-05)'").output == run.output + run.output)
     }
 
-    @Test("several rules are shown in the order in which they are asked for, a ruling with its full wording")
+    @Test("several rules are shown in the requested order, a ruling with its full wording")
     func severalRules() async throws {
         let run = try await rule("X-04", "L-02")
         #expect(run.lines.map { $0.prefix(6) } == ["X-04  ", "      ", "L-02  "])
@@ -46,7 +46,7 @@ struct RuleTests {
         #expect(objects[1].keys.sorted() == ["rule", "strength", "text", "wording"])
     }
 
-    @Test("an unknown number is an error that says which numbers there are, and nothing is shown")
+    @Test("an unknown number is an error that lists the existing ones, and nothing is shown")
     func unknownNumber() async throws {
         let run = try await rule("S-05", "s-99")
         #expect(run.status == 3)

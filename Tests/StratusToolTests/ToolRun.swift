@@ -4,7 +4,7 @@ import Foundation
 import StratusTestSupport
 import Testing
 
-/// How a child ended, and what it wrote.
+/// A child's exit status and output.
 struct ToolRun {
     /// A child that takes longer hangs; it is killed and its test fails.
     private static let limitSeconds = 900.0
@@ -21,7 +21,7 @@ struct ToolRun {
 
     var lines: [String] { output.split(separator: "\n").map(String.init) }
 
-    /// The lines of standard error without those that tell how far the run had come: they come where it takes long.
+    /// The lines of standard error without progress lines, which appear if the run is slow.
     var told: [String] { errors.split(separator: "\n").map(String.init).filter { !Self.isProgress($0) } }
 
     /// Whether a line is such as "importing: 400 of 1,000, 80/s, 8 s left".
@@ -37,7 +37,7 @@ struct ToolRun {
     /// The tool that was built together with these tests.
     static var executable: String {
         var url = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-        // On other hosts the tests lie in a bundle inside the products' directory.
+        // On other hosts the tests are in a bundle inside the products' directory.
         while url.path != "/", !FileManager.default.isExecutableFile(atPath: url.appendingPathComponent("stratus").path)
         {
             url.deleteLastPathComponent()
@@ -105,7 +105,7 @@ struct ToolRun {
         return try Self.object(lines[0], location)
     }
 
-    /// The error that the tool wrote as JSON: behind progress, and the only thing that it told.
+    /// The error that the tool wrote as JSON: after progress, and the only other output.
     func error(_ location: SourceLocation = #_sourceLocation) throws -> [String: Any] {
         try #require(told.count == 1, "not one line: \(errors)", sourceLocation: location)
         #expect(errors.split(separator: "\n").last.map(String.init) == told[0], sourceLocation: location)

@@ -1,4 +1,4 @@
-// Stores that are made, emptied, carried over and followed.
+// Stores that are created, emptied, transferred and followed.
 
 import Foundation
 import Testing
@@ -31,12 +31,13 @@ struct TransferTests {
         }
     }
 
-    @Test("what was imported from an export exports to the same bytes, with secrets and without")
+    @Test("an imported export exports to the same bytes, with secrets and without")
     func roundTrip() async throws {
         try await fill()
         for (flag, name) in [("", "plain"), ("--secrets", "whole")] {
             let exported = try await run("export \(name).1 \(flag) --json").object()
-            #expect(exported["records"] as? Int == 15 && exported["contents"] as? Int == 1)
+            #expect(exported["records"] as? Int == 15)
+            #expect(exported["contents"] as? Int == 1)
             let imported = try await run("import \(name).1 --json", store: name)
             #expect(imported.status == 0, "\(imported.errors)")
             #expect(try await run("export \(name).2 \(flag)", store: name).status == 0)
@@ -45,13 +46,15 @@ struct TransferTests {
         }
         let urls = try await shell(
             "for s in store plain whole; do \"$TOOL\" share show /tree/a --url --store $s | tail -1; done")
-        #expect(urls.lines.count == 3 && urls.lines[0] != urls.lines[1] && urls.lines[0] == urls.lines[2])
+        try #require(urls.lines.count == 3)
+        #expect(urls.lines[0] != urls.lines[1])
+        #expect(urls.lines[0] == urls.lines[2])
         let found = try await run("query Note --where 'n == 7' --zone notes --json", store: "plain").objects()
         #expect(found.map { $0["record"] as? String } == ["note-1"])
         #expect(try await run("get note-1 --zone notes", store: "plain").output.contains("(encrypted)"))
     }
 
-    @Test("an import refuses a store that holds something, takes up another one, and names a line that is none")
+    @Test("an import refuses a store with contents, resumes an interrupted one, and names an invalid line")
     func interrupted() async throws {
         try await fill()
         #expect(try await run("export all").status == 0)
@@ -59,17 +62,19 @@ struct TransferTests {
         _ = try await shell("head -20 all > part; sed 's/\"type\":\"Note\"/\"type\":3/' all > wrong")
         _ = try await shell("sed 's/{\"zone\":/{\"place\":/' all > unknown")
         let cut = try await run("import part", store: "two")
-        #expect(cut.status == 1 && cut.errors.contains("has no last line"))
+        #expect(cut.status == 1)
+        #expect(cut.errors.contains("has no last line"))
         #expect(!FileManager.default.fileExists(atPath: "\(directory.path)/two"))
-        // With --resume what is there stays.
+        // With --resume existing data stays.
         let resuming = try await run("import part --resume", store: "two")
-        #expect(resuming.status == 1 && resuming.errors.contains("has no last line"))
+        #expect(resuming.status == 1)
+        #expect(resuming.errors.contains("has no last line"))
         #expect(try await run("import all", store: "two").errors.contains("--resume"))
         let resumed = try await run("import all --resume --json", store: "two").object()
         #expect(try #require(resumed["known"] as? Int) > 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         #expect(try await run("verify", store: "two").status == 0)
-        // One that is taken up keeps what is there.
+        // A resumed one keeps its data.
         #expect(try await run("import part --resume", store: "two").status == 1)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         let wrong = try await run("import wrong --json", store: "three").error()
@@ -78,7 +83,7 @@ struct TransferTests {
         #expect((unknown["fields"] as? [String: Any])?["key"] as? String == "place")
     }
 
-    @Test("an import that fails leaves nothing behind: no store, no file, and an empty store as it was")
+    @Test("a failed import leaves nothing behind: no store, no file, and an empty store as it was")
     func failed() async throws {
         try await fill()
         #expect(try await run("export all").status == 0)
@@ -94,11 +99,12 @@ struct TransferTests {
         for name in ["cut", "digest", "type"] {
             for place in ["two", "empty", "ready"] {
                 let failed = try await run("import \(name)", store: place)
-                #expect(failed.status != 0 && failed.errors.contains("error: "), "\(name) \(place)")
+                #expect(failed.status != 0, "\(name) \(place)")
+                #expect(failed.errors.contains("error: "), "\(name) \(place)")
             }
             let after = try await shell("ls -a | grep -v after > after; diff before after && ls -a empty | wc -l")
-            #expect(
-                after.status == 0 && after.lines.last?.trimmingCharacters(in: .whitespaces) == "2", "\(after.output)")
+            #expect(after.status == 0, "\(after.output)")
+            #expect(after.lines.last?.trimmingCharacters(in: .whitespaces) == "2", "\(after.output)")
         }
         for place in ["two", "empty", "ready"] {
             #expect(try await run("import all", store: place).status == 0, "\(place)")
@@ -106,7 +112,7 @@ struct TransferTests {
         }
     }
 
-    @Test("a damaged content fails the export, which names its file and makes none", arguments: ["out", "-"])
+    @Test("a damaged content fails the export, which names its file and creates none", arguments: ["out", "-"])
     func damagedContent(output: String) async throws {
         try await fill()
         let damaged = try await shell(
@@ -118,12 +124,12 @@ struct TransferTests {
         #expect(try await shell("[ ! -e out ] && ! grep -q stratusExport printed").status == 0)
         let found = try await run("verify --json").object()["findings"] as? [[String: Any]]
         #expect(found?.map { $0["kind"] as? String } == ["damagedContent"])
-        // Without the record there is nothing in the way.
+        // Without the record there is no obstacle.
         for note in ["note-2", "note-1"] { _ = try await run("rm \(note) --zone notes --force") }
         #expect(try await run("export after").status == 0)
     }
 
-    @Test("an import that a signal stops says how to go on with it, and a file that is no export makes no store")
+    @Test("an import stopped by a signal says how to continue, and a file that is not an export creates no store")
     func stopped() async throws {
         let stopped = try await shell(
             """
@@ -135,20 +141,21 @@ struct TransferTests {
             echo "exit $?"
             cat errors
             """)
-        // Where it was faster than the signal there is nothing to be said.
+        // If it was faster than the signal there is nothing to report.
         if !stopped.output.hasPrefix("exit 0") {
-            #expect(
-                stopped.output.contains("exit 130") && stopped.output.contains("with --resume"), "\(stopped.output)")
+            #expect(stopped.output.contains("exit 130"), "\(stopped.output)")
+            #expect(stopped.output.contains("with --resume"), "\(stopped.output)")
         }
         #expect(try await run("import all --resume", store: "two").status == 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         for text in ["", "nonsense", "{\"record\":{}}"] {
             let refused = try await shell("echo '\(text)' > bad; \"$TOOL\" import bad --store three; [ ! -e three ]")
-            #expect(refused.status == 0 && refused.errors.contains("error: "), "\(text): \(refused.errors)")
+            #expect(refused.status == 0, "\(text): \(refused.errors)")
+            #expect(refused.errors.contains("error: "), "\(text): \(refused.errors)")
         }
     }
 
-    @Test("an import stops behind an account too when a signal asks it to, and goes on from there")
+    @Test("an import can be stopped by a signal after an account too, and continued from there")
     func stoppedAmongAccounts() async throws {
         try await fill()
         let made = try await shell(
@@ -157,7 +164,8 @@ struct TransferTests {
             "$TOOL" export all --store store > /dev/null
             """)
         try #require(made.status == 0, "\(made.errors)")
-        // Lines so long that a piece of a pipe holds several of them, and not all. What a reader does not know it ignores.
+        // Lines so long that one read of a pipe contains several of them, and not all. A reader ignores what it does
+        // not know.
         let filler = String(repeating: "x", count: 120_000)
         let lines = try String(contentsOfFile: "\(directory.path)/all", encoding: .utf8).split(separator: "\n")
         let accounts = lines.filter { $0.hasPrefix("{\"account\":{") }.map {
@@ -169,7 +177,7 @@ struct TransferTests {
             try (part.joined(separator: "\n") + "\n").write(
                 toFile: "\(directory.path)/\(name)", atomically: false, encoding: .utf8)
         }
-        // The signal comes while the import waits for the rest, of which the end is missing.
+        // The signal arrives while the import waits for the rest of its input, whose end is missing.
         let stopped = try await shell(
             """
             mkfifo pipe
@@ -186,13 +194,14 @@ struct TransferTests {
             echo "exit $?"
             cat errors
             """)
-        #expect(stopped.output.hasPrefix("exit 130\n") && stopped.output.contains("with --resume"), "\(stopped.output)")
+        #expect(stopped.output.hasPrefix("exit 130\n"), "\(stopped.output)")
+        #expect(stopped.output.contains("with --resume"), "\(stopped.output)")
         #expect(try await run("import all --resume", store: "two").status == 0)
         #expect(try await shell("\"$TOOL\" export - --store two | cmp - all").status == 0)
         #expect(try await run("verify", store: "two").status == 0)
     }
 
-    @Test("changes are told since a token, and zones likewise")
+    @Test("changes are printed since a token, and so are zones")
     func changes() async throws {
         try await directory.importTree()
         let first = try await run("changes --json").objects()
@@ -207,7 +216,7 @@ struct TransferTests {
         #expect(try await run("changes --since '?'").status == 2)
     }
 
-    @Test("databases, zones and records are named by whole addresses, and schemas go out and in again")
+    @Test("databases, zones and records have full addresses, and schemas are exported and imported")
     func addresses() async throws {
         try await fill()
         let databases = try await run("databases --json").objects().compactMap { $0["address"] as? String }
@@ -220,16 +229,18 @@ struct TransferTests {
         #expect(try await run("containers --json").object()["types"] as? Int == 6)
         #expect(try await shell("\"$TOOL\" help addresses").output.contains("db://CONTAINER/PERSON/ZONE?NAME"))
         let listed = try await run("children / --zone notes")
-        #expect(listed.output.contains("\\u{1b}[31mred") && !listed.output.contains("\u{1B}"))
+        #expect(listed.output.contains("\\u{1b}[31mred"))
+        #expect(!listed.output.contains("\u{1B}"))
         let schema = try await shell(
             "\"$TOOL\" schema export a.ckdb --store store && \"$TOOL\" init --store two && \"$TOOL\" schema import a.ckdb "
                 + "--store two && \"$TOOL\" schema export b.ckdb --store two && cmp a.ckdb b.ckdb")
         #expect(schema.status == 0, "\(schema.errors)")
         let wrong = try await shell("echo 'DEFINE NONSENSE' | \"$TOOL\" schema import - --store two")
-        #expect(wrong.status == 1 && wrong.errors.contains("line: 1"))
+        #expect(wrong.status == 1)
+        #expect(wrong.errors.contains("line: 1"))
     }
 
-    @Test("a store is made, restored from its backup, migrated, and emptied when somebody says so")
+    @Test("a store is created, restored from its backup, migrated, and emptied after confirmation")
     func lives() async throws {
         #expect(try await run("init --create-account local --json").object()["created"] as? Bool == true)
         #expect(try await run("init --json").object()["created"] as? Bool == false)

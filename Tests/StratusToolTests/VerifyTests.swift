@@ -1,5 +1,5 @@
-// stratus verify looks at what is counted: every planted fault of accounts, quotas, assets and
-// shares is found as what it is.
+// stratus verify checks counts: every planted fault of accounts, quotas, assets and shares is found and classified
+// correctly.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("verifying what is counted")
+@Suite("verifying counts")
 struct VerifyTests {
     let directory: TestDirectory
     private let owner: UserName
@@ -62,7 +62,7 @@ struct VerifyTests {
         try store.service.engine.transact(change)
     }
 
-    /// What lies under a key, to be put back.
+    /// The value of a key, to be restored.
     private func value(_ key: [UInt8]) throws -> [UInt8]? {
         let store = try Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
         defer { store.close() }
@@ -74,7 +74,7 @@ struct VerifyTests {
         return "\(directory.path)/store/assets/content/\(owner)/\(hex.prefix(2))/\(hex)"
     }
 
-    @Test("each wrong entry of accounts, quotas, assets and shares is found, by its kind, and makes the exit code 1")
+    @Test("each wrong entry of accounts, quotas, assets and shares is found, by its kind, with exit code 1")
     func entries() async throws {
         #expect(try await verify().object["clean"] as? Bool == true)
         let asset = GlobalKeys.asset(owner: owner, digest: digest)
@@ -112,7 +112,8 @@ struct VerifyTests {
 
     private func expectFault(_ kind: String, _ count: String) async throws {
         let (run, object) = try await verify()
-        #expect(run.status == 1 && !run.errors.contains("error"), "\(kind): \(run.errors)")
+        #expect(run.status == 1, "\(kind): \(run.errors)")
+        #expect(!run.errors.contains("error"), "\(kind): \(run.errors)")
         #expect(object["clean"] as? Bool == false, "\(kind)")
         #expect(object[count] as? Int == 1, "\(kind)")
         let findings = try #require(object["findings"] as? [[String: Any]])
@@ -122,7 +123,7 @@ struct VerifyTests {
         #expect(people.lines.last?.hasSuffix(summary) == true)
     }
 
-    @Test("two zones with one identity are reported, with what to do about it")
+    @Test("two zones with one identity are reported, with a remedy")
     func identities() async throws {
         let photos = ZoneID(
             database: DatabaseID(container: "iCloud.default", owner: owner, scope: .private), name: "photos")
@@ -134,14 +135,16 @@ struct VerifyTests {
             try transaction.createZone(ZoneID(database: photos.database, name: "twin"), birth)
         }
         let (run, object) = try await verify()
-        #expect(run.status == 1 && object["identityFaults"] as? Int == 2)
+        #expect(run.status == 1)
+        #expect(object["identityFaults"] as? Int == 2)
         let people = try await ToolRun.stratus("verify", "--store", "store", in: directory)
         let lines = people.lines.filter { $0.hasPrefix("identity: ") }
-        #expect(lines.count == 2 && lines.allSatisfy { $0.contains("export the store and import it") })
+        #expect(lines.count == 2)
+        #expect(lines.allSatisfy { $0.contains("export the store and import it") })
         #expect(people.lines.last?.contains(", 2 repeated or predictable identities") == true)
     }
 
-    @Test("a content that is missing or damaged is a fault, a stray file is none")
+    @Test("a missing or damaged content is a fault, a stray file is not")
     func files() async throws {
         let content = try Data(contentsOf: URL(fileURLWithPath: contentPath))
         try Data("SUNSET".utf8).write(to: URL(fileURLWithPath: contentPath))
@@ -162,7 +165,8 @@ struct VerifyTests {
         #expect(Set(findings.compactMap { $0["kind"] as? String }) == ["orphanedContent", "foreignFile"])
     }
 
-    @Test("of very many wrong counts and stray files the first are shown, how many more there are, and all are counted")
+    @Test(
+        "of very many wrong counts and stray files the first are shown with the number of others, and all are counted")
     func manyContents() async throws {
         let kept = VerifierFindings<AssetFinding>.maximumCount
         let count = kept + 30
@@ -179,18 +183,22 @@ struct VerifyTests {
         let (run, object) = try await verify()
         #expect(run.status == 1)
         // Each is missing, and counted though no record holds it.
-        #expect(object["assetFaults"] as? Int == 2 * count && object["strayFiles"] as? Int == count)
+        #expect(object["assetFaults"] as? Int == 2 * count)
+        #expect(object["strayFiles"] as? Int == count)
         let kinds = try #require(object["findings"] as? [[String: Any]]).compactMap { $0["kind"] as? String }
         for (kind, shownCount) in [("missingContent", count), ("wrongContentCount", kept), ("foreignFile", kept)] {
             #expect(kinds.filter { $0 == kind }.count == shownCount, "\(kind)")
         }
         let people = try await ToolRun.stratus("verify", "--store", "store", in: directory)
-        #expect(people.status == 1 && people.lines.contains("… and \(2 * (count - kept)) more of assets"))
+        #expect(people.status == 1)
+        #expect(people.lines.contains("… and \(2 * (count - kept)) more of assets"))
         let last = try #require(people.lines.last)
-        #expect(last.contains(", \(2 * count) faults of assets") && last.hasSuffix(", \(count) stray files"), "\(last)")
+        #expect(last.contains(", \(2 * count) faults of assets"), "\(last)")
+        #expect(last.hasSuffix(", \(count) stray files"), "\(last)")
         let report = try await ToolRun.shell(
             "\"$TOOL\" report --verify --output page.html --store store; echo $?; cat page.html", in: directory)
-        #expect(report.lines.contains("1") && report.output.contains("and \(2 * (count - kept)) more of assets"))
+        #expect(report.lines.contains("1"))
+        #expect(report.output.contains("and \(2 * (count - kept)) more of assets"))
     }
 
     @Test("each damaged content is named, however many there are")
@@ -215,19 +223,21 @@ struct VerifyTests {
         #expect(found.filter { $0["kind"] as? String == "damagedContent" }.count == digests.count)
     }
 
-    @Test("the assets of a deleted zone count until 'zones purge' has let go of them, and are never a fault")
+    @Test("the assets of a deleted zone count until 'zones purge' has released them, and are never a fault")
     func deletedZone() async throws {
         let store = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
         let account = try #require(try await store.account(externalID: "local"))
         try await store.purgeZone(CKRecordZone.ID(zoneName: "photos"), of: account, inContainer: "iCloud.default")
         await store.close()
         let pending = try await verify()
-        #expect(pending.run.status == 0 && pending.object["strayFiles"] as? Int == 0)
+        #expect(pending.run.status == 0)
+        #expect(pending.object["strayFiles"] as? Int == 0)
         let purged = try await ToolRun.stratus("zones", "purge", "--store", "store", "--json", in: directory).object()
         #expect(purged["zonesFinished"] as? Int == 1)
         let done = try await verify()
         // The content waits for the next host.
-        #expect(done.run.status == 0 && done.object["strayFiles"] as? Int == 1)
+        #expect(done.run.status == 0)
+        #expect(done.object["strayFiles"] as? Int == 1)
         let next = try await Stratus.open(at: URL(fileURLWithPath: "\(directory.path)/store"), options: Self.options)
         try await next.performUpkeep()
         await next.close()

@@ -1,4 +1,4 @@
-// The rules that hold the code to the tables of the architecture page: imports, dependencies, order of folders.
+// The rules that compare the code with the tables of the architecture page: imports, dependencies, order of folders.
 
 import Testing
 

@@ -1,4 +1,4 @@
-// The rule about planted faults is shown definitions that do not fit, and must find them.
+// The rule about planted faults gets definitions that do not fit, and must find them.
 
 import Testing
 
@@ -26,13 +26,13 @@ import Testing
         Self.definition.replacing(text, with: other)
     }
 
-    @Test("a definition that fits its source and names tests that are there is none")
+    @Test("a valid definition, with existing tests, has no finding")
     func innocent() {
         #expect(findings(Self.definition).isEmpty)
         #expect(findings(changed("- a == b\n", to: "- if a == b {\n-     c()\n- }\n")).isEmpty)
     }
 
-    @Test("a snippet that is not there, more than once, or in that of another fault is found")
+    @Test("a snippet that is missing, duplicate, or part of another fault's is found")
     func snippets() {
         #expect(findings(Self.definition, source: "if a != b {}").first?.contains("is not in") == true)
         #expect(findings(Self.definition, source: "a == b; a == b").first?.contains("more than once") == true)
@@ -41,7 +41,7 @@ import Testing
         #expect(findings(changed("A/A.swift", to: "A/B.swift")).first?.contains("there is no file") == true)
     }
 
-    @Test("a number that is taken, a replacement without its switch and a line that says nothing are found")
+    @Test("a duplicate number, a replacement without its switch and an unknown line are found")
     func definitions() {
         let again = changed("- a == b", to: "- c()")
         #expect(findings(Self.definition + "\n" + again).first?.contains("is taken") == true)
@@ -49,14 +49,14 @@ import Testing
         #expect(findings(changed("test ", to: "tests ")).contains { $0.contains("no part of a definition") })
     }
 
-    @Test("a test that is not there, and a definition without one, are found")
+    @Test("a missing test, and a definition without one, are found")
     func tests() {
         #expect(findings(changed("/compares", to: "/compare")) == ["fault 3: there is no test 'ATests/compare'"])
         #expect(findings(changed("BTests", to: "CTests")) == ["fault 3: there is no test 'CTests'"])
         #expect(findings(changed("test ATests/compares, BTests\n", to: "")) == ["fault 3: it names no test"])
     }
 
-    @Test("all faults of a file are planted, each in its place, and the rest stays as it is")
+    @Test("all faults of a file are planted, each in its place, and the rest is not changed")
     func planting() {
         let text = "3 a\nfile f\ntest t\n- b\n+ B\n\n4 c\nfile f\ntest t\n- d\n- e\n+ D\n+ E\n"
         let read = PlantedFault.definitions(in: text, path: "p")

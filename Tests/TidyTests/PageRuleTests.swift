@@ -1,4 +1,4 @@
-// The rules about pages are shown violations and must find them, and innocent neighbours, which they must not.
+// The rules about pages get violations and must find them, and valid neighbours, which they must not.
 
 import Testing
 
@@ -31,7 +31,7 @@ import Testing
         #expect(findings(page: "", file: "// nothing").isEmpty)
     }
 
-    @Test("a tutorial's file of code is snippets, one behind another, and each of its files is shown by a tutorial")
+    @Test("a tutorial's file of code consists of consecutive snippets, and a tutorial shows each of its files")
     func tutorialCode() {
         let more = Self.file + "\n// snippet\nlet b = 2\n\nlet c = 3\n// end\n"
         func findings(_ code: String) -> [String] {
@@ -65,7 +65,7 @@ import Testing
         #expect(PageCodeRule.idleFunctions(texts: idle).map(\.line) == [4])
     }
 
-    @Test("a public symbol that no group of the first page has is found")
+    @Test("a public symbol that is in no group of the first page is found")
     func catalogue() {
         func findings(_ text: String, page: String) -> Int {
             let source = SwiftSource(path: "Sources/StratusKit/A.swift", text: text)
@@ -77,7 +77,7 @@ import Testing
         #expect(findings("struct A {}\npublic protocol __B {}\nextension A {\n", page: "").isZero)
     }
 
-    @Test("a rule that is called proven without a test, unproven with one, with another text, or not at all, is found")
+    @Test("a rule called proven without a test, unproven with one, with another text, or missing, is found")
     func compatibility() {
         let tests = [
             SwiftSource(
@@ -101,7 +101,7 @@ import Testing
         #expect(findings(both, "S-04\tt<u\tmust") == 2)
     }
 
-    @Test("a rule whose text the tool does not carry as the list has it, and a number that no list has, are found")
+    @Test("a rule whose text in the tool differs from the list, and an unknown number, are found")
     func ruleTexts() {
         let list = "# a\nS-04\tone two\tmust\nX-01\tthree\tchoice\tthe whole of it"
         func findings(_ embedded: String) -> Int { RuleTextRule.findings(list: list, embedded: embedded).count }
@@ -134,7 +134,7 @@ import Testing
         #expect(VersionRule.findings(texts: [:]).map(\.path) == [VersionRule.source])
     }
 
-    @Test("a test that a page names and that is not there is found")
+    @Test("a test that a page names and that does not exist is found")
     func quotedTests() {
         let tests = SwiftSource(path: "Tests/ATests/A.swift", text: "@Test(\"[X-22] nobody is owner\", arguments: [1])")
         func findings(_ row: String) -> [Int] {

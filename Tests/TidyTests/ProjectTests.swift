@@ -1,4 +1,4 @@
-// The tidy rules over the project as it is. A failure names the file, the line and what to do instead.
+// The tidy rules on the project itself. A failure names the file, the line and the remedy.
 
 import Testing
 
@@ -35,7 +35,7 @@ import Testing
         expectNone(Self.sources.flatMap(LengthRule.wideComments))
     }
 
-    @Test("no banned word, and every type that others can reach is documented")
+    @Test("no banned word is used, and every visible type is documented")
     func wording() {
         let sources = Self.sources.filter { !$0.path.hasPrefix(Self.ownFolder) }
         expectNone(sources.flatMap(WordingRule.findings))
@@ -71,17 +71,17 @@ import Testing
         expectNone(Self.sources.flatMap(DeterminismRule.identityFindings))
     }
 
-    @Test("unsafe code is at home, and every promise has its reason")
+    @Test("unsafe code is in its place, and every promise has its reason")
     func safety() {
         expectNone(Self.sources.flatMap(SafetyRule.findings))
     }
 
-    @Test("methods with completion handlers take those of clients that know nothing of sendable functions")
+    @Test("methods with completion handlers accept those of clients that do not know sendable functions")
     func completionHandlers() {
         expectNone(Self.sources.flatMap(CompletionRule.findings))
     }
 
-    @Test("[C-19] clients cannot make what the server makes: opaque classes have no initialiser for them")
+    @Test("[C-19] clients cannot create what the server creates: opaque classes have no initialiser for them")
     func opaqueTypes() {
         let face = Self.sources.filter { $0.sourceTarget == "StratusKit" }
         let declared = Set(face.flatMap { $0.declaredTypes.map(\.text) })
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test("imports, dependencies and folders are as the architecture page says")
+    @Test("imports, dependencies and folders match the architecture page")
     func architecture() throws {
         let page = Self.project.architecture
         #expect(!page.imports.isEmpty, "\(Architecture.path) has no table of targets")
@@ -115,7 +115,7 @@ import Testing
         expectNone(FolderOrderRule.findings(in: Self.sources, folders: page.folders))
     }
 
-    @Test("links in the documents lead somewhere")
+    @Test("links in the documents resolve")
     func links() {
         for path in Self.project.texts.keys.sorted() where path.hasSuffix(".md") {
             expectNone(LinkRule.findings(path: path, texts: Self.project.texts, paths: Self.project.paths))
@@ -131,14 +131,14 @@ import Testing
         expectNone(PageCodeRule.idleTutorialFiles(texts: Self.project.texts))
     }
 
-    @Test("the documentation's first page leads to every public symbol")
+    @Test("the documentation's first page links to every public symbol")
     func catalogue() throws {
         let page = try #require(Self.project.texts[CatalogueRule.page])
         #expect(Self.sources.flatMap { CatalogueRule.symbols(in: $0) }.count > 90)
         expectNone(CatalogueRule.findings(sources: Self.sources, page: page))
     }
 
-    @Test("what the compatibility page calls proven has a test, and what it calls unproven has none")
+    @Test("rules that the compatibility page calls proven have a test, and unproven ones have none")
     func compatibility() throws {
         let page = try #require(Self.project.texts[CompatibilityRule.page])
         let list = try #require(Self.project.texts[RuleTextRule.list])
@@ -146,7 +146,7 @@ import Testing
             CompatibilityRule.findings(page: page, rules: RuleTextRule.lines(of: list), sources: Self.sources))
     }
 
-    @Test("the tool carries the text of every rule, and every number that is cited is a rule's")
+    @Test("the tool contains the text of every rule, and every cited number is a rule's")
     func ruleTexts() throws {
         let list = try #require(Self.project.texts[RuleTextRule.list])
         let embedded = try #require(Self.project.texts[RuleTextRule.embedded])
@@ -163,7 +163,7 @@ import Testing
         expectNone(VersionRule.findings(texts: Self.project.texts))
     }
 
-    @Test("every test that the pages on security and on what clients trip over name is there")
+    @Test("every test named by the pages on security and on pitfalls exists")
     func quotedTests() throws {
         for (path, count) in QuotedTestRule.pages {
             let page = try #require(Self.project.texts[path])
@@ -172,7 +172,7 @@ import Testing
         }
     }
 
-    @Test("every planted fault fits its source exactly once, and names tests that are there")
+    @Test("every planted fault fits its source exactly once, and names existing tests")
     func plantedFaults() {
         let faults = MutantRule.faults(in: Self.project.texts)
         #expect(faults.count >= 150)

@@ -1,4 +1,4 @@
-// Every tidy rule is shown a violation and must find it, and an innocent neighbour, which it must not.
+// Every tidy rule gets a violation and must find it, and a valid neighbour, which it must not.
 
 import Testing
 
@@ -92,7 +92,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(WordingRule.findings(in: source("print(1)", at: "Sources/stratus/main.swift")).isEmpty)
     }
 
-    @Test("a file name that says nothing is found")
+    @Test("a meaningless file name is found")
     func fileName() {
         #expect(WordingRule.findings(in: source("", at: "Sources/StratusModel/KeyUtilities.swift")).count == 1)
     }
@@ -123,7 +123,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
     }
 
     @Test(
-        "an identity that may be predictable is found in every target of Sources, and a draw outside its one place",
+        "a predictable identity is found in every target of Sources, and so is a draw outside its one place",
         arguments: [
             ("UUID()", ["StratusKit", "stratus", "StratusTestSupport", "stratus-test-program"]),
             ("UUID.init().uuidString", ["StratusKit", "StratusWorkloads", "StratusCloud"]),
@@ -151,7 +151,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(SafetyRule.findings(in: source("// because\n" + code, at: "Sources/StratusLevelDB/A.swift")).isEmpty)
     }
 
-    @Test("a file of unsafe code that never says why is found")
+    @Test("a file of unsafe code that never gives a reason is found")
     func unexplainedUnsafeCode() {
         #expect(SafetyRule.findings(in: source("unsafe f(a)", at: "Sources/StratusLevelDB/A.swift")).count == 1)
         let explained = "// Unsafe: the cursor never outlives its snapshot.\nunsafe f(a)"
@@ -213,7 +213,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(HeaderRule.findings(path: "a.swift", text: "// What it is.\n" + text).isEmpty)
     }
 
-    @Test("a type others can reach without documentation is found")
+    @Test("an undocumented visible type is found")
     func documentation() {
         #expect(DocumentationRule.findings(in: source("import A\n\npackage struct B {}")).map(\.line) == [3])
         #expect(DocumentationRule.findings(in: source("@frozen\npublic enum B {}")).count == 1)
@@ -222,7 +222,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(DocumentationRule.findings(in: source("@unsafe package struct B {}")).count == 1)
     }
 
-    @Test("a case of a public enumeration, or a requirement of a public protocol, without documentation is found")
+    @Test("an undocumented case of a public enumeration, or requirement of a public protocol, is found")
     func memberDocumentation() {
         func findings(_ text: String, in target: String = "StratusKit") -> [Int] {
             DocumentationRule.undocumentedMembers(in: source(text, at: "Sources/\(target)/A.swift")).map(\.line)
@@ -267,7 +267,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(LinkRule.findings(path: "Docs/B.md", texts: texts, paths: []).count == 2)
     }
 
-    @Test("a public method whose sendable completion handler is asked of everybody is found")
+    @Test("a public method that requires a sendable completion handler is found")
     func completionHandlers() {
         func findings(_ text: String, in target: String = "StratusKit") -> [Int] {
             CompletionRule.findings(in: source(text, at: "Sources/\(target)/File.swift")).map(\.line)
@@ -280,7 +280,7 @@ private func source(_ text: String, at path: String = "Sources/StratusModel/File
         #expect(findings(method, in: "StratusCloud").isEmpty)
     }
 
-    @Test("an initialiser that clients could make an opaque object with is found, also one that is inherited")
+    @Test("an initialiser that lets clients create an opaque object is found, also an inherited one")
     func opaqueTypes() {
         func findings(_ text: String, in target: String = "StratusKit") -> [Int] {
             OpaqueTypeRule.findings(in: source(text, at: "Sources/\(target)/File.swift")).map(\.line)

@@ -1,4 +1,4 @@
-// The reader under all tidy rules: what is code, what is comment, what is text.
+// The lexer under all tidy rules: code, comments and text.
 
 import Testing
 
@@ -7,12 +7,12 @@ import Testing
         SwiftSource(path: "Sources/A/B.swift", text: text).tokens.map(\.text)
     }
 
-    @Test("comments, nested ones included, are no code")
+    @Test("comments, including nested ones, are not code")
     func comments() {
         #expect(words("a // b\n/* c /* d */ e */ f") == ["a", "f"])
     }
 
-    @Test("the contents of strings are no code, with escapes, fences and several lines")
+    @Test("the contents of strings are not code, with escapes, fences and several lines")
     func strings() {
         #expect(words(#"a("b \" c") d"#) == ["a", "(", "\"", "\"", ")", "d"])
         #expect(words("a \"\"\"\n b \" c\n\"\"\" d") == ["a", "\"", "\"", "\"", "\"", "\"", "\"", "d"])
@@ -25,13 +25,13 @@ import Testing
         #expect(words("#\"a \\(b) \\#(c)\"#") == ["#", "\"", "c", "\"", "#"])
     }
 
-    @Test("a regular expression is no code, a division is")
+    @Test("a regular expression is not code, a division is")
     func regularExpression() {
         #expect(words(#"x = /a"b/ + c"#) == ["x", "=", "/", "/", "+", "c"])
         #expect(words("x = a / b / c") == ["x", "=", "a", "/", "b", "/", "c"])
     }
 
-    @Test("text that ends in the middle of anything is read to its end")
+    @Test("unterminated text is read to its end")
     func truncated() {
         let text = "f(\"a \\(b(\"c\")) /* d */\" /* e /* f */ */ + #\"g\"# \"\"\"\nh\n\"\"\""
         for count in 0...text.utf8.count {
@@ -53,7 +53,7 @@ import Testing
         #expect(SwiftSource(path: "", text: text).imports.map(\.text) == ["A", "B", "C"])
     }
 
-    @Test("declared types are those of the top level")
+    @Test("declared types are those at the top level")
     func declaredTypes() {
         let text =
             "package struct A { enum B {} }\nextension C {}\nfinal class D {}\nprotocol E: AnyObject {}\nfunc f() {}"

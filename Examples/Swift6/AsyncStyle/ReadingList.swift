@@ -10,7 +10,7 @@ public struct ReadingList: Sendable {
         public var isbn: String
         /// The title on the cover.
         public var title: String
-        /// How many pages it has.
+        /// The number of pages.
         public var pageCount: Int
 
         /// A book.
@@ -30,12 +30,12 @@ public struct ReadingList: Sendable {
         self.container = container
     }
 
-    /// Whether there is anybody whose list it could be.
+    /// Whether there is an account for the list.
     public func isAvailable() async throws -> Bool {
         try await container.accountStatus() == .available
     }
 
-    /// Makes the shelf and the books on it, all or nothing.
+    /// Creates the shelf and the books on it, all or nothing.
     public func add(_ books: [Book], to shelf: String) async throws -> Int {
         try await database.modifyRecordZones(saving: [CKRecordZone(zoneID: zoneID)], deleting: [])
         let shelfRecord = CKRecord(recordType: "Shelf", recordID: id("shelf-\(shelf)"))
@@ -53,7 +53,7 @@ public struct ReadingList: Sendable {
         return saveResults.values.filter { (try? $0.get()) != nil }.count
     }
 
-    /// The books with these numbers that are on the list, in the order asked for.
+    /// The books with these numbers on the list, in the requested order.
     public func books(_ isbns: [String]) async throws -> [Book] {
         let results = try await database.records(for: isbns.map(id), desiredKeys: ["title", "pageCount"])
         return isbns.compactMap { isbn in
@@ -63,7 +63,7 @@ public struct ReadingList: Sendable {
         }
     }
 
-    /// Counts a book's pages up from several tasks at once; who is too late takes the server's record and tries again.
+    /// Increments a book's pages from several tasks at once; a late task takes the server's record and tries again.
     public func read(_ isbn: String, pages: Int, inParallel taskCount: Int) async throws -> Int {
         let total = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<taskCount {
@@ -89,7 +89,7 @@ public struct ReadingList: Sendable {
         }
     }
 
-    /// Deletes a shelf with all its books, and says which of `isbns` are still there.
+    /// Deletes a shelf with all its books, and returns which of `isbns` still exist.
     public func remove(shelf: String, thenLookFor isbns: [String]) async throws -> [Book] {
         try await database.configuredWith(configuration: quickConfiguration) { database in
             _ = try await database.deleteRecord(withID: id("shelf-\(shelf)"))

@@ -1,4 +1,4 @@
-// A batch importer: many records through `CKModifyRecordsOperation`, in batches the server takes, with progress.
+// A batch importer: many records through `CKModifyRecordsOperation`, in batches that the server accepts, with progress.
 
 import CloudKit
 
@@ -16,7 +16,7 @@ public final class PlaceImporter {
         public var malformedLines: [Int] = []
     }
 
-    /// Moves as records are saved; may be shown in a window or cancelled.
+    /// Grows as records are saved; can be shown in a window or cancelled.
     public let progress = Progress(totalUnitCount: 0)
 
     private let database: CKDatabase
@@ -36,7 +36,7 @@ public final class PlaceImporter {
         queue.qualityOfService = .utility
     }
 
-    /// Imports the lines and waits. Throws what failed an import as a whole.
+    /// Imports the lines and waits. Throws the error that failed the import as a whole.
     public func importLines(_ lines: [String]) throws -> Summary {
         var records: [CKRecord] = []
         for (index, line) in lines.enumerated() {
@@ -104,7 +104,7 @@ public final class PlaceImporter {
                 summary.batchCount += 1
                 lock.unlock()
             case .failure(let error as CKError) where error.code == .limitExceeded && records.count > 1:
-                // Too much for the server: two halves, which are operations of their own.
+                // Too much for the server: split into two operations.
                 let half = records.count / 2
                 queue.addOperation(makeOperation(saving: Array(records[..<half]), group: group))
                 queue.addOperation(makeOperation(saving: Array(records[half...]), group: group))

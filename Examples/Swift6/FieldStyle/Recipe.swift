@@ -3,7 +3,7 @@
 import CloudKit
 import CoreLocation
 
-/// A recipe, as an app's model has it.
+/// A recipe, as in an app's model.
 struct Recipe {
     /// The course of a menu.
     enum Course: String {
@@ -58,7 +58,7 @@ extension Recipe {
         record["obsolete"] = nil
     }
 
-    /// Writes as programs did before Swift had the typed subscripts.
+    /// Writes like programs from before Swift's typed subscripts.
     func writeLegacy(to record: CKRecord) {
         record.setObject(title as CKRecordValue, forKey: "title")
         record.setObject(course.rawValue as NSString, forKey: "course")
@@ -109,7 +109,7 @@ extension Recipe {
     }
 }
 
-/// What programs do with records as wholes.
+/// Common operations on whole records.
 enum RecordHabits {
     /// Copies what the client changed onto the server's record, to resolve a conflict.
     static func merge(_ error: Error) -> CKRecord? {
@@ -122,7 +122,7 @@ enum RecordHabits {
         return server
     }
 
-    /// Keeps a record's system fields beside the app's own data.
+    /// Keeps a record's system fields with the app's own data.
     static func archive(_ record: CKRecord) -> Data {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         record.encodeSystemFields(with: coder)
@@ -130,7 +130,7 @@ enum RecordHabits {
         return coder.encodedData
     }
 
-    /// Makes a record of them again.
+    /// Creates a record from them again.
     static func unarchive(_ data: Data) -> CKRecord? {
         guard let coder = try? NSKeyedUnarchiver(forReadingFrom: data) else { return nil }
         coder.requiresSecureCoding = true
@@ -138,7 +138,7 @@ enum RecordHabits {
         return CKRecord(coder: coder)
     }
 
-    /// Says which items failed.
+    /// Returns the items that failed.
     static func failures(of error: Error) -> [String] {
         do {
             throw error

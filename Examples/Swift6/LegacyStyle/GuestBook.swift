@@ -16,7 +16,7 @@ public final class GuestBook: @unchecked Sendable {
         database = container.privateCloudDatabase
     }
 
-    /// What has been written to the log so far.
+    /// The log so far.
     public var log: [String] {
         lock.lock()
         defer { lock.unlock() }
@@ -29,7 +29,7 @@ public final class GuestBook: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Goes through everything the book can do, and calls `completion` at the end.
+    /// Goes through all features of the book, and calls `completion` at the end.
     public func demonstrate(completion: @escaping @Sendable (Error?) -> Void) {
         container.accountStatus { status, error in
             if let error = error { return completion(error) }
@@ -53,7 +53,7 @@ public final class GuestBook: @unchecked Sendable {
             guard let record = record else { return completion(error) }
             self.write("saved \(record.recordID.recordName): \(record.value(forKey: "name") as? String ?? "nobody")")
 
-            // The same again, as a new record: somebody was there before.
+            // The same again, as a new record: another save was first.
             let again = CKRecord(recordType: "Entry", recordID: CKRecord.ID(recordName: "first"))
             again["name"] = "Grace" as NSString
             self.database.save(again) { _, error in

@@ -1,4 +1,4 @@
-// A note, and how it lies in a record.
+// A note, and its form as a record.
 
 import CloudKit
 

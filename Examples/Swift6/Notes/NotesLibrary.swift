@@ -1,7 +1,7 @@
-// A notes app's model layer: what is on this device, and how it becomes what is in iCloud.
+// A notes app's model layer: the notes on this device, and how they get into iCloud.
 //
 // Each note is kept with the system fields of the record it was last seen as, as Apple recommends, so that saving it
-// sends only what changed and the server can tell whether somebody else was faster.
+// sends only what changed and the server can detect that another device was faster.
 
 import CloudKit
 
@@ -10,7 +10,7 @@ public actor NotesLibrary {
     /// What the device remembers of a note.
     private struct Entry {
         var note: Note
-        /// The note as the server last had it: what both sides changed is merged against it.
+        /// The note as the server last had it: the base for merging the changes of both sides.
         var base: Note?
         var systemFields: Data?
     }
@@ -26,7 +26,7 @@ public actor NotesLibrary {
         database = container.privateCloudDatabase
     }
 
-    /// Makes sure that the zone is there.
+    /// Makes sure that the zone exists.
     public func setUp() async throws {
         do {
             _ = try await database.recordZone(for: zoneID)
@@ -36,7 +36,7 @@ public actor NotesLibrary {
         }
     }
 
-    /// The note as this device has it.
+    /// This device's version of the note.
     public func note(_ id: String) -> Note? { entries[id]?.note }
 
     /// Changes a note on this device.
@@ -44,7 +44,7 @@ public actor NotesLibrary {
         entries[note.id, default: Entry(note: note)].note = note
     }
 
-    /// Sends a note, merging it with what others have made of it meanwhile.
+    /// Sends a note, merging it with others' changes.
     @discardableResult
     public func push(_ id: String) async throws -> Note {
         guard let entry = entries[id] else { throw CKError(.unknownItem) }
@@ -118,7 +118,7 @@ public actor NotesLibrary {
 }
 
 extension Note {
-    /// Sets what differs from the base; a record made from system fields has no values to compare with.
+    /// Sets what differs from the base; a record created from system fields has no values to compare with.
     func write(to record: CKRecord, over base: Note?) {
         guard let base = base else { return write(to: record) }
         if title != base.title { record[Key.title] = title }
@@ -129,7 +129,8 @@ extension Note {
         record[Key.place] = place.map { CLLocation(latitude: $0.latitude, longitude: $0.longitude) }
     }
 
-    /// Each value of whoever changed it; where both did, the other device wins the title and the text keeps both.
+    /// Takes each value from the side that changed it; if both did, the other device wins the title and the text keeps
+    /// both.
     static func merge(base: Note?, mine: Note, theirs: Note) -> Note {
         var merged = theirs
         if theirs.title == base?.title { merged.title = mine.title }

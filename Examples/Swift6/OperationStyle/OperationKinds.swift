@@ -1,5 +1,5 @@
-// Operations as apps derive them from CloudKit's: with values and initialisers of their own, with blocks that are set
-// when they are made, and with more to do when they start, are cancelled or have finished.
+// Operations that apps derive from CloudKit's: with values and initialisers of their own, with blocks that are set at
+// their creation, and with additional work when they start, are cancelled or finish.
 
 import CloudKit
 
@@ -19,7 +19,7 @@ public final class SaveOneOperation: CKModifyRecordsOperation, @unchecked Sendab
         perRecordSaveBlock = { [weak self] _, result in self?.keep(result) }
     }
 
-    /// How it went; nil until the server has answered.
+    /// The result; nil until the server has answered.
     public var result: Result<CKRecord, Error>? {
         lock.lock()
         defer { lock.unlock() }
@@ -36,7 +36,7 @@ public final class SaveOneOperation: CKModifyRecordsOperation, @unchecked Sendab
 /// Fetches records of one zone by their names.
 public class FetchByNameOperation: CKFetchRecordsOperation, @unchecked Sendable {
     // @unchecked because `names` never changes.
-    /// The names that were asked for.
+    /// The requested names.
     public let names: [String]
 
     /// An operation that fetches the records of these names.
@@ -76,7 +76,7 @@ public final class CountingZonesOperation: CKFetchRecordZonesOperation, @uncheck
         super.cancel()
     }
 
-    /// What has happened so far.
+    /// The log so far.
     public var log: String {
         lock.lock()
         defer { lock.unlock() }
@@ -84,7 +84,7 @@ public final class CountingZonesOperation: CKFetchRecordZonesOperation, @uncheck
     }
 }
 
-/// Makes a zone, with nothing of its own but a convenience initialiser.
+/// Creates a zone, with nothing of its own but a convenience initialiser.
 public final class MakeZoneOperation: CKModifyRecordZonesOperation, @unchecked Sendable {
     // @unchecked because it adds nothing that is stored.
     /// An operation that makes a zone of this name.
@@ -93,10 +93,10 @@ public final class MakeZoneOperation: CKModifyRecordZonesOperation, @unchecked S
     }
 }
 
-/// Something to do between operations of a database, which waits and is waited for like them.
+/// Work between operations of a database, which takes part in dependencies like them.
 public final class CheckpointOperation: CKDatabaseOperation, @unchecked Sendable {
     // @unchecked because `title` never changes.
-    /// What has been reached.
+    /// The milestone.
     public let title: String
 
     /// A checkpoint.
@@ -122,7 +122,7 @@ public final class OperationTour: @unchecked Sendable {
         lock.unlock()
     }
 
-    /// Runs the tour; what happened is handed to `completion`.
+    /// Runs the tour, and passes its log to `completion`.
     public func run(completion: @escaping @Sendable ([String]) -> Void) {
         let zoneID = CKRecordZone.ID(zoneName: "Tour")
         let make = MakeZoneOperation(zoneName: zoneID.zoneName)

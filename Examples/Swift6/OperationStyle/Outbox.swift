@@ -1,5 +1,5 @@
-// An outbox in the style of operation queues: operations of the program's own, which prepare themselves when it is their
-// turn, and depend on one another.
+// An outbox in the style of operation queues: operations of the program's own, which prepare themselves at their turn,
+// and depend on one another.
 
 import CloudKit
 
@@ -18,13 +18,13 @@ public final class Outbox: @unchecked Sendable {
         queue.qualityOfService = .userInitiated
     }
 
-    /// What has been sent and read back so far.
+    /// What was sent and read back so far.
     public var log: [String] { locked { lines } }
 
-    /// Puts a draft under a name, instead of the one that is there.
+    /// Stores a draft under a name, replacing the existing one.
     public func put(_ text: String, as name: String) { locked { drafts[name] = text } }
 
-    /// Sends what waits by then, and reads it back; `completion` is called at the end.
+    /// Sends the waiting drafts, and reads them back; `completion` is called at the end.
     public func flush(completion: @escaping @Sendable () -> Void) {
         let sending = SendingOperation(outbox: self)
         let reading = ReadingOperation(outbox: self, after: sending)
@@ -52,7 +52,7 @@ public final class Outbox: @unchecked Sendable {
 
 /// Saves the drafts of an outbox. Which they are is decided when it runs.
 private final class SendingOperation: CKModifyRecordsOperation, @unchecked Sendable {
-    // @unchecked because it adds constants alone.
+    // @unchecked because it adds only constants.
     private let outbox: Outbox
 
     init(outbox: Outbox) {
@@ -74,9 +74,9 @@ private final class SendingOperation: CKModifyRecordsOperation, @unchecked Senda
     }
 }
 
-/// Reads back what another operation has sent.
+/// Reads back the records of another operation.
 private final class ReadingOperation: CKFetchRecordsOperation, @unchecked Sendable {
-    // @unchecked because it adds constants alone.
+    // @unchecked because it adds only constants.
     private let outbox: Outbox
     private let sending: SendingOperation
 

@@ -1,4 +1,4 @@
-// Refreshing on push as an app delegate does it: one silent subscription to the whole database, saved once, and a fetch
+// Refreshing on push in an app delegate: one silent subscription to the whole database, saved once, and a fetch
 // whenever a push says that something has changed.
 
 import CloudKit
@@ -7,7 +7,7 @@ import CloudKit
 public final class NotesDelegate: @unchecked Sendable {
     // Unchecked because the journal is touched on `queue`.
 
-    /// What a fetch in the background came to, as `UIBackgroundFetchResult` has it.
+    /// The result of a background fetch, like `UIBackgroundFetchResult`.
     public enum FetchResult: Sendable {
         case newData
         case noData
@@ -24,7 +24,7 @@ public final class NotesDelegate: @unchecked Sendable {
     private let queue = DispatchQueue(label: "journal")
     private var lines: [String] = []
 
-    /// A delegate with a copy in a file, which remembers in the user's defaults that it has subscribed.
+    /// A delegate with a copy in a file, which stores in the user's defaults that it has subscribed.
     public init(file: URL, defaultsKey: String, container: CKContainer = .default()) {
         database = container.privateCloudDatabase
         notes = SyncedNotes(file: file, database: database)
@@ -59,7 +59,7 @@ public final class NotesDelegate: @unchecked Sendable {
         database.add(operation)
     }
 
-    /// Fetches what a push is about.
+    /// Fetches the changes that a push announces.
     public func didReceiveRemoteNotification(
         _ userInfo: [AnyHashable: Any], fetchCompletionHandler: @escaping @Sendable (FetchResult) -> Void
     ) {

@@ -1,4 +1,4 @@
-// A visible push for what matches a query, as one writes it today: the fields to show come along with the push.
+// A visible push for the matches of a query, in today's style: the push contains the fields to show.
 
 import CloudKit
 
@@ -13,7 +13,7 @@ public struct UrgentNotes: Sendable {
         self.database = database
     }
 
-    /// Subscribes under a name, or changes what was subscribed to under it.
+    /// Subscribes under a name, or changes the subscription with that name.
     public func subscribe(_ name: String, above priority: Int) async throws {
         let subscription = CKQuerySubscription(
             recordType: "Note", predicate: NSPredicate(format: "priority > %d", priority), subscriptionID: name,
@@ -25,7 +25,7 @@ public struct UrgentNotes: Sendable {
         try await database.save(subscription)
     }
 
-    /// Whether somebody has subscribed under a name.
+    /// Whether a subscription with a name exists.
     public func isSubscribed(_ name: String) async throws -> Bool {
         do {
             let subscription = try await database.subscription(for: name)

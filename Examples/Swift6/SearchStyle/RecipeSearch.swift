@@ -1,4 +1,4 @@
-// The model of a search screen: predicates from what was typed, a page at a time, more when the list is scrolled.
+// The model of a search screen: predicates from the typed text, a page at a time, more on scrolling.
 
 import CloudKit
 
@@ -6,7 +6,7 @@ import CloudKit
 public actor RecipeSearch {
     /// What can be searched by.
     public struct Filter: Sendable {
-        /// How the name begins; empty for all.
+        /// The beginning of the name; empty for all.
         public var prefix = ""
         /// Minutes at most.
         public var longestMinutes: Int?
@@ -75,7 +75,7 @@ public actor RecipeSearch {
     }
 }
 
-/// Counts what a query matches, page by page, as it was written with operations.
+/// Counts the matches of a query, page by page, with operations.
 public func countRecipes(
     matching query: CKQuery, in database: CKDatabase, completion: @escaping @Sendable (Result<Int, Error>) -> Void
 ) {

@@ -1,4 +1,4 @@
-// Sharing in the style of operations and their blocks, as programs of 2016 and later have it.
+// Sharing in the style of operations and their blocks, like programs since 2016.
 
 import CloudKit
 
@@ -27,7 +27,7 @@ public final class InvitationDesk: @unchecked Sendable {
         lines.append(line)
     }
 
-    /// Looks people up; those who were found are handed on.
+    /// Looks people up, and passes on those who were found.
     public func lookUp(_ emails: [String], completion: @escaping @Sendable ([CKShare.Participant]) -> Void) {
         let infos = CKUserIdentity.LookupInfo.lookupInfos(withEmails: emails)
         let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: infos)
@@ -49,7 +49,7 @@ public final class InvitationDesk: @unchecked Sendable {
         container.add(operation)
     }
 
-    /// Accepts what can be accepted of some URLs, as an app does that is opened with them.
+    /// Accepts the acceptable ones of some URLs, like an app that is opened with them.
     public func open(_ urls: [URL], completion: @escaping @Sendable ([CKShare]) -> Void) {
         let fetching = CKFetchShareMetadataOperation(shareURLs: urls)
         fetching.shouldFetchRootRecord = true

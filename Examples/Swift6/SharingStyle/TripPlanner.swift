@@ -1,16 +1,17 @@
-// A trip planner whose trips are planned together: one person makes a trip and invites, the others accept and add stops.
+// A trip planner whose trips are planned together: one person makes a trip and invites, the others accept and add
+// stops.
 //
-// A trip is a record; its stops are records below it, so that whoever the trip is shared with has them too.
+// A trip is a record; its stops are records below it, so everyone with whom the trip is shared has them too.
 
 import CloudKit
 
 /// The trips of the signed-in user, and those that others share with them.
 public struct TripPlanner: Sendable {
-    /// Where the group goes.
+    /// The destination of the group.
     public struct Stop: Hashable, Sendable {
         /// The name of the place.
         public var name: String
-        /// Who has added it: nil where that was the user.
+        /// The person who added it: nil for the user.
         public var addedBy: String?
 
         /// A stop.
@@ -20,7 +21,7 @@ public struct TripPlanner: Sendable {
         }
     }
 
-    /// What can go wrong that the user has to be told.
+    /// Errors that the user must see.
     public enum Problem: Error, Equatable {
         case notInvited
         case readOnly
@@ -37,7 +38,7 @@ public struct TripPlanner: Sendable {
 
     // MARK: The owner's side
 
-    /// Makes a trip and shares it with nobody yet.
+    /// Creates a trip, not shared yet.
     public func plan(_ title: String) async throws -> CKShare {
         try await container.privateCloudDatabase.save(CKRecordZone(zoneID: zoneID))
         let trip = CKRecord(recordType: "Trip", recordID: CKRecord.ID(zoneID: zoneID))
@@ -52,7 +53,7 @@ public struct TripPlanner: Sendable {
         return share
     }
 
-    /// Invites people by their addresses; returns those who could not be found.
+    /// Invites people by their addresses; returns those who were not found.
     public func invite(_ emails: [String], to share: CKShare, canEdit: Bool) async throws -> [String] {
         var strangers: [String] = []
         let found = try await container.shareParticipants(forEmailAddresses: emails)
@@ -84,7 +85,7 @@ public struct TripPlanner: Sendable {
         }
     }
 
-    /// Takes somebody off the trip.
+    /// Removes a person from the trip.
     public func remove(_ name: String, from share: CKShare) async throws {
         let latest = try await fetch(share.recordID)
         for participant in latest.participants where participant.role != .owner {
@@ -93,7 +94,7 @@ public struct TripPlanner: Sendable {
         try await database(of: share.recordID).save(latest)
     }
 
-    /// The share as it is now.
+    /// The current share.
     public func fetch(_ id: CKRecord.ID) async throws -> CKShare {
         guard let share = try await database(of: id).record(for: id) as? CKShare else { throw Problem.noSuchTrip }
         return share
@@ -112,7 +113,7 @@ public struct TripPlanner: Sendable {
         }
     }
 
-    /// Adds a stop to a trip, one's own or another's.
+    /// Adds a stop to a trip, your own or another's.
     public func add(_ stop: String, to share: CKShare) async throws {
         let root = try await rootID(of: share)
         let record = CKRecord(recordType: "Stop", recordID: CKRecord.ID(recordName: stop, zoneID: root.zoneID))
@@ -141,7 +142,7 @@ public struct TripPlanner: Sendable {
         try await container.sharedCloudDatabase.allRecordZones().map(\.zoneID.ownerName)
     }
 
-    /// Leaves a trip, or calls it off where it is one's own.
+    /// Leaves a trip, or cancels your own.
     public func leave(_ share: CKShare) async throws {
         try await database(of: share.recordID).deleteRecord(withID: share.recordID)
     }

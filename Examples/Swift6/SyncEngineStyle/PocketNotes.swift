@@ -1,17 +1,17 @@
-// Notes in a file, kept alike on all devices of a person with a sync engine, as one writes it today: the program is an
+// Notes in a file, kept the same on all devices of a person with a sync engine, in today's style: the program is an
 // actor and the engine's delegate, stores the engine's state with its own data, and decides conflicts by date.
 
 import CloudKit
 
-/// A note as it is kept in the file.
+/// A note as stored in the file.
 public struct PocketNote: Codable, Equatable, Identifiable, Sendable {
-    /// Its name, which is that of its record.
+    /// Its name, the same as its record's.
     public var id: String
     /// What it says.
     public var text: String
-    /// When the user has changed it last: the later one wins.
+    /// The date of the user's last change: the later one wins.
     public var changed: Date
-    /// What the server knows of its record.
+    /// The server's system fields of its record.
     var systemFields: Data?
 
     static let recordType = "PocketNote"
@@ -39,7 +39,7 @@ public struct PocketNote: Codable, Equatable, Identifiable, Sendable {
         return record
     }
 
-    /// The record as the server has told it last, without its values.
+    /// The record as the server last returned it, without its values.
     var lastKnownRecord: CKRecord? {
         get {
             guard let systemFields, let coder = try? NSKeyedUnarchiver(forReadingFrom: systemFields) else { return nil }
@@ -55,7 +55,7 @@ public struct PocketNote: Codable, Equatable, Identifiable, Sendable {
         }
     }
 
-    /// Takes over what the server has, if it is later.
+    /// Takes over the server's version if it is later.
     mutating func merge(_ record: CKRecord) {
         guard let changed = record["changed"] as? Date, let text = record["text"] as? String else { return }
         guard changed > self.changed else { return }
@@ -63,7 +63,7 @@ public struct PocketNote: Codable, Equatable, Identifiable, Sendable {
         self.changed = changed
     }
 
-    /// Keeps what the server knows of the record, unless something newer is known.
+    /// Stores the server's system fields of the record, unless newer ones are known.
     mutating func remember(_ record: CKRecord) {
         let known = lastKnownRecord?.modificationDate ?? .distantPast
         guard let date = record.modificationDate, date > known else { return }
@@ -95,7 +95,7 @@ public final actor PocketNotes {
         stored = data.flatMap { try? JSONDecoder().decode(Stored.self, from: $0) } ?? Stored()
     }
 
-    /// The engine, made when it is needed first.
+    /// The engine, created at its first use.
     public var syncEngine: CKSyncEngine {
         if let _syncEngine { return _syncEngine }
         var configuration = CKSyncEngine.Configuration(
@@ -109,7 +109,7 @@ public final actor PocketNotes {
     /// All notes by name.
     public var notes: [String: PocketNote] { stored.notes }
 
-    /// Saves notes, and has them sent.
+    /// Saves notes, and sends them.
     public func save(_ notes: [PocketNote]) throws {
         for var note in notes {
             note.systemFields = stored.notes[note.id]?.systemFields
@@ -139,7 +139,7 @@ public final actor PocketNotes {
 // MARK: The engine's delegate
 
 extension PocketNotes: CKSyncEngineDelegate {
-    /// Takes over what the engine tells.
+    /// Applies the engine's events.
     public func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         switch event {
         case .stateUpdate(let event): stored.engineState = event.stateSerialization
@@ -165,7 +165,7 @@ extension PocketNotes: CKSyncEngineDelegate {
         let notes = stored.notes
         return await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { recordID in
             if let note = notes[recordID.recordName] { return note.makeRecord() }
-            // The note is gone: there is nothing to save any more.
+            // The note is gone: there is nothing left to save.
             syncEngine.state.remove(pendingRecordZoneChanges: [.saveRecord(recordID)])
             return nil
         }
@@ -174,7 +174,7 @@ extension PocketNotes: CKSyncEngineDelegate {
     private func accountHasChanged(_ event: CKSyncEngine.Event.AccountChange, _ engine: CKSyncEngine) {
         switch event.changeType {
         case .signIn:
-            // Notes that were written before belong to whoever signs in first.
+            // Notes that were written before belong to the first account that signs in.
             engine.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: PocketNote.zoneID))])
             engine.state.add(pendingRecordZoneChanges: stored.notes.values.map { .saveRecord($0.recordID) })
         case .signOut, .switchAccounts: stored.notes = [:]
@@ -225,7 +225,7 @@ extension PocketNotes: CKSyncEngineDelegate {
                 again.append(.saveRecord(id))
             case .networkFailure, .networkUnavailable, .zoneBusy, .serviceUnavailable, .notAuthenticated,
                 .operationCancelled:
-                break  // The engine tries again by itself.
+                break  // The engine retries automatically.
             default: print("\(id.recordName) cannot be saved: \(failed.error)")
             }
         }

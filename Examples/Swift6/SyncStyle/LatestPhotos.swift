@@ -2,7 +2,7 @@
 
 import CloudKit
 
-/// The photos of a zone that have come since the last look.
+/// The new photos of a zone since the last fetch.
 public struct LatestPhotos: Sendable {
     private let database: CKDatabase
     private let zoneID: CKRecordZone.ID
@@ -17,7 +17,7 @@ public struct LatestPhotos: Sendable {
         self.database = database
     }
 
-    /// The titles of photos that are new or have changed, and the names of those that are gone.
+    /// The titles of new and changed photos, and the names of deleted ones.
     public func look(pageSize: Int? = nil) async throws -> (titles: [String], gone: [String]) {
         var titles: [String] = []
         var gone: [String] = []

@@ -1,5 +1,5 @@
-// A local copy of the user's notes, kept up to date with change tokens as one writes it with operations: tokens and notes
-// are stored together, one page at a time, and a token that has expired begins its zone anew.
+// A local copy of the user's notes, kept up to date with change tokens as one writes it with operations: tokens and
+// notes are stored together, one page at a time, and after an expired token its zone starts over.
 
 import CloudKit
 
@@ -7,7 +7,7 @@ import CloudKit
 public final class SyncedNotes: @unchecked Sendable {
     // Unchecked because everything is touched on `queue`.
 
-    /// A note as it is kept.
+    /// A note as stored.
     public struct Note: Codable, Equatable, Sendable {
         /// What it says.
         public var text: String
@@ -26,7 +26,7 @@ public final class SyncedNotes: @unchecked Sendable {
         var ownerName: String
         var token: Data?
         var notes: [String: Note] = [:]
-        /// Those that were here before the zone was begun anew and were not told of yet.
+        /// The notes from before the zone started over that have not been fetched again yet.
         var unconfirmed: Set<String>?
     }
 
@@ -48,7 +48,7 @@ public final class SyncedNotes: @unchecked Sendable {
         queue.sync { stored.zones[zoneName]?.notes }
     }
 
-    /// Fetches what has changed since the last time.
+    /// Fetches the changes since the last time.
     public func sync(completion: @escaping @Sendable (Error?) -> Void) {
         let operation = CKFetchDatabaseChangesOperation(
             previousServerChangeToken: queue.sync { token(stored.databaseToken) })
@@ -60,7 +60,7 @@ public final class SyncedNotes: @unchecked Sendable {
         operation.fetchDatabaseChangesResultBlock = { result in
             switch result {
             case .success((let token, _)):
-                // The token is stored when the zones have been fetched, so that none is forgotten.
+                // The token is stored after the zones have been fetched, so that none is missed.
                 self.fetch(changedZoneIDs) { error in
                     if error == nil { self.queue.sync { self.stored.databaseToken = self.data(token) } }
                     self.save()

@@ -1,4 +1,4 @@
-// A server on a real LevelDB directory that can be closed and opened again, with clock and identifiers under control.
+// A server on a real LevelDB directory that can be closed and reopened, with a controlled clock and identifiers.
 
 import Foundation
 import StratusCloud
@@ -75,7 +75,7 @@ final class AccountBench: Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    /// Closes the store, when it is open, and opens it again.
+    /// Closes the store, if it is open, and reopens it.
     func reopen() throws {
         let store: any OrderedStore
         if isInMemory {
@@ -94,7 +94,7 @@ final class AccountBench: Sendable {
     private static func service(over store: any OrderedStore, _ bench: AccountBench) throws -> CloudService {
         let engine = try RecordEngine(store: store, incarnation: bench.identifiers.makeUUID())
         let events = bench.events
-        // Nothing is made on the disk before the first asset.
+        // Nothing is created on the disk before the first asset.
         let assets = AssetStore(
             directory: bench.directory.appendingPathComponent("assets").path, session: bench.identifiers.makeUUID(),
             clock: bench.clock)
@@ -114,14 +114,14 @@ final class AccountBench: Sendable {
         return opened.store
     }
 
-    /// Writes a file for a client to save as an asset; gives its path.
+    /// Writes a file for a client to save as an asset; returns its path.
     func makeFile(_ name: String, _ content: String) throws -> String {
         let file = directory.appendingPathComponent(name)
         try Data(content.utf8).write(to: file)
         return file.path
     }
 
-    /// The names of the directories that hold assets of somebody.
+    /// The names of the directories with an owner's assets.
     func assetDirectories() throws -> [String] {
         let path = directory.appendingPathComponent("assets/content").path
         guard FileManager.default.fileExists(atPath: path) else { return [] }
@@ -146,7 +146,7 @@ func cloudError(_ body: () throws -> Void) -> CloudError? {
 }
 
 extension AccountBench {
-    /// A zone of a person's private database, made without the zone calls of the server.
+    /// A zone of a person's private database, created without the zone calls of the server.
     static func zone(_ name: String, of owner: UserName, in container: ContainerName = container) -> ZoneID {
         ZoneID(
             database: DatabaseID(container: container, owner: owner, scope: .private), name: ZoneName(name))
@@ -159,7 +159,7 @@ extension AccountBench {
         try engine.transact { try $0.createZone(id, birth) }
     }
 
-    /// Saves records as the server does: what they hold more or less is charged in the same transaction.
+    /// Saves records like the server: changes in size are charged in the same transaction.
     func save(
         _ records: [Record], deleting deletes: [RecordName] = [], in zone: ZoneID, limit: Int64? = nil,
         by user: UserName? = nil, engine: RecordEngine

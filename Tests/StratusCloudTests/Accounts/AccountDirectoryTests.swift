@@ -13,7 +13,7 @@ struct AccountDirectoryTests {
         externalID: "user-17", handles: [.email("Alice@Example.com"), .phone("+49 30 1234")],
         name: PersonName(given: "Alice", family: "Example"), quotaByteCount: 1_000)
 
-    @Test("an account is found by its identifier, the host's, each handle however written, and its user name")
+    @Test("an account is found by its identifier, its external identifier, any spelling of a handle, and its user name")
     func lookups() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -36,7 +36,7 @@ struct AccountDirectoryTests {
         #expect(try service.account(userName: UserName(String(repeating: "x", count: 5_000))) == nil)
     }
 
-    @Test("an account is as it was after the store was opened again")
+    @Test("an account is unchanged after the store is reopened")
     func restart() throws {
         let bench = try AccountBench()
         var account = try bench.service.createAccount(Self.alice)
@@ -48,7 +48,7 @@ struct AccountDirectoryTests {
         #expect(try bench.service.accounts().accounts == [account])
     }
 
-    @Test("everything about an account can be changed, and what led to it before leads nowhere")
+    @Test("everything about an account can be changed, and its old handles and identifiers no longer find it")
     func changes() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -69,11 +69,11 @@ struct AccountDirectoryTests {
         changed = try service.removeHandle(.phone("112112"), from: account.id)
         #expect(try service.account(handle: .phone("112112")) == nil)
         #expect(try service.account(handle: .email("new@example.com")) == changed)
-        // A handle that was given up is free.
+        // A released handle is free.
         #expect(try service.createAccount(.init(handles: [.email("alice@example.com")])).id != account.id)
     }
 
-    @Test("a handle of another account is refused with the remedy, and says nothing of whose it is")
+    @Test("a handle of another account is refused with a remedy, without saying whose it is")
     func takenHandle() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -98,7 +98,7 @@ struct AccountDirectoryTests {
         try service.setHandles([.email("BOB@example.com"), .email("b@example.com")], of: bob.id)
     }
 
-    @Test("an external identifier belongs to one account, and asking for it creates at most one")
+    @Test("an external identifier belongs to one account; asking for it creates at most one account")
     func externalID() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -117,7 +117,7 @@ struct AccountDirectoryTests {
         #expect(try service.account(externalID: "alice@example.com") == odd)
     }
 
-    @Test("what breaks a limit is refused and nothing is written")
+    @Test("a change that breaks a limit is refused, and nothing is written")
     func limits() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -145,7 +145,7 @@ struct AccountDirectoryTests {
         #expect(cloudError { try bench.service.deleteAccount("nobody") }?.code == .unknownItem)
     }
 
-    @Test("an error of the change leaves the account as it was")
+    @Test("if the change throws, the account stays as it was")
     func failedChange() throws {
         let bench = try AccountBench()
         let account = try bench.service.createAccount(Self.alice)
@@ -159,7 +159,7 @@ struct AccountDirectoryTests {
         #expect(try bench.service.account(account.id) == account)
     }
 
-    @Test("a thousand accounts live in one store, are listed in pages exactly once, and outlive a restart")
+    @Test("a store holds a thousand accounts, lists each exactly once in pages, and keeps them over a restart")
     func thousand() throws {
         let bench = try AccountBench()
         try TestThreads.run(8) { thread in
@@ -191,7 +191,7 @@ struct AccountDirectoryTests {
         }
     }
 
-    @Test("pages end where the accounts do, whatever size is asked for")
+    @Test("pages end after the last account, for every page size")
     func pages() throws {
         let bench = try AccountBench()
         #expect(try bench.service.accounts() == AccountPage(accounts: [], next: nil))

@@ -1,4 +1,4 @@
-// Many threads that want the same handle, the same identifier, the same account: one gets it, the others hear why not.
+// Many threads compete for the same handle, identifier or account: one gets it, the others get the reason.
 
 import StratusCloud
 import StratusModel
@@ -11,7 +11,7 @@ import Testing
 struct AccountRaceTests {
     private static let threadCount = 16
 
-    @Test("of many who create an account with one handle exactly one succeeds")
+    @Test("when many callers create an account with one handle, exactly one succeeds")
     func oneHandle() throws {
         let bench = try AccountBench()
         for round in 0..<20 {
@@ -32,7 +32,7 @@ struct AccountRaceTests {
         #expect(try bench.service.accounts(limit: 1_000).accounts.count == 20)
     }
 
-    @Test("many who ask for one external identifier get the same account")
+    @Test("callers that ask for one external identifier at the same time get the same account")
     func oneExternalID() throws {
         let bench = try AccountBench()
         for round in 0..<20 {
@@ -45,7 +45,7 @@ struct AccountRaceTests {
         }
     }
 
-    @Test("handles that wander between accounts are never owned twice and never lost")
+    @Test("handles that move between accounts are never owned twice and never lost")
     func wanderingHandles() throws {
         let bench = try AccountBench()
         let accounts = try (0..<8).map { _ in try bench.service.createAccount(.init()).id }
@@ -69,7 +69,7 @@ struct AccountRaceTests {
                 }
             }
         }
-        #expect(refusedCount.value > 0, "nobody wanted the handle of another")
+        #expect(refusedCount.value > 0, "no thread wanted the handle of another")
         let all = try bench.service.accounts().accounts
         for handle in handles {
             let owners = all.filter { $0.handles.contains(handle) }
@@ -79,7 +79,7 @@ struct AccountRaceTests {
         #expect(try AccountVerifier(engine: bench.service.engine).findings() == [])
     }
 
-    @Test("a reader of any snapshot never sees an account as it was not then, cached or not")
+    @Test("a reader sees an account as of its snapshot, cached or not")
     func cacheIsExact() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -93,7 +93,7 @@ struct AccountRaceTests {
             }
             var last: Int64 = 0
             while !writerIsDone.value {
-                // What one snapshot says stays the same in it, and later snapshots never go back.
+                // A snapshot always shows the same, and later snapshots never go back.
                 let newest = try #require(try service.account(id)?.quotaByteCount)
                 let (first, again) = try service.engine.read { reader in
                     let first = try service.accountDirectory.account(id, in: reader)?.quotaByteCount
@@ -110,7 +110,7 @@ struct AccountRaceTests {
         #expect(try service.account(id)?.quotaByteCount == 400)
     }
 
-    @Test("a deletion that commits first is seen by every transaction after it")
+    @Test("every transaction after a committed deletion sees the deletion")
     func deletionIsSeen() throws {
         let bench = try AccountBench()
         let service = bench.service

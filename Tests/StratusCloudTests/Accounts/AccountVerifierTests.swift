@@ -1,4 +1,4 @@
-// The verifier of accounts finds what is planted, and nothing else.
+// The verifier of accounts finds the planted faults, and nothing else.
 
 import Foundation
 import StratusCloud
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("verifying accounts")
 struct AccountVerifierTests {
-    @Test("every planted fault is found as what it is")
+    @Test("every planted fault is found and classified correctly")
     func planted() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -55,7 +55,7 @@ struct AccountVerifierTests {
         #expect(try AccountVerifier(engine: service.engine).findings(countsRecords: false) == [])
     }
 
-    @Test("a user name of two accounts, and an account that everybody can name, are found")
+    @Test("a user name of two accounts, and an account with a guessable name, are found")
     func identities() throws {
         let bench = try AccountBench(isInMemory: true)
         let alice = try bench.service.createAccount(.init(externalID: "alice"))
@@ -75,7 +75,7 @@ struct AccountVerifierTests {
         #expect(Set(findings) == [.repeated(alice.userName, "twin"), .predictable(guessed.id)])
     }
 
-    @Test("of very many faults the first of each kind are kept, and all are counted")
+    @Test("of very many faults, the first of each kind are kept and all are counted")
     func manyFaults() throws {
         let bench = try AccountBench()
         let alice = try bench.service.createAccount(.init(externalID: "alice"))
@@ -97,7 +97,7 @@ struct AccountVerifierTests {
         #expect(findings.kept.filter { $0.kind != .dangling } == [.ownerless("_ghost")])
     }
 
-    @Test("of two accounts that own one identity, the one that it does not lead to misses it")
+    @Test("when two accounts own one identity, the account that the identity does not point to is reported")
     func ownedTwice() throws {
         let bench = try AccountBench()
         let (service, engine) = (bench.service, bench.service.engine)
@@ -113,7 +113,7 @@ struct AccountVerifierTests {
                 try AccountVerifier(engine: engine).findings()
                     == [.missing(identity: "\(KeyDescription(key))", second.id)])
         }
-        // One user name for both: bob's own leads to somebody who does not own it any more.
+        // One user name for both: bob's own points to an account that no longer owns it.
         let bobs = GlobalKeys.identity(.userRecord, bob.userName.text)
         bob = Account(id: bob.id, externalID: bob.externalID, userName: alice.userName, created: bob.created)
         try engine.transact {
@@ -127,7 +127,7 @@ struct AccountVerifierTests {
             ])
     }
 
-    @Test("an account that its user name does not lead to is told of once, and its data is not nobody's")
+    @Test("an account that its user name does not point to is reported once, and its data is not reported as orphaned")
     func unled() throws {
         let bench = try AccountBench()
         let alice = try bench.service.createAccount(.init(externalID: "alice"))

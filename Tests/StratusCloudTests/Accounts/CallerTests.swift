@@ -1,4 +1,4 @@
-// What a caller is told about its own account, and what the account's standing lets it do.
+// What a caller learns about its own account, and what the account's standing allows.
 
 import StratusCloud
 
@@ -11,7 +11,7 @@ import Testing
 @Suite("callers")
 struct CallerTests {
     @Test(
-        "[O-18] accountStatus follows the account's standing, and fails for no lack of an account, but where the store does"
+        "[O-18] accountStatus reports the account's standing; a missing account is no error, a failing store is"
     )
     func status() throws {
         let bench = try AccountBench()
@@ -36,7 +36,7 @@ struct CallerTests {
         #expect(try service.accountStatus(of: bench.caller(nil)) == .noAccount)
     }
 
-    @Test("the raw values of a status are those of the client")
+    @Test("the raw values of a status match the client's")
     func rawValues() {
         let names = AccountStatus.allCases.map { "\($0.rawValue) \($0)" }
         #expect(
@@ -45,7 +45,7 @@ struct CallerTests {
             ])
     }
 
-    @Test("[O-17] the user name is one for an account, and without an account it is notAuthenticated")
+    @Test("[O-17] the user name identifies an account; without an account, fetching it fails with notAuthenticated")
     func userName() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -57,7 +57,7 @@ struct CallerTests {
         #expect(cloudError { _ = try service.userName(of: bench.caller(account)) }?.code == .notAuthenticated)
     }
 
-    @Test("[S-17] an account may be used only in good standing, and may again when the standing is good again")
+    @Test("[S-17] an account can be used only in good standing, and again once its good standing is restored")
     func requireAccount() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -82,7 +82,7 @@ struct CallerTests {
         #expect(cloudError { try service.requireAccount(caller) }?.code == .notAuthenticated)
     }
 
-    @Test("checking a known account reads nothing from the store, in no snapshot, in one, or in a transaction")
+    @Test("checking a known account costs no read of the store, in no snapshot, in one, or in a transaction")
     func warmCheck() throws {
         let bench = try AccountBench()
         let service = bench.service
@@ -100,7 +100,7 @@ struct CallerTests {
         #expect(bench.store.statistics.cost.reads == before.reads)
     }
 
-    @Test("a planned error comes instead of an answer, and every request is reported with what it cost")
+    @Test("a planned error replaces the answer, and every request is reported with its cost")
     func faultsAndEvents() throws {
         let bench = try AccountBench()
         let service = bench.service

@@ -1,4 +1,4 @@
-// Deleting an account with all its data, and what is left when something fails on the way.
+// Deleting an account with all its data, and what remains if something fails on the way.
 
 import Foundation
 import StratusCloud
@@ -37,7 +37,7 @@ struct DepartureTests {
                     try fillPublic(container, of: account)
                 }
                 try bench.service.engine.transact { transaction in
-                    // Of a zone that is not there any more.
+                    // Of a zone that no longer exists.
                     let key = GlobalKeys.acceptance(user: account.userName, zone: UUID(), share: "Share-1")
                     try transaction.set(key, to: DepartureTests.deadAcceptance)
                 }
@@ -67,7 +67,7 @@ struct DepartureTests {
             let owned = Record(
                 name: RecordName("owned by \(account.userName)"), type: "T",
                 fields: ["motto": Field(.string("hers")), "owner": Field(.reference(owner))])
-            // In one container something hangs below the user record, in the other something goes with it.
+            // In one container a record has the user record as its parent, in the other one is deleted with it.
             let records = [record, container == DepartureTests.containers[0] ? owned : child]
             try bench.save(records, in: zone, by: account.userName, engine: engine)
             try engine.transact { transaction in
@@ -88,7 +88,7 @@ struct DepartureTests {
             }
         }
 
-        /// What is wrong with the store when Alice is gone and Bob is untouched; nil when nothing is.
+        /// The fault in the store after Alice is deleted and Bob untouched; nil if there is none.
         func problem() throws -> String? {
             let service = bench.service
             for id in [try service.account("alice"), try service.account(externalID: "alice")] where id != nil {
@@ -116,12 +116,12 @@ struct DepartureTests {
         }
     }
 
-    @Test("deleting an account removes all its data in every container, and nothing of anybody else's")
+    @Test("deleting an account removes its data in every container, and no other account's data")
     func everything() throws {
         let town = try Town()
         let service = town.bench.service
         try service.deleteAccount(town.alice.id)
-        // At once nothing can be reached any more.
+        // From now on nothing is reachable.
         for container in Self.containers {
             let database = DatabaseID(container: container, owner: town.alice.userName, scope: .private)
             #expect(try service.engine.read { try $0.zones(in: database) }.isEmpty)
@@ -130,20 +130,20 @@ struct DepartureTests {
         let caller = town.bench.caller(town.alice)
         #expect(cloudError { try service.requireAccount(caller) }?.code == .notAuthenticated)
         #expect(try service.engine.read { try service.accountDirectory.departures(in: $0) }.count == 1)
-        // Then the bytes go.
+        // Then the bytes are deleted.
         #expect(try service.finishDepartures() == 0)
         #expect(try town.problem() == nil)
         #expect(cloudError { try service.deleteAccount(town.alice.id) }?.code == .unknownItem)
         try town.bench.reopen()
         #expect(try town.problem() == nil)
-        // The same person may come back, as somebody else.
+        // The same person may come back, as a new account.
         let again = try town.bench.service.createAccount(
             .init(externalID: "alice", handles: [.email("alice@example.com")]))
         #expect(again.id != town.alice.id)
         #expect(again.userName != town.alice.userName)
     }
 
-    @Test("finishing waits for the purge, which may be stopped and resumed")
+    @Test("finishing a deletion waits for the purge, which can be stopped and resumed")
     func stopped() throws {
         let town = try Town()
         let service = town.bench.service
@@ -156,7 +156,7 @@ struct DepartureTests {
         #expect(try town.bench.service.finishDepartures() == 0)
     }
 
-    @Test("a deletion that was cut off tells how much there is still to do, part by part, and comes to its end")
+    @Test("an interrupted deletion reports how much remains, part by part, and completes")
     func progress() throws {
         let town = try Town()
         let service = town.bench.service
@@ -170,7 +170,7 @@ struct DepartureTests {
             #expect(totals == totals.sorted(), "\(part)")
             #expect(dones.last == totals.last, "\(part)")
         }
-        // It is foretold before it begins.
+        // The total is known before it begins.
         let departures = try #require(told[.departures])
         #expect(departures[0].doneCount == 0)
         #expect(departures[0].totalCount == departures.last?.totalCount)
@@ -179,7 +179,7 @@ struct DepartureTests {
         #expect(entries.doneCount > 10)
     }
 
-    @Test("a deletion of an account can be stopped between any two of its commits, and is finished by the next call")
+    @Test("a deletion can be stopped between any two of its commits, and the next call finishes it")
     func stopping() throws {
         var stop = 0
         while true {
@@ -231,7 +231,7 @@ struct DepartureTests {
         #expect(keyCount == 2)
     }
 
-    @Test("whatever fails while an account is deleted, it is there whole or gone, and going on ends with nothing left")
+    @Test("if anything fails during a deletion, the account exists whole or not at all, and resuming leaves nothing")
     func sweep() throws {
         let current = Locked<Town?>(nil)
         let report = try FaultSweep.run(
@@ -253,7 +253,7 @@ struct DepartureTests {
                 try town.bench.reopen()
                 let service = town.bench.service
                 if let account = try service.account(externalID: "alice") {
-                    // Nothing has happened yet.
+                    // Nothing has changed yet.
                     let usage = try service.verifyUsage(of: account.userName)
                     guard account == town.alice, usage.isExact, usage.zones.count == 4 else {
                         throw ConformanceFailure("half done after \(fault): \(usage)")
@@ -269,7 +269,7 @@ struct DepartureTests {
         print("deleting an account: \(report.runCounts)")
     }
 
-    @Test("whatever fails while an account is created or changed, it and all that leads to it agree")
+    @Test("if anything fails while an account is created or changed, the account and its indexes agree")
     func changeSweep() throws {
         let current = Locked<AccountBench?>(nil)
         let report = try FaultSweep.run(

@@ -1,4 +1,4 @@
-// One person, one form: however a handle is written, it is the same handle.
+// One person, one form: every spelling of a handle is the same handle.
 
 import StratusModel
 import StratusTestSupport
@@ -7,7 +7,7 @@ import Testing
 @Suite("handles")
 struct HandleTests {
     @Test(
-        "an e-mail address is compared in lower case and without the space around it",
+        "an e-mail address is compared in lower case, without surrounding white space",
         arguments: [
             ("alice@example.com", "alice@example.com"), (" Alice@Example.COM\n", "alice@example.com"),
             ("a+tag@mail.example.co.uk", "a+tag@mail.example.co.uk"), ("o'neil@example.com", "o'neil@example.com"),
@@ -22,7 +22,7 @@ struct HandleTests {
     private static let longest = String(repeating: "a", count: 242) + "@example.com"
 
     @Test(
-        "what is no e-mail address is malformed",
+        "a text that is not an e-mail address is malformed",
         arguments: [
             "", " ", "alice", "@example.com", "alice@", "a@b@example.com", "a b@example.com", "a@example..com",
             "a@.example.com", "a@example.com.", "a@-example.com", "a@example-.com", "a@exa mple.com",
@@ -35,7 +35,7 @@ struct HandleTests {
     }
 
     @Test(
-        "a telephone number keeps its digits and whether it is international",
+        "a telephone number keeps its digits and its international prefix",
         arguments: [
             ("+49 (30) 123-456", "+4930123456"), ("004930123456", "+4930123456"), ("0049 30 / 12.34.56", "+4930123456"),
             ("(555) 123-4567", "5551234567"), ("\u{FF0B}\u{FF14}\u{FF19}\u{FF13}\u{FF10}", "+4930"),
@@ -46,7 +46,7 @@ struct HandleTests {
     }
 
     @Test(
-        "what is no telephone number is malformed",
+        "a text that is not a telephone number is malformed",
         arguments: [
             "", "+", "12", "1+23", "++49123", "call me", "+49x123", "0049", "+49 30 #5", "\u{2460}\u{2461}\u{2462}",
             "123456789012345678",
@@ -55,7 +55,7 @@ struct HandleTests {
         #expect(Handle.phone(written).normalized == nil)
     }
 
-    @Test("normalising again changes nothing, and what is normalised is ASCII, whatever was written")
+    @Test("normalising is idempotent and gives ASCII for every input")
     func idempotent() {
         let seed = SplitMix64.announced("handles")
         let pieces = [

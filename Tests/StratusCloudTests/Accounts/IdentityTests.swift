@@ -26,7 +26,7 @@ struct IdentityTests {
         var caller: Caller { bench.caller(alice) }
     }
 
-    @Test("people are found by e-mail address, telephone number and user record, in the order asked for")
+    @Test("people are found by e-mail address, telephone number and user record, in the order requested")
     func discover() throws {
         let people = try People()
         let lookups: [IdentityLookup] = [
@@ -43,7 +43,7 @@ struct IdentityTests {
         #expect(found[0]?.lookup == lookups[0])
     }
 
-    @Test("who does not want to be found is not, but for themself; neither is who was suspended or deleted")
+    @Test("people who are not discoverable find only themselves; suspended and deleted accounts are not found")
     func notDiscoverable() throws {
         let people = try People()
         let service = people.bench.service
@@ -63,7 +63,7 @@ struct IdentityTests {
         #expect(try service.discover(byEveryMeans, as: people.caller) == [nil, nil])
     }
 
-    @Test("looking for people needs an account in good standing, and has a limit")
+    @Test("looking for people needs an account in good standing and has a limit")
     func refusals() throws {
         let people = try People()
         let service = people.bench.service
@@ -79,7 +79,7 @@ struct IdentityTests {
         #expect(cloudError { _ = try service.discover([], as: people.caller) }?.code == .managedAccountRestricted)
     }
 
-    @Test("anyone can be invited: an unknown handle has no account, a malformed one and an unknown record are errors")
+    @Test("anyone can be invited: an unknown handle has no account; a malformed handle or unknown record is an error")
     func invited() throws {
         let people = try People()
         let service = people.bench.service

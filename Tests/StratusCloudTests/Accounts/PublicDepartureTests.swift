@@ -1,4 +1,4 @@
-// What a deleted account leaves in public databases: its user record goes with all that is deleted with it.
+// What a deleted account leaves in public databases: its user record is deleted with all that cascades from it.
 
 import Foundation
 import StratusCloud
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("public records of deleted accounts")
 struct PublicDepartureTests {
-    /// Alice, who goes, and Bob, who has written about her.
+    /// Alice, who is deleted, and Bob, who has written about her.
     private struct Town {
         let bench: AccountBench
         let alice: Account
@@ -65,7 +65,9 @@ struct PublicDepartureTests {
 
     private static func owned(by name: String) -> ClientValue { .owned(by: name, in: .defaultZone) }
 
-    @Test("[R-03] what is deleted with a user record goes with the account, at any depth, and nothing else")
+    @Test(
+        "[R-03] records with a deleteSelf reference to a user record are deleted with the account, at any depth, and no others"
+    )
     func cascade() throws {
         let town = try Town()
         let (user, bob) = (town.alice.userName.text, town.bob.userName.text)
@@ -90,12 +92,12 @@ struct PublicDepartureTests {
         #expect(try town.bench.service.verifyAssets() == [])
     }
 
-    @Test("[R-03][R-08] a record that others have as their parent stays for them, with nothing in it, and only then")
+    @Test("[R-03][R-08] a record that is the parent of other people's records stays, empty, for as long as they exist")
     func parents() throws {
         let town = try Town()
         let user = town.alice.userName.text
         let owned = Self.owned(by: user)
-        // What is named last is visited first, more than a batch before "a": "z" is refused until that has gone too.
+        // The last name is visited first, more than a batch before "a": "z" is refused until that is deleted too.
         try town.save([Town.record("z", ["who": owned, "text": .string("secret")])])
         try town.save([Town.record("a", parent: "z", ["who": owned])])
         try town.save((0..<250).map { Town.record("n\($0)", ["who": owned]) })
@@ -110,11 +112,13 @@ struct PublicDepartureTests {
         }
         let commits = town.bench.store.statistics.transactionsCommitted
         #expect(try town.bench.service.finishDepartures() == 0)
-        // What is empty is not emptied again.
+        // An empty record is not emptied again.
         #expect(town.bench.store.statistics.transactionsCommitted <= commits + 6)
     }
 
-    @Test("[R-03] more than a batch goes, also where the store takes less in a transaction", arguments: [false, true])
+    @Test(
+        "[R-03] more than a batch is deleted, also where the store allows less per transaction",
+        arguments: [false, true])
     func large(isNarrow: Bool) async throws {
         let left = try await TestThreads.offPool {
             let town = try Town(isInMemory: true)
@@ -131,7 +135,9 @@ struct PublicDepartureTests {
         #expect(left == [])
     }
 
-    @Test("[R-03] whatever fails on the way, going on removes all that is deleted with a user record")
+    @Test(
+        "[R-03] if anything fails on the way, resuming deletes everything that refers to the user record with deleteSelf"
+    )
     func sweep() async throws {
         let report = try await TestThreads.offPool { try Self.sweptRuns() }
         #expect(report.runCounts.count == StratusTestSupport.FaultPoint.allCases.count)
@@ -165,7 +171,7 @@ struct PublicDepartureTests {
     }
 }
 
-/// A store that takes a hundred entries in a transaction.
+/// A store that accepts a hundred entries in a transaction.
 private final class NarrowStore: StoreWrapper {
     let wrapped: any OrderedStore
 

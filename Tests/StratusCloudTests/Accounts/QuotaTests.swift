@@ -1,4 +1,4 @@
-// What an owner's data takes, and what happens at the limit.
+// The quota that an owner's data uses, and what happens at the limit.
 
 import Foundation
 import StratusCloud
@@ -47,7 +47,7 @@ struct QuotaTests {
         return record
     }
 
-    @Test("[S-16] a write that would take its owner over the limit is quotaExceeded, and nothing of it is written")
+    @Test("[S-16] a write that would exceed its owner's quota is quotaExceeded, and none of it is written")
     func limit() throws {
         let home = try Home()
         let one = Self.record("a", byteCount: 1_000)
@@ -70,7 +70,7 @@ struct QuotaTests {
         #expect(try home.report().isExact)
     }
 
-    @Test("assets are charged with every record that holds them, and no sum overflows")
+    @Test("assets are charged for every record that holds them, and no sum overflows")
     func assets() throws {
         let plain = QuotaLedger.byteCount(of: Self.record("a", byteCount: 0))
         let withAsset = QuotaLedger.byteCount(of: Self.record("a", byteCount: 0, assetByteCount: 1 << 40))
@@ -83,7 +83,7 @@ struct QuotaTests {
         #expect(try home.usage() == .max)
     }
 
-    @Test("the limit is the account's own, else the store's")
+    @Test("the quota is the account's own, or else the store's")
     func ownLimit() throws {
         var options = CloudOptions()
         options.quotaByteCount = 500
@@ -94,7 +94,7 @@ struct QuotaTests {
         #expect(bench.service.quotaLimit(of: try bench.service.setQuota(nil, of: account.id)) == 500)
     }
 
-    @Test("deleting a zone gives back what it held, without looking at its records")
+    @Test("deleting a zone frees its quota without reading its records")
     func zoneDeletion() throws {
         let home = try Home()
         try home.save((0..<50).map { Self.record("r\($0)", byteCount: $0) }, in: home.first)
@@ -117,7 +117,7 @@ struct QuotaTests {
         #expect(try home.report().isExact)
     }
 
-    @Test("usage is the sum of what is there after any history, from many threads, and after a restart")
+    @Test("usage equals the sum of the stored data after any history, from many threads, and after a restart")
     func histories() throws {
         let home = try Home()
         let seed = SplitMix64.announced("usage")
@@ -144,7 +144,7 @@ struct QuotaTests {
         #expect(try home.report() == report)
     }
 
-    @Test("a counter that is wrong is found, and a recount mends it")
+    @Test("a wrong counter is found, and a recount repairs it")
     func recount() throws {
         let home = try Home()
         let owner = home.account.userName
@@ -180,7 +180,7 @@ struct QuotaTests {
         }
     }
 
-    @Test("giving back more than is in use is an error and changes nothing")
+    @Test("freeing more than is in use is an error and changes nothing")
     func underflow() throws {
         let home = try Home()
         try home.save([Self.record("a", byteCount: 10)], in: home.first)

@@ -1,4 +1,4 @@
-// A source of identifiers that repeats itself creates nothing twice, and a zone's identity alone opens no zone.
+// A source of identifiers that repeats itself creates nothing twice, and a zone's identity alone does not open a zone.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("repeated identities")
 struct RepeatedIdentityTests {
-    @Test("an account whose identifier or user name exists is refused, and the one that exists stays as it is")
+    @Test("an account with an existing identifier or user name is refused, and the existing account stays as it is")
     func accounts() throws {
         let bench = try RecordBench(inMemory: true)
         let (identifier, user, other) = (UUID(), UUID(), UUID())
@@ -21,7 +21,7 @@ struct RepeatedIdentityTests {
             let error = try thrown { try bench.service.createAccount(AccountDraft(externalID: "second")) }
             #expect(error.code == .internalError)
         }
-        // A transfer writes over nobody either.
+        // A transfer does not overwrite an account either.
         let stranger = Account(
             id: AccountID("stranger"), externalID: nil, userName: first.userName, handles: [], name: first.name,
             standing: first.standing, isDiscoverable: false, quotaByteCount: nil, created: first.created)
@@ -30,7 +30,7 @@ struct RepeatedIdentityTests {
         #expect(try bench.service.account(userName: first.userName) == first)
     }
 
-    @Test("a user name whose account is still being deleted is refused")
+    @Test("a user name of an account that is still being deleted is refused")
     func departing() throws {
         let bench = try RecordBench(inMemory: true)
         let user = UserName("_" + UUID().uuidString.lowercased().filter { $0 != "-" })
@@ -44,7 +44,7 @@ struct RepeatedIdentityTests {
     }
 
     @Test(
-        "a zone with the identity of another of its owner is refused: in one request, after it, and in another container"
+        "a zone with another zone's identity is refused: in one request, after it, and in another container"
     )
     func zones() throws {
         let bench = try RecordBench(inMemory: true)
@@ -65,7 +65,7 @@ struct RepeatedIdentityTests {
         #expect(try bench.service.fetchZones(.all, as: bench.caller(bench.alice), in: .private).count == 2)
     }
 
-    @Test("a share whose URL would be that of another share is refused, and the URL leads where it did")
+    @Test("a share whose URL would equal another share's is refused, and the URL still opens the other share")
     func urls() throws {
         let bench = try RecordBench.forSharing(inMemory: true)
         bench.identifiers.fixedSecret.set([UInt8](repeating: 7, count: ShareToken.byteCount))
@@ -78,7 +78,7 @@ struct RepeatedIdentityTests {
     }
 
     @Test(
-        "two owners' zones with one identity, as earlier versions could create them, open neither to the other's guests"
+        "two owners' zones with one identity, from earlier versions, do not open to each other's participants"
     )
     func foreignZones() throws {
         let bench = try RecordBench.forSharing(inMemory: true)
@@ -101,7 +101,7 @@ struct RepeatedIdentityTests {
         #expect(written.saves.map(\.code) == [.zoneNotFound])
         #expect(try bench.zones(of: bench.bob).map(\.address) == [bench.others()])
 
-        // Carol's share would take the place of Alice's in what Bob has accepted.
+        // Carol's share would replace Alice's in Bob's acceptances.
         let share = try bench.save(.share("cloudkit.zoneshare", root: nil, with: [claim]), by: carol)[0]
         let url = try #require(share.sharing?.url)
         #expect(try bench.service.acceptShares([url], as: bench.caller(bench.bob)).map(\.code) == [.internalError])

@@ -1,4 +1,4 @@
-// Deleting an account whose data came in by the calls of clients: zones, records, assets, user records.
+// Deleting an account whose data was created by clients' calls: zones, records, assets, user records.
 
 import Foundation
 import StratusCloud
@@ -52,7 +52,7 @@ struct ServedDepartureTests {
             ZoneAddress(zoneName: "Purged"), of: account.id, in: AccountBench.container, reason: .purged)
     }
 
-    @Test("nothing is left of what a client saved but its public records, and other people's data is untouched")
+    @Test("only a client's public records remain after the deletion, and other people's data is untouched")
     func everything() throws {
         let bench = try AccountBench()
         let alice = try bench.service.createAccount(.init(externalID: "alice"))
@@ -108,7 +108,7 @@ struct ServedDepartureTests {
         #expect(zones.count == 3)
     }
 
-    /// The user record is gone; what the person published is the app's.
+    /// The user record is gone; the person's public records belong to the app.
     private static func checkPublic(_ gone: Account, asSeenBy account: Account, _ bench: AccountBench) throws {
         let names = [gone.userName.text, "public of \(gone.userName)", account.userName.text]
         let fetch = FetchRecordsRequest(addresses: names.map { RecordAddress(recordName: $0) })

@@ -1,4 +1,4 @@
-// A file that changes while a request takes it in: what the request answers, and that nothing of it stays.
+// A file that changes during its import: the answer to the request, and that nothing of it stays.
 
 import Foundation
 import StratusCloud
@@ -18,7 +18,7 @@ struct AssetChangeTests {
     private let service: CloudService
     private let account: Account
     private let caller: Caller
-    /// A file that has one more byte at every read, of whichever file, as long as `isChanging` is set.
+    /// A file that grows by one byte at every read, for all files, while `isChanging` is set.
     private let changing: String
     private let isChanging: Locked<Bool>
 
@@ -72,7 +72,7 @@ struct AssetChangeTests {
         return try service.fetchRecords(request, as: caller, in: .private).records.map(\.code)
     }
 
-    /// How many contents there are when those that nothing refers to have been collected.
+    /// The number of contents after unreferenced ones have been collected.
     private func contentCount() throws -> Int {
         try service.collectAssets()
         #expect(try service.verifyAssets().isEmpty)
@@ -83,7 +83,7 @@ struct AssetChangeTests {
     }
 
     @Test(
-        "[C-10][A-02] a file that changes while it is read fails its record, and its atomic zone, of which nothing is written"
+        "[C-10][A-02] a file that changes while it is read fails its record and its atomic zone, of which nothing is written"
     )
     func atomic() throws {
         let steady = try scratch.write([1], to: "steady")
@@ -100,7 +100,7 @@ struct AssetChangeTests {
         #expect(
             try fetchCodes(["changing", "steady", "plain", "old"]) == [.unknownItem, .unknownItem, .unknownItem, nil])
         #expect(try contentCount() == 1)
-        // Saved again when it is complete, as the error says.
+        // Saved again when it is complete, as the error advises.
         isChanging.withLock { $0 = false }
         let again = try modify(notes, deleting: [Self.old])
         #expect(again.saves.allSatisfy { $0.error == nil })
@@ -109,7 +109,7 @@ struct AssetChangeTests {
         #expect(try contentCount() == 3)
     }
 
-    @Test("[C-10][A-05] where each record stands alone, one whose file changes while it is read fails alone")
+    @Test("[C-10][A-05] without atomicity, a record whose file changes while it is read fails alone")
     func standingAlone() throws {
         let steady = try scratch.write([1], to: "steady")
         let answer = try modify(

@@ -1,4 +1,4 @@
-// Sweeping all files, forgetting owners, and finding what does not agree.
+// Sweeping all files, forgetting owners, and finding inconsistencies.
 
 import Foundation
 import StratusCloud
@@ -28,7 +28,7 @@ struct AssetCollectorTests {
         "/store/assets/content/\(owner)/\(Hex.text([asset.digest[0]]))/\(Hex.text(asset.digest))"
     }
 
-    @Test("[R-14] a sweep removes what no record holds and nothing else, whatever session left it")
+    @Test("[R-14] a sweep removes the contents that no record holds, and nothing else, from every earlier session")
     func sweep() throws {
         let kept = try (0..<40).map { try fixture.save(put($0)) }
         let lost = try (40..<80).map { try fixture.store.takeIn(path: put($0), owner: AssetFixture.owner) }
@@ -42,7 +42,7 @@ struct AssetCollectorTests {
         #expect(try next.verifier.verify().findings.isEmpty)
     }
 
-    @Test("a sweep that is interrupted after every directory sees everything in the end")
+    @Test("a sweep that is interrupted after every directory covers everything in the end")
     func resuming() throws {
         for number in 0..<60 {
             let owner = UserName("_user\(number % 3)")
@@ -66,7 +66,7 @@ struct AssetCollectorTests {
         #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
-    @Test("a sweep leaves alone what is no content of ours")
+    @Test("a sweep ignores files that are not contents")
     func foreignNames() throws {
         let asset = try fixture.save(put(1))
         let digest = Hex.text(asset.digest)
@@ -85,7 +85,7 @@ struct AssetCollectorTests {
         #expect(findings.allSatisfy { if case .foreign = $0 { true } else { false } })
     }
 
-    @Test("a failed write of the store stops the collector: what is committed is not known then")
+    @Test("a failed write of the store stops the collector, because it no longer knows what is committed")
     func unknownCommits() throws {
         let asset = try fixture.store.takeIn(path: put(1), owner: AssetFixture.owner)
         fixture.clock.advance(seconds: 100)
@@ -94,7 +94,7 @@ struct AssetCollectorTests {
         #expect(files.content(at: path(of: asset)) != nil)
     }
 
-    @Test("an owner who is forgotten leaves neither files nor ledger, and the others keep theirs")
+    @Test("a purged owner leaves neither files nor ledger, and the other owners keep theirs")
     func forgetting() throws {
         let mine = try (0..<20).map { try fixture.save(put($0)) }
         let theirs = try (0..<20).map { try fixture.save(put($0), owner: "_bob") }
@@ -111,7 +111,7 @@ struct AssetCollectorTests {
         #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
-    @Test("the verifier finds a missing, a cut, a changed and an orphaned content, each by name")
+    @Test("the verifier finds a missing, a truncated, a changed and an orphaned content, each by name")
     func findings() throws {
         let assets = try (0..<4).map { try fixture.save(put($0)) }
         #expect(try fixture.verifier.verify().findings.isEmpty)
@@ -128,7 +128,7 @@ struct AssetCollectorTests {
         #expect(quick == expected.subtracting([.damaged(key(assets[2]))]))
     }
 
-    @Test("each owner is looked at once: with files and no ledger, with an empty directory, and without any")
+    @Test("each owner is visited once: with files and no ledger, with an empty directory, and with neither")
     func owners() throws {
         let empty = try fixture.save(put(1), owner: "_anne")
         try files.removeFile(path(of: empty, owner: "_anne"))
@@ -151,7 +151,7 @@ struct AssetCollectorTests {
     }
 
     @Test(
-        "where all contents are gone each is named, of wrong counts the first, and stray files are shown all the same")
+        "if all contents are gone, each is named; of wrong counts, the first; stray files are still reported")
     func manyFindings() throws {
         let kept = VerifierFindings<AssetFinding>.maximumCount
         let count = kept + 20
@@ -172,14 +172,14 @@ struct AssetCollectorTests {
         #expect(all.findings.count == count + kept + 1)
     }
 
-    @Test("more contents than can be remembered are found by another sweep, at once and not in the next session")
+    @Test("contents beyond what the collector can remember are found by another sweep in the same session")
     func overflow() throws {
         let store = AssetStore(
             directory: "/store/assets", session: AssetFixture.session, clock: fixture.clock, orphanCount: 3,
             files: files)
         let ledger = AssetLedger(store: store)
         let collector = AssetCollector(engine: fixture.engine, store: store)
-        // The session's own sweep comes to its end before.
+        // The session's own sweep ends before.
         #expect(try collector.collect() == 0)
         let assets = try (0..<10).map { number in
             let asset = try store.takeIn(path: put(number), owner: AssetFixture.owner)
@@ -210,7 +210,7 @@ struct AssetCollectorTests {
         #expect(try collector.collect() == 0)
     }
 
-    @Test("a sweep that was cut short begins anew when contents were lost sight of behind it")
+    @Test("an interrupted sweep starts over if the collector lost track of contents behind it")
     func overflowBehindSweep() throws {
         let store = AssetStore(
             directory: "/store/assets", session: AssetFixture.session, clock: fixture.clock, orphanCount: 1,
@@ -223,14 +223,14 @@ struct AssetCollectorTests {
                 directories += 1
                 return directories <= 15
             } == 0)
-        // Nobody commits these: all but one are lost sight of when their leases are given back.
+        // None of these is committed: all but one are forgotten when their leases are released.
         let lost = try (100..<150).map { try store.takeIn(path: put($0), owner: AssetFixture.owner) }
         store.release(lost, owner: AssetFixture.owner)
         #expect(try collector.collect() == 50)
         #expect(try fixture.verifier.verify().findings == [])
     }
 
-    @Test("the verifier finds contents that are counted otherwise than records hold them")
+    @Test("the verifier finds contents whose count differs from what records hold")
     func miscounts() throws {
         let asset = try fixture.save(put(1))
         let database = DatabaseID(container: "c", owner: AssetFixture.owner, scope: .private)
@@ -263,7 +263,7 @@ struct AssetCollectorTests {
         #expect(try fixture.verifier.verifyCounts { _ in nil }.findings == [.miscounted(key, counted: 1, held: 0)])
     }
 
-    @Test("many contents are compared a part at a time, and what is wrong is found in every part")
+    @Test("many contents are compared a part at a time, and faults are found in every part")
     func miscountsInParts() throws {
         let database = DatabaseID(container: "c", owner: AssetFixture.owner, scope: .private)
         let zone = ZoneID(database: database, name: "z")

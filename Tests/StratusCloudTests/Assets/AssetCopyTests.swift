@@ -1,4 +1,4 @@
-// What is handed out belongs to whoever gets it.
+// A returned copy belongs to its receiver.
 
 import Foundation
 import StratusCloud
@@ -29,7 +29,7 @@ struct AssetCopyTests {
         }
     }
 
-    @Test("[X-27] a copy that is changed or deleted changes neither the content nor other copies")
+    @Test("[X-27] changing or deleting a copy changes neither the content nor other copies")
     func copiesArePrivate() throws {
         let (first, second) = (try copy(), try copy())
         #expect(first != second)
@@ -40,7 +40,7 @@ struct AssetCopyTests {
         #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
-    @Test("[X-27] a copy outlives its content, the content its record's copies")
+    @Test("[X-27] a copy outlives its content, and the content outlives its record's copies")
     func copyOutlivesContent() throws {
         let path = try copy()
         try fixture.settle(removing: [asset])
@@ -50,7 +50,8 @@ struct AssetCopyTests {
         #expect(!FileManager.default.fileExists(atPath: path))
     }
 
-    @Test("[X-27] a released copy goes when it has waited, one that was taken away stays, and others are not touched")
+    @Test(
+        "[X-27] a released copy is removed after a delay, a copy that was moved away stays, and others are not touched")
     func releasedCopies() throws {
         let (released, moved, held, unseen) = (try copy(), try copy(), try copy(), try copy())
         let kept = scratch.path + "/kept"
@@ -58,7 +59,7 @@ struct AssetCopyTests {
         fixture.store.releaseCopies([released, moved], unseen: [unseen])
         fixture.clock.advance(seconds: 3_599)
         try fixture.collector.collect()
-        // Nobody knows of it, so it need not wait.
+        // No one uses it, so it need not wait.
         #expect(!FileManager.default.fileExists(atPath: unseen))
         #expect(FileManager.default.fileExists(atPath: released))
         fixture.clock.advance(seconds: 1)
@@ -68,13 +69,13 @@ struct AssetCopyTests {
         #expect(try fixture.verifier.verify().findings.isEmpty)
     }
 
-    @Test("[X-27] a copy that its receiver saves again is taken in like any file")
+    @Test("[X-27] a copy that its receiver saves again is imported like any file")
     func copyIsSavedAgain() throws {
         #expect(try fixture.save(try copy()) == asset)
         #expect(try fixture.count(of: asset) == 2)
     }
 
-    @Test("a damaged content is never handed out", arguments: [0, 3, 6])
+    @Test("a damaged content is never returned", arguments: [0, 3, 6])
     func damage(position: Int) throws {
         let handle = try #require(FileHandle(forUpdatingAtPath: try contentPath))
         try handle.seek(toOffset: UInt64(position))
@@ -84,7 +85,7 @@ struct AssetCopyTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: session).isEmpty)
     }
 
-    @Test("a content that was cut or is missing is never handed out")
+    @Test("a truncated or missing content is never returned")
     func loss() throws {
         try FileHandle(forWritingAtPath: try contentPath)?.truncate(atOffset: 3)
         #expect(cloudErrorCode { try copy() } == .assetNotAvailable)
@@ -92,14 +93,14 @@ struct AssetCopyTests {
         #expect(cloudErrorCode { try copy() } == .assetNotAvailable)
     }
 
-    @Test("saving a damaged content's file again mends it")
+    @Test("saving a damaged content's file again repairs it")
     func mending() throws {
         try FileHandle(forWritingAtPath: try contentPath)?.truncate(atOffset: 3)
         try fixture.save(scratch.path + "/a")
         #expect(FileManager.default.contents(atPath: try copy()) == Data("content".utf8))
     }
 
-    @Test("the next opening removes the copies of earlier sessions and what never got its place")
+    @Test("the next opening removes the copies of earlier sessions and unfinished files")
     func leftovers() throws {
         let path = try copy()
         let stray = scratch.path + "/assets/incoming/stray"
@@ -111,7 +112,7 @@ struct AssetCopyTests {
         #expect(FileManager.default.fileExists(atPath: try contentPath))
     }
 
-    @Test("a session keeps its own copies, and makes its directories again when they were removed")
+    @Test("a session keeps its own copies, and creates its directories again after they were removed")
     func removedDirectories() throws {
         let path = try copy()
         try fixture.collector.removeLeftovers()
@@ -122,7 +123,7 @@ struct AssetCopyTests {
         #expect(again == asset)
     }
 
-    @Test("a digest that no content has, of any length, is not available")
+    @Test("a digest of any length that no content has is not available")
     func foreignDigests() {
         for digest: [UInt8] in [[], [1], [UInt8](repeating: 0, count: 32), [UInt8](repeating: 46, count: 500)] {
             let foreign = AssetDescriptor(digest: digest, byteCount: 1)
@@ -132,7 +133,7 @@ struct AssetCopyTests {
         }
     }
 
-    @Test("a fetch that finds no room says what could not be written, where, and what to do", arguments: [28, 122, 5])
+    @Test("a fetch without disk space says what could not be written, where, and what to do", arguments: [28, 122, 5])
     func fullDisk(number: Int32) throws {
         let files = MemoryFiles()
         files.put(Array("content".utf8), at: "/source")
@@ -140,7 +141,7 @@ struct AssetCopyTests {
         let fixture = try AssetFixture(directory: "/store/assets", files: files)
         let asset = try fixture.save("/source")
         _ = try fixture.store.privateCopy(of: asset, owner: AssetFixture.owner)
-        // Of a copy's calls, opening the content and reading it cannot find the disk full.
+        // Among a copy's calls, opening and reading the content cannot fail with a full disk.
         var found: [CloudError] = []
         for call in 1...8 {
             files.fail(at: call, number: number)
@@ -159,7 +160,7 @@ struct AssetCopyTests {
         }
     }
 
-    @Test("what is no file in place of a content is refused, and nothing waits for it", arguments: SpecialFile.allCases)
+    @Test("anything but a file in the place of a content is refused without blocking", arguments: SpecialFile.allCases)
     func irregular(thing: SpecialFile) async throws {
         let path = try contentPath
         guard try await TestThreads.offPool({ try thing.replace(path) }) else { return }

@@ -1,5 +1,5 @@
-// Every call of the file system fails in turn, and the machine is switched off after every call: what the ledger counts
-// is there and whole, and what is left over goes with the next sweep.
+// Every call of the file system fails in turn, and the power is cut after every call: what the ledger counts exists and
+// is complete, and leftovers are removed by the next sweep.
 
 import Foundation
 import StratusCloud
@@ -20,7 +20,7 @@ struct AssetCrashTests {
         return files
     }
 
-    /// Saves that share contents, replace them, fail, and a collection: each step ends whatever comes of the others.
+    /// Saves that share contents, replace them or fail, and a collection: each step ends whatever the others' results.
     private static func live(_ records: MemoryStore, _ files: MemoryFiles) throws {
         let fixture = try AssetFixture(on: records, directory: "/store/assets", files: files)
         let first = try? fixture.save("/in/0")
@@ -43,7 +43,7 @@ struct AssetCrashTests {
         _ = try? fixture.collector.sweep()
     }
 
-    /// What is wrong after a failure: contents the ledger counts must be whole, and nothing may stay for ever.
+    /// The faults after a failure: contents that the ledger counts must be complete, and nothing may be leaked.
     private static func problems(_ records: MemoryStore, _ files: MemoryFiles) throws -> [String] {
         let fixture = try AssetFixture(on: records, directory: "/store/assets", files: files, session: UUID())
         var problems = try fixture.verifier.verify().findings.compactMap { finding -> String? in
@@ -65,7 +65,7 @@ struct AssetCrashTests {
         return files.callCount
     }
 
-    @Test("any one call that fails costs its request at most, and leaves no file open")
+    @Test("a failure of any single call costs at most its request, and leaves no file open")
     func failures() throws {
         for call in 1...(try Self.callCount()) {
             for number in [FileFailure.inputOutput, FileFailure.noSpace] {
@@ -80,7 +80,7 @@ struct AssetCrashTests {
     }
 
     @Test(
-        "a machine switched off after any call finds every content that its ledger counts",
+        "after a power loss at any call, every content that the ledger counts exists",
         arguments: MemoryFiles.Crash.allCases)
     func crashes(crash: MemoryFiles.Crash) throws {
         let count = try Self.callCount()
@@ -93,7 +93,7 @@ struct AssetCrashTests {
         }
     }
 
-    @Test("a disk that lies about its syncs is noticed by the same test", arguments: MemoryFiles.Lie.allCases)
+    @Test("the same test detects a disk that ignores syncs", arguments: MemoryFiles.Lie.allCases)
     func lies(lie: MemoryFiles.Lie) throws {
         var problemCount = 0
         for call in 1...(try Self.callCount() + 1) {
@@ -108,7 +108,7 @@ struct AssetCrashTests {
         #expect(problemCount > 0)
     }
 
-    @Test("a fault in any operation of the store leaves no record without its content")
+    @Test("a failure of any store operation leaves no record without its content")
     func storeFaults() throws {
         let files = Self.start()
         try FaultSweep.run {
@@ -131,7 +131,7 @@ struct AssetCrashTests {
         }
     }
 
-    @Test("while threads save and delete the same few contents, collectors never take one that is held")
+    @Test("while threads save and delete the same few contents, collectors never remove one in use")
     func threads() throws {
         let (files, records) = (Self.start(), MemoryStore())
         for number in 0..<4 { files.put([UInt8](repeating: UInt8(number), count: 10), at: "/in/\(number)") }

@@ -7,7 +7,7 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 final class HandClock: CloudClock {
     private let uptime = Locked(1_000.0)
 
@@ -61,7 +61,7 @@ struct AssetFixture {
         self.clock = clock
     }
 
-    /// One commit that begins and ceases to hold contents.
+    /// One commit that begins and ends holding contents.
     func settle(
         adding added: [AssetDescriptor] = [], removing removed: [AssetDescriptor] = [], owner: UserName = Self.owner
     ) throws {
@@ -92,7 +92,7 @@ struct AssetFixture {
     }
 }
 
-/// The error's code, or nil when nothing is thrown.
+/// The error's code, or nil if nothing is thrown.
 func cloudErrorCode(_ body: () throws -> some Any) -> CloudError.Code? {
     do {
         _ = try body()

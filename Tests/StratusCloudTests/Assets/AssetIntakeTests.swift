@@ -1,4 +1,4 @@
-// What is taken in, and what is refused and how (C-10, L-04, X-27).
+// Which files are imported, and which are refused and how (C-10, L-04, X-27).
 
 import Foundation
 import Glibc
@@ -59,7 +59,7 @@ struct AssetIntakeTests {
         fixture = try AssetFixture(directory: scratch.path + "/assets", byteCountLimit: 1 << 20)
     }
 
-    @Test("a content is known by its SHA-256 and its size, and comes back byte for byte")
+    @Test("a content is identified by its SHA-256 and its size, and is returned byte for byte")
     func roundTrip() throws {
         let path = try scratch.write(Array("abc".utf8), to: "a")
         let asset = try fixture.save(path)
@@ -71,7 +71,7 @@ struct AssetIntakeTests {
     }
 
     @Test(
-        "assets of public databases are kept, found again and collected however long their container's name is",
+        "assets of public databases are kept, found again and collected, however long their container's name is",
         arguments: [
             ("iCloud.com.example", "public%3aiCloud%2ecom%2eexample"),
             (String(repeating: ".", count: 82), "public%3a" + String(repeating: "%2e", count: 82)),
@@ -94,7 +94,7 @@ struct AssetIntakeTests {
         #expect(cloudErrorCode { try fixture.store.privateCopy(of: asset, owner: owner) } == .assetNotAvailable)
     }
 
-    @Test("a directory that no owner has is none of ours, and a name that fits no directory is refused")
+    @Test("a directory of no owner is not treated as an asset directory; a name that fits no directory is refused")
     func foreignOwners() throws {
         let content = scratch.path + "/assets/content"
         for name in ["=iCloud.short", "=" + String(repeating: ".", count: 82), "=", "=a%2e", "public:a", "%"] {
@@ -109,7 +109,7 @@ struct AssetIntakeTests {
     }
 
     @Test(
-        "empty files, and files around the size of a buffer, come back byte for byte",
+        "empty files and files around the size of a buffer are returned byte for byte",
         arguments: [0, 1, 262_143, 262_144, 262_145, 600_000])
     func sizes(byteCount: Int) throws {
         let content = (0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ $0 >> 8) }
@@ -130,7 +130,7 @@ struct AssetIntakeTests {
         }
     }
 
-    @Test("[C-10] a file that may not be read is assetNotAvailable")
+    @Test("[C-10] a file without read permission is assetNotAvailable")
     func unreadable() throws {
         let path = try scratch.write([1], to: "a")
         let files = MeddlingFiles(openFailure: FileFailure(number: 13))
@@ -138,7 +138,7 @@ struct AssetIntakeTests {
         #expect(cloudErrorCode { try refusing.save(path) } == .assetNotAvailable)
     }
 
-    @Test("[X-27] only regular files are taken in: no folder, link, pipe or device, and none makes the server wait")
+    @Test("[X-27] only regular files are imported: no folder, link, pipe or device, and none of them blocks the server")
     func regularFilesOnly() throws {
         let file = try scratch.write([1], to: "a")
         let link = scratch.path + "/link"
@@ -151,7 +151,7 @@ struct AssetIntakeTests {
         }
     }
 
-    @Test("[L-04] a file over the limit is limitExceeded, one at the limit is taken in")
+    @Test("[L-04] a file over the limit is limitExceeded, and a file at the limit is imported")
     func limit() throws {
         let large = try scratch.write([UInt8](repeating: 0, count: 1 << 20 + 1), to: "large")
         #expect(cloudErrorCode { try fixture.save(large) } == .limitExceeded)
@@ -177,7 +177,7 @@ struct AssetIntakeTests {
             case .shrinks: try? FileHandle(forWritingAtPath: path)?.truncate(atOffset: 300_000)
             case .isRewritten: try? FileHandle(forWritingAtPath: path)?.write(contentsOf: Data([8]))
             case .isTouched:
-                // The time of modification is set back: the time of change tells.
+                // The time of modification is set back: the time of change reveals it.
                 let date = (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
                 try? FileHandle(forWritingAtPath: path)?.write(contentsOf: Data([8]))
                 if let date { try? FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path) }
@@ -189,7 +189,7 @@ struct AssetIntakeTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: scratch.path + "/assets/incoming").isEmpty)
     }
 
-    @Test("[X-27] the same content lies there once for an owner, and once more for each other owner")
+    @Test("[X-27] a content is stored once per owner")
     func onceByOwner() throws {
         let names = try ["a", "b", "c"].map { try scratch.write(Array("same".utf8), to: $0) }
         for path in names { try fixture.save(path) }
@@ -206,7 +206,7 @@ struct AssetIntakeTests {
         #expect(cloudErrorCode { try fixture.store.privateCopy(of: asset, owner: "_carol") } == .assetNotAvailable)
     }
 
-    @Test("an owner of any name has a directory of its own, inside the store's")
+    @Test("an owner of any name has its own directory inside the store's")
     func ownerNames() throws {
         let path = try scratch.write([1], to: "a")
         let owners: [UserName] = [
@@ -222,7 +222,7 @@ struct AssetIntakeTests {
         }
     }
 
-    @Test("of several files taken in at once each succeeds or fails in its place")
+    @Test("of several files imported at once, each succeeds or fails in its own position")
     func several() throws {
         let paths = try [
             scratch.write([1], to: "a"), "/none", scratch.write([2], to: "b"), scratch.write([1], to: "c"),
@@ -235,7 +235,7 @@ struct AssetIntakeTests {
         #expect(assets[2] != nil)
     }
 
-    @Test("more files than are open at once are all taken in")
+    @Test("more files than may be open at once are all imported")
     func many() throws {
         let paths = try (0..<100).map { try scratch.write([UInt8($0), 1], to: "many\($0)") }
         let results = fixture.store.takeIn(paths: paths + ["/none"] + paths, owner: AssetFixture.owner)

@@ -1,4 +1,4 @@
-// What the collector of contents may remove while others take the same contents in.
+// What the collector of contents may remove while others import the same contents.
 
 import StratusModel
 import Testing
@@ -13,20 +13,20 @@ import Testing
         leases.ifMarked(key, mark, unusedSince: leases.newestHold) { true } ?? false
     }
 
-    @Test("[R-14] a content that somebody takes in after the collector has marked it is not removed")
+    @Test("[R-14] a content that is imported again after the collector marked it is not removed")
     func takenInMeanwhile() {
         let (mark, marked) = leases.mark([key])
         #expect(marked == [key])
         leases.acquire(key)
         #expect(!isRemoved(by: mark))
-        // Nor by a mark of before, when the content was marked anew.
+        // Nor by an earlier mark, after the content was marked again.
         leases.release(key)
         let (newer, _) = leases.mark([key])
         #expect(!isRemoved(by: mark))
         #expect(isRemoved(by: newer))
     }
 
-    @Test("[R-14] a content with a lease is not marked, and one whose lease was given back is")
+    @Test("[R-14] a content with a lease is not marked, and one whose lease was released is")
     func leased() {
         leases.acquire(key)
         #expect(leases.mark([key]).keys.isEmpty)

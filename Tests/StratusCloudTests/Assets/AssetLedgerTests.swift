@@ -1,4 +1,4 @@
-// Counting contents in the transactions of their records, and collecting those that nobody holds.
+// Counting contents in the transactions of their records, and collecting unused ones.
 
 import Foundation
 import StratusCloud
@@ -43,7 +43,7 @@ struct AssetLedgerTests {
         #expect(try fixture.collector.collectOrphans() == 0)
     }
 
-    @Test("[R-14] a field set to another file counts one up and one down; set to the same it counts nothing")
+    @Test("[R-14] setting a field to another file counts one up and one down; setting the same file counts nothing")
     func replacing() throws {
         let old = try fixture.save(path)
         let new = try fixture.store.takeIn(path: try scratch.write([4], to: "b"), owner: AssetFixture.owner)
@@ -54,20 +54,20 @@ struct AssetLedgerTests {
         #expect(try fixture.count(of: new) == 1)
     }
 
-    @Test("content that no record holds and no request has taken in cannot be added")
+    @Test("content that no record holds and no request has imported cannot be added")
     func withoutLease() throws {
         let asset = AssetDescriptor(digest: [UInt8](repeating: 9, count: 32), byteCount: 1)
         #expect(cloudErrorCode { try fixture.settle(adding: [asset]) } == .assetNotAvailable)
         #expect(try fixture.count(of: asset) == nil)
     }
 
-    @Test("a lease is the owner's: another owner's content cannot be added by its digest")
+    @Test("a lease belongs to one owner: another owner's content cannot be added by its digest")
     func otherOwner() throws {
         let asset = try fixture.save(path)
         #expect(cloudErrorCode { try fixture.settle(adding: [asset], owner: "_bob") } == .assetNotAvailable)
     }
 
-    @Test("content removed more often than it is counted is corruption, and nothing is changed")
+    @Test("removing content more often than it is counted is corruption, and changes nothing")
     func corruption() throws {
         let asset = try fixture.save(path)
         do {
@@ -77,7 +77,7 @@ struct AssetLedgerTests {
         #expect(try fixture.count(of: asset) == 1)
     }
 
-    @Test("a request that fails leaves its content to the collector, at once")
+    @Test("the content of a failed request can be collected at once")
     func failedRequest() throws {
         let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         #expect(try fixture.collector.collectOrphans() == 0)
@@ -86,7 +86,7 @@ struct AssetLedgerTests {
         #expect(try fileCount() == 0)
     }
 
-    @Test("content of a request under way is not collected; when the request never ends, its lease does")
+    @Test("content of a running request is not collected; if the request never ends, its lease expires")
     func leases() throws {
         let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         #expect(try fixture.collector.sweep().filesRemoved == 0)
@@ -100,7 +100,7 @@ struct AssetLedgerTests {
         )
     }
 
-    @Test("content whose lease has ended by the clock goes with the next collection")
+    @Test("content whose lease has expired goes with the next collection")
     func expiry() throws {
         _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         #expect(try fixture.collector.collectOrphans() == 0)
@@ -109,7 +109,7 @@ struct AssetLedgerTests {
         #expect(try fileCount() == 0)
     }
 
-    @Test("content that was deleted while another request held it goes when that request fails")
+    @Test("content that was deleted while another request held it is collected when that request fails")
     func heldWhileDeleted() throws {
         let asset = try fixture.save(path)
         _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
@@ -119,7 +119,7 @@ struct AssetLedgerTests {
         #expect(try fixture.collector.collectOrphans() == 1)
     }
 
-    @Test("a commit lengthens the lease it relies on")
+    @Test("a commit extends the lease it relies on")
     func renewal() throws {
         let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         fixture.clock.advance(seconds: 59)
@@ -135,7 +135,7 @@ struct AssetLedgerTests {
     }
 
     @Test(
-        "a lease is looked at as of the time before the transaction, and never shortened by a commit that drew it early"
+        "a lease is judged by the time before the transaction, and never shortened by a commit with an earlier time"
     )
     func drawnTime() throws {
         let (early, asset) = (
@@ -152,7 +152,7 @@ struct AssetLedgerTests {
         _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         try settle(adding: 1, atUptimeSeconds: early)
         try settle(adding: -1, atUptimeSeconds: nil)
-        // The second lease ends at 110, whatever the commit that came of the first one drew.
+        // The second lease ends at 110, whatever the first one's commit drew.
         fixture.clock.advance(seconds: 55)
         #expect(try fixture.collector.sweep().filesRemoved == 0)
         fixture.clock.advance(seconds: 30)
@@ -162,7 +162,7 @@ struct AssetLedgerTests {
         try settle(adding: 1, atUptimeSeconds: early)
     }
 
-    @Test("what is not to be had is known before anything is written")
+    @Test("missing content is detected before anything is written")
     func unavailable() throws {
         let held = try fixture.save(path)
         let leased = try fixture.store.takeIn(path: try scratch.write([9], to: "other"), owner: AssetFixture.owner)
@@ -181,7 +181,7 @@ struct AssetLedgerTests {
         #expect(try fixture.count(of: leased) == nil)
     }
 
-    @Test("one request's end does not end another's lease of the same content")
+    @Test("the end of one request does not end another's lease of the same content")
     func twoHolders() throws {
         let asset = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
         _ = try fixture.store.takeIn(path: path, owner: AssetFixture.owner)
@@ -193,7 +193,7 @@ struct AssetLedgerTests {
         #expect(try fixture.collector.sweep().filesRemoved == 0)
     }
 
-    @Test("a record's contents are those of its fields and of its lists, each as often as it is held")
+    @Test("a record's contents are those of its fields and of its lists, each counted as often as it is held")
     func contentsOfRecord() {
         let (a, b) = (AssetDescriptor(digest: [1], byteCount: 1), AssetDescriptor(digest: [2], byteCount: 2))
         let record = Record(

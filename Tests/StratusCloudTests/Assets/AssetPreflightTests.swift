@@ -1,4 +1,4 @@
-// What is refused whatever its files hold copies nothing.
+// Refusals that do not depend on the files copy nothing.
 
 import StratusCloud
 import StratusModel
@@ -16,7 +16,7 @@ struct AssetPreflightTests {
         .new(name, in: zone, parent: parent, values.merging(["file": .file(file)]) { own, _ in own })
     }
 
-    @Test("[S-12][R-14] a zone that is not there copies nothing, and its answer is as without files")
+    @Test("[S-12][R-14] a missing zone copies no file, and its answer is the same as without files")
     func zone() throws {
         let town = try AssetTown()
         let request = ModifyRecordsRequest(saves: [Self.save("a"), .new("b")])
@@ -25,7 +25,7 @@ struct AssetPreflightTests {
         #expect(town.isUntouched)
     }
 
-    @Test("[S-18] a record that another has created copies nothing")
+    @Test("[S-18] saving a record that another account created copies no file")
     func permission() throws {
         let town = try AssetTown()
         _ = try town.modify([.new("a", in: .defaultZone)], in: .public).saves[0].get()
@@ -35,7 +35,7 @@ struct AssetPreflightTests {
     }
 
     @Test(
-        "[S-04][L-03] conflicts, oversize and what a client claims copy nothing, in an atomic zone not for the others either"
+        "[S-04][L-03] conflicts, oversized records and client claims copy no file; in an atomic zone neither do the other records"
     )
     func refusedItems() throws {
         let town = try AssetTown()
@@ -60,7 +60,7 @@ struct AssetPreflightTests {
         }
     }
 
-    @Test("[A-05] where each stands alone only the files of those that are not refused are copied")
+    @Test("[A-05] without atomicity, only the files of records that are not refused are copied")
     func standingAlone() throws {
         let town = try AssetTown()
         try town.makeZones(AssetTown.notes, AssetTown.other)
@@ -75,7 +75,7 @@ struct AssetPreflightTests {
     }
 
     @Test(
-        "[S-16][R-11] what no order of the items leaves room for copies nothing, and a missing parent is said all the same"
+        "[S-16][R-11] a save over the quota in every order of the items copies no file, and a missing parent is still reported"
     )
     func quota() throws {
         let town = try AssetTown()
@@ -93,7 +93,7 @@ struct AssetPreflightTests {
         #expect(try town.service.verifyUsage(of: town.alice.userName).isExact)
     }
 
-    @Test("[S-16] room that the same request makes counts: a deletion, and a smaller file in place of a larger one")
+    @Test("[S-16] quota freed by the same request counts: a deletion, or a smaller file replacing a larger one")
     func freed() throws {
         let town = try AssetTown()
         try town.makeZones(AssetTown.notes)
@@ -112,7 +112,7 @@ struct AssetPreflightTests {
     }
 
     @Test(
-        "[A-02][A-05] a content that is to be had no more is the error of the record that names it, and nobody else's")
+        "[A-02][A-05] content that is no longer available is the error of the record that names it, and of no other")
     func endedLease() throws {
         for isAtomic in [true, false] {
             // Every lease has ended when its commit comes.

@@ -102,19 +102,19 @@ struct AssetServiceTests {
         }
     }
 
-    @Test("[R-14] deleting a zone lets go of its contents, and of no other zone's")
+    @Test("[R-14] deleting a zone releases its contents, and no other zone's")
     func zoneDeletion() throws {
         _ = try save("r", ["a": file(0), "b": file(1)]).get()
         _ = try save("r", ["a": file(0)], as: bob).get()
         #expect(try contentCount() == 3)
         _ = try service.modifyZones(ModifyZonesRequest(deletes: [Self.zone]), as: alice, in: .private).deletes[0].get()
-        // Until they were let go of they count, and no verifier finds fault with that.
+        // Until they are released they count, and no verifier reports that.
         #expect(try contentCount() == 3)
         try service.releaseAssets(UpkeepPace(pause: {}))
         #expect(try contentCount() == 1)
     }
 
-    @Test("[C-10] a file that is missing fails its record, and of the request nothing is kept")
+    @Test("[C-10] a missing file fails its record, and nothing of the request is kept")
     func missingFile() throws {
         let result = try save("r", ["a": .file(path: "/in/none"), "b": file(1)])
         guard case .failure(let error) = result else {
@@ -125,7 +125,7 @@ struct AssetServiceTests {
         #expect(try contentCount() == 0)
     }
 
-    @Test("[X-27] what a client says it holds counts only where the record holds it already")
+    @Test("[X-27] a content that a client claims to hold counts only if the record already holds it")
     func claims() throws {
         let record = try save("r", ["a": file(0)]).get()
         let asset = try content(of: record)
@@ -149,7 +149,7 @@ struct AssetServiceTests {
             at: try service.privateCopy(of: asset, in: field, of: address, as: caller ?? alice, database))
     }
 
-    @Test("[X-27] a copy is made for who may read the record that holds the content; another's zone is refused")
+    @Test("[X-27] a copy is created for callers who can read the record with the content; another's zone is refused")
     func copies() throws {
         let asset = try content(of: try save("r", ["a": file(3)]).get())
         #expect(try copy(asset) == [UInt8](repeating: 3, count: 103))
@@ -162,7 +162,7 @@ struct AssetServiceTests {
         #expect(cloudErrorCode { try copy(asset, as: nobody) } == .notAuthenticated)
     }
 
-    @Test("[X-27] what an answer names can be copied while whoever made it holds it, whatever the records lose")
+    @Test("[X-27] content that an answer names can be copied while its receiver holds it, even if the records lose it")
     func heldContents() throws {
         let held = HeldAsset(try content(of: try save("r", ["a": file(3)]).get()), in: "a", of: address("r"))
         func copy(_ hold: AssetHold?) throws -> [UInt8]? {
@@ -173,7 +173,7 @@ struct AssetServiceTests {
         var second = service.holdAssets()
         _ = try save("r", ["a": nil]).get()
         #expect(try service.collectAssets() == 0)
-        // One that began after the content was found unused knows better, and so does not keep it.
+        // A collector that began after the content became unused knows this, and does not keep it.
         let third = service.holdAssets()
         #expect(try copy(first) == [UInt8](repeating: 3, count: 103))
         first = nil
@@ -240,7 +240,9 @@ struct AssetServiceTests {
         #expect(cloudErrorCode { try copy(covered, of: "file", zone: notes, as: bob, .shared) } == .assetNotAvailable)
     }
 
-    @Test("[X-22][X-27] a content is had through a field that holds it, and why it is not is not said")
+    @Test(
+        "[X-22][X-27] a content is reachable only through a field that holds it, and the reason for a refusal is not revealed"
+    )
     func claimedPlaces() throws {
         let asset = try content(of: try save("r", ["a": file(3), "b": file(0)]).get())
         let list = ClientField(.list([.asset(file(1)), .asset(file(2))]))
@@ -260,7 +262,7 @@ struct AssetServiceTests {
         let errors = refused.map { body in cloudError { _ = try body() } }
         #expect(errors.allSatisfy { $0?.code == .assetNotAvailable })
         #expect(Set(errors.map { $0?.message }).count == 1)
-        // What the record holds no more is not handed out, although another record still holds it.
+        // A content that the record no longer holds is not returned, although another record still holds it.
         _ = try save("s", ["a": file(3)]).get()
         _ = try save("r", ["a": file(1)]).get()
         #expect(cloudErrorCode { try copy(asset) } == .assetNotAvailable)
@@ -268,7 +270,8 @@ struct AssetServiceTests {
     }
 
     @Test(
-        "[X-27] public contents are the app's: who may read the record may have a copy, and they are not the creator's")
+        "[X-27] public contents belong to the app: every reader of the record may copy them, and the creator does not own them"
+    )
     func publicContents() throws {
         let address = RecordAddress(recordName: "p")
         let save = RecordSave(
@@ -289,7 +292,7 @@ struct AssetServiceTests {
         #expect(try contentCount() == 1)
     }
 
-    @Test("what an earlier session left is collected by the first rounds of the next one, step by step")
+    @Test("the first rounds of the next session collect what an earlier session left, step by step")
     func sessionSweep() throws {
         _ = try save("r", ["a": file(0)]).get()
         let abandoned = try #require(service.assets)
@@ -315,7 +318,7 @@ struct AssetServiceTests {
         #expect(files.callCount <= callCount + 10)
     }
 
-    @Test("[S-13] production refuses a record of an unknown field through the request, with nothing taken in kept")
+    @Test("[S-13] production refuses a record with an unknown field as a whole request, and keeps nothing imported")
     func schemaOfRequest() throws {
         _ = try save("r", ["a": file(0)]).get()
         var options = CloudOptions()

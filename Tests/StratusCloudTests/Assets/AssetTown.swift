@@ -1,4 +1,4 @@
-// A server with assets in memory and two people, over any store: what is left of it can be opened again.
+// A server with assets in memory and two people, over any store; its remains can be reopened.
 
 import Foundation
 import StratusCloud
@@ -18,7 +18,7 @@ struct AssetTown {
     let alice: Account
     let bob: Account
 
-    /// Files that can be saved lie under `/in`, five of them; the one called `n` has 100 + n bytes.
+    /// Files to save are under `/in`, five of them; the one called `n` has 100 + n bytes.
     static func files() -> MemoryFiles {
         let files = MemoryFiles()
         files.put([], at: "/store/marker")
@@ -68,7 +68,7 @@ struct AssetTown {
     /// Whether nothing was ever copied into the directory of assets.
     var isUntouched: Bool { (try? files.names(in: "/store/assets")) == nil }
 
-    /// The contents that lie in the directory of assets.
+    /// The contents in the directory of assets.
     func contentCount() throws -> Int {
         var count = 0
         for owner in (try? files.names(in: Self.contents)) ?? [] {
@@ -84,7 +84,7 @@ extension ClientValue {
     /// One of the town's files.
     static func file(_ number: Int) -> ClientValue { .asset(.file(path: "/in/\(number)")) }
 
-    /// The content that the server says a field has.
+    /// The content of a field, according to the server.
     var content: AssetDescriptor? {
         if case .asset(.content(let asset)) = self { asset } else { nil }
     }

@@ -1,12 +1,12 @@
-// A file system in memory that fails at any call, and that a crash robs of everything that was not synced: contents
-// without their own sync, names without that of their directory.
+// A file system in memory that fails at any call, and that loses in a crash everything that was not synced: contents
+// without their own sync, names without their directory's.
 
 import StratusCloud
 import StratusStore
 
 /// Files that remember what a disk would remember.
 final class MemoryFiles: AssetFiles {
-    /// What a disk may pretend to have done: planted to see that a crash test notices.
+    /// What a disk may only pretend to have done: planted to show that a crash test detects it.
     enum Lie: CaseIterable {
         case syncsOfFiles, syncsOfDirectories
     }
@@ -15,7 +15,7 @@ final class MemoryFiles: AssetFiles {
     enum Crash: CaseIterable {
         /// Nothing that was not synced.
         case losesEverythingUnsynced
-        /// All names, as they were last, but no content that was not synced: what makes empty files.
+        /// All names, in their last state, but no unsynced content: this gives empty files.
         case losesContents
     }
 
@@ -55,7 +55,7 @@ final class MemoryFiles: AssetFiles {
 
     func mend() { state.withLock { $0.failure = nil } }
 
-    /// What the disk holds when the machine is switched on again.
+    /// The contents of the disk after the machine is switched on again.
     func crash(_ crash: Crash) {
         state.withLock { state in
             state.handles = [:]

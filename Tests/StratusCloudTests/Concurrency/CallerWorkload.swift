@@ -1,10 +1,10 @@
-// What one of many callers of a server does: random requests of every kind, each answer checked at once. All accounts use
-// the same names for zones and records, so that any leak between them shows.
+// One of many callers of a server: random requests of every kind, each answer checked at once. All accounts use the
+// same names for zones and records, so that any leak between them shows.
 //
-// What each caller knows to be true whatever the others do:
+// What holds for each caller, whatever the others do:
 //   - A record holds the name of the account that wrote it. A private one is the caller's own.
 //   - The records of a pair are written together, so one fetch shows both with the same number.
-//   - A counter is raised only from the version that was fetched, so no raise is lost (S-01).
+//   - A counter is incremented only from the fetched version, so no increment is lost (S-01).
 //   - Another account's zone cannot be named, and another's public record not written (S-18).
 
 import Foundation
@@ -13,13 +13,13 @@ import StratusModel
 import StratusStore
 import StratusTestSupport
 
-/// An answer that must never be given.
+/// An answer that must never occur.
 struct WrongAnswer: Error, CustomStringConvertible {
     let description: String
     init(_ description: String) { self.description = description }
 }
 
-/// What all callers of one account have done together.
+/// The combined acts of all callers of one account.
 final class AccountTally: Sendable {
     struct Counts: Sendable {
         /// Raises of each counter that were acknowledged.
@@ -55,7 +55,7 @@ struct CallerWorkload {
     private var caller: Caller { Caller(container: container, account: tally.account.id) }
     private var ownName: String { tally.account.userName.text }
 
-    /// Makes `count` requests. Throws `WrongAnswer`, and an error that no request may end with.
+    /// Sends `count` requests. Throws `WrongAnswer`, and an error that no request may end with.
     mutating func run(_ count: Int) throws {
         for _ in 0..<count {
             switch random.below(12) {
@@ -109,7 +109,7 @@ struct CallerWorkload {
         var saves = pair.map { RecordSave(address: $0, type: "Pair") }
         for index in saves.indices { write(number, into: &saves[index]) }
         if random.isOne(in: 4) {
-            // One item that must fail takes the other with it.
+            // One item that must fail fails the other too.
             saves[random.below(2)].baseTag = "stale"
             let request = ModifyRecordsRequest(saves: saves, isAtomic: savesPairsAtomically)
             let answer = try service.modifyRecords(request, as: caller, in: .private)
@@ -197,7 +197,7 @@ struct CallerWorkload {
         }
     }
 
-    /// Names another account's zone, as a client that lies would.
+    /// Names another account's zone, like a lying client.
     private mutating func reachForOthers() throws {
         let other = random.element(of: others)
         let zone = ZoneAddress(zoneName: random.element(of: Self.lastingZones), ownerName: other.userName.text)
@@ -244,7 +244,7 @@ struct CallerWorkload {
         guard codes.contains(error.code) else { throw error }
     }
 
-    /// Nil stands for any code.
+    /// Nil means any code.
     private func requireFailure<Value>(
         _ result: Result<Value, CloudError>, _ codes: Set<CloudError.Code>?
     ) throws {

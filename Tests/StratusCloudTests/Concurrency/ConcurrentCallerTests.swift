@@ -1,5 +1,5 @@
-// Many callers of many accounts at once, on a real store: each account sees only its own, nothing is lost, and what the
-// server counts is what is there. Run under the thread sanitizer too.
+// Many concurrent callers of many accounts, on a real store: each account sees only its own data, nothing is lost, and
+// the server's counts match the data. Run under the thread sanitizer too.
 
 import Foundation
 import StratusCloud
@@ -38,7 +38,7 @@ struct ConcurrentCallerTests {
                 random: random)
         }
 
-        /// What is wrong with an account's data when its callers have come to rest; nil when nothing is.
+        /// The fault in an account's data after its callers have finished; nil if there is none.
         func problem(of tally: AccountTally) throws -> String? {
             let service = bench.service
             let owner = tally.account.userName
@@ -73,7 +73,9 @@ struct ConcurrentCallerTests {
         }
     }
 
-    @Test("[A-01][S-01] 64 callers of 16 accounts: each account sees only its own, no raise is lost, no pair is halved")
+    @Test(
+        "[A-01][S-01] 64 callers of 16 accounts: each account sees only its own data, no increment is lost, no pair is split"
+    )
     func crowd() throws {
         let crowd = try Crowd(accountCount: 16)
         let seed = SplitMix64.announced("concurrent callers")
@@ -93,7 +95,8 @@ struct ConcurrentCallerTests {
         }
     }
 
-    @Test("accounts deleted while their callers are at work: no answer afterwards, nothing left, nobody else disturbed")
+    @Test(
+        "when accounts are deleted during their calls, no answer follows, nothing remains, and others are undisturbed")
     func departures() throws {
         let crowd = try Crowd(accountCount: 8)
         let service = crowd.bench.service
@@ -136,7 +139,7 @@ struct ConcurrentCallerTests {
         #expect(try AccountVerifier(engine: service.engine).findings() == [])
     }
 
-    @Test("a standing that changes under its callers lets each request through whole or refuses it")
+    @Test("a standing that changes during calls lets each request through whole or refuses it")
     func standings() throws {
         let crowd = try Crowd(accountCount: 4)
         let service = crowd.bench.service
@@ -166,7 +169,7 @@ struct ConcurrentCallerTests {
         for tally in crowd.tallies { #expect(try crowd.problem(of: tally) == nil) }
     }
 
-    @Test("the checks find a record of somebody else, half a pair, a lost raise, and a wrong count")
+    @Test("the checks find a foreign record, half a pair, a lost increment and a wrong count")
     func planted() throws {
         let crowd = try Crowd(accountCount: 2)
         let bench = crowd.bench
@@ -177,7 +180,7 @@ struct ConcurrentCallerTests {
             #expect(try crowd.problem(of: crowd.tallies[index]) == nil)
         }
         let (alice, bob) = (crowd.tallies[0].account, crowd.tallies[1].account)
-        // A caller that is signed in as Alice and holds itself for Bob meets Alice's records.
+        // A caller that is signed in as Alice but claims to be Bob gets Alice's records.
         let mixed = Account(id: alice.id, externalID: nil, userName: bob.userName, created: alice.created)
         var confused = CallerWorkload(
             service: bench.service, tally: AccountTally(mixed), others: [bob], container: AccountBench.container,

@@ -7,7 +7,7 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("feeds: what clients recognise their changes by")
+@Suite("feeds: how clients recognise their own changes")
 struct ClientTokenTests {
     private static func modify(
         _ saves: [RecordSave] = [], deleting deletes: [RecordAddress] = [], _ data: [UInt8]?, atomic: Bool = true,
@@ -20,7 +20,7 @@ struct ClientTokenTests {
             request, as: bench.caller(account ?? bench.alice), in: isOwner ? .private : .shared)
     }
 
-    @Test("[T-11] it comes back to its sender with the page that tells of the change, and to nobody else")
+    @Test("[T-11] the sender's change token returns with the page that contains the change, and to no one else")
     func echo() throws {
         let bench = try RecordBench.forSharing()
         try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
@@ -40,7 +40,7 @@ struct ClientTokenTests {
         #expect(try bench.page(own).clientChangeTokenData == [1, 2])
     }
 
-    @Test("[T-11][S-21] a request that says again what was processed is answered and not applied")
+    @Test("[T-11][S-21] a request that repeats a processed change is answered and not applied again")
     func repeated() throws {
         let bench = try RecordBench.forSharing()
         let saves = [RecordSave.new("a", ["n": .int64(1)])]
@@ -61,7 +61,7 @@ struct ClientTokenTests {
                 != changed.changeTag)
     }
 
-    @Test("[T-11] a change that failed is not processed, so that it can be tried again")
+    @Test("[T-11] a failed change does not count as processed, so it can be retried")
     func failed() throws {
         let bench = try RecordBench.forSharing()
         let saves = [RecordSave.new("a"), .new("child", parent: "parent")]
@@ -72,7 +72,7 @@ struct ClientTokenTests {
         #expect(try bench.exists(.note("child")))
     }
 
-    @Test("[T-11] it is kept for each zone and person, bounded, and goes with the person")
+    @Test("[T-11] processed changes are stored per zone and person, bounded, and deleted with the person")
     func keeping() throws {
         let bench = try RecordBench.forSharing()
         let large = [UInt8](repeating: 0, count: (64 << 10) + 1)

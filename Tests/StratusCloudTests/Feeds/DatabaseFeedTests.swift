@@ -1,4 +1,4 @@
-// The feeds of databases: which zones changed, which are gone, and why.
+// The feeds of databases: which zones changed, which were deleted, and why.
 
 import Foundation
 import StratusCloud
@@ -23,7 +23,7 @@ struct DatabaseFeedTests {
         try bench.save(.new(name, in: Self.zone(zone)))
     }
 
-    @Test("[T-06][T-08][N-02] the private feed tells of zones that changed, once, never of the default zone")
+    @Test("[T-06][T-08][N-02] the private feed reports each changed zone once, and never the default zone")
     func changes() throws {
         let bench = try RecordBench()
         #expect(try bench.zonePage().changed.isEmpty)
@@ -48,7 +48,7 @@ struct DatabaseFeedTests {
         #expect(try bench.zonePage(second.token).changed.isEmpty)
     }
 
-    @Test("[Z-07][Z-08][T-09] a zone that is gone says why, and one that was made anew has changed")
+    @Test("[Z-07][Z-08][T-09] a deleted zone is reported with its reason, and a recreated zone is reported as changed")
     func deletions() throws {
         let bench = try RecordBench()
         for name in ["A", "B", "C", "D", "E"] { try bench.makeZone(Self.zone(name)) }
@@ -87,7 +87,7 @@ struct DatabaseFeedTests {
         #expect(error.code == .notAuthenticated)
     }
 
-    @Test("[D-06][D-08][M-08][X-16] the shared feed tells of zones as the caller comes to see them, and ceases to")
+    @Test("[D-06][D-08][M-08][X-16] the shared feed reports zones as the caller gains and loses access to them")
     func shared() throws {
         let bench = try RecordBench.forSharing()
         let notes = bench.others()
@@ -122,7 +122,7 @@ struct DatabaseFeedTests {
         try expect()
         try bench.permit(bench.bob, .readOnly, in: "Two")
         try expect(changed: true)
-        // The owner's reason is not the participant's to know.
+        // The participant does not learn the owner's reason.
         try bench.service.purgeZone(RecordBench.notes, of: bench.alice.id, in: RecordBench.container, reason: .purged)
         try expect(deleted: true)
         try bench.makeNotes()
@@ -132,7 +132,7 @@ struct DatabaseFeedTests {
         #expect(try page(nil).changed == [notes])
     }
 
-    @Test("[L-14][T-14] zones come in pages, each once, however many change meanwhile")
+    @Test("[L-14][T-14] zones come in pages, each exactly once, however many change meanwhile")
     func pages() throws {
         let bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false)
         let names = (0..<30).map { "Z\($0)" }
@@ -155,7 +155,7 @@ struct DatabaseFeedTests {
                 token = page.token
                 pageCount += 1
                 guard page.isMoreComing else { break }
-                // A busy zone keeps none of the others from its turn.
+                // A busy zone does not delay the others.
                 if pageCount < 12 { try Self.save("r\(account.userName)\(pageCount)", in: "Z0", bench) }
             }
             #expect(Set(told).isSuperset(of: names))

@@ -1,4 +1,4 @@
-// What the tests of feeds say again and again: pages, replicas that apply them, and what somebody sees without any feed.
+// Helpers for tests of feeds: pages, replicas that apply them, and what a person sees without any feed.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,7 @@ import StratusTestSupport
 import Testing
 
 extension RecordBench {
-    /// One page of a zone's feed; of Alice's zone Notes as its reader names it where no zone is given.
+    /// One page of a zone's feed; by default of Alice's zone Notes as its reader names it.
     func page(
         _ token: [UInt8]? = nil, limit: Int = 0, keys: Set<String>? = nil, zone: ZoneAddress? = nil,
         by account: Account? = nil
@@ -37,7 +37,7 @@ extension RecordBench {
         try thrown(sourceLocation: sourceLocation) { _ = try page(token, zone: zone, by: account) }
     }
 
-    /// Deletes a record in somebody's name.
+    /// Deletes a record on behalf of a person.
     func remove(_ name: String, by account: Account? = nil) throws {
         let isOwner = account == nil || account?.id == alice.id
         let answer = try modify(
@@ -57,7 +57,7 @@ extension RecordBench {
         try save(.change(record, ["text": .string(text)]))
     }
 
-    /// What a participant is permitted to do is changed by the owner; nil removes them.
+    /// The owner changes a participant's permission; nil removes them.
     func permit(_ account: Account, _ permission: ParticipantPermission?, in share: String) throws {
         _ = try change(share) { claim in
             guard
@@ -76,7 +76,7 @@ extension RecordBench {
     }
 }
 
-/// What one client knows of a zone: what it was told, applied in order.
+/// One client's view of a zone: the changes it received, applied in order.
 struct Replica {
     private(set) var records: [String: ClientRecord] = [:]
     private(set) var token: [UInt8]?
@@ -90,7 +90,7 @@ struct Replica {
         token = page.token
     }
 
-    /// Reads pages until nothing more is coming. Returns what all of them told.
+    /// Reads pages until no more are coming. Returns the changes of all of them.
     @discardableResult
     mutating func pull(
         _ bench: RecordBench, by account: Account? = nil, limit: Int = 0, between: () throws -> Void = {}
@@ -106,7 +106,7 @@ struct Replica {
     }
 }
 
-/// What pages have told, by name.
+/// The changes of pages, by name.
 struct Told: Equatable {
     var changed: [String] = []
     var deleted: [String] = []

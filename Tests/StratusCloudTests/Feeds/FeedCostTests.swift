@@ -1,4 +1,4 @@
-// What feeds cost, counted: the same whatever the zone holds beside what is told (W7, W8).
+// What feeds cost, counted: the same for any number of unreported records in the zone (W7, W8).
 
 import Foundation
 import StratusCloud
@@ -21,7 +21,7 @@ struct FeedCostTests {
         }
     }
 
-    /// What one page costs, and the names it tells.
+    /// The cost of one page, and the names in it.
     private static func cost(
         _ bench: RecordBench, _ token: [UInt8]?, by account: Account? = nil
     ) throws -> (cost: StoreCost, told: [String]) {
@@ -32,7 +32,7 @@ struct FeedCostTests {
         return (bench.store.statistics.cost - before, names)
     }
 
-    @Test("[T-06] W7: an owner's changes since a token cost the same however many records the zone has")
+    @Test("[T-06] W7: an owner's changes since a token cost the same for any number of records in the zone")
     func owner() async throws {
         let found = try await TestThreads.offPool {
             try [400, 4_000].map { count in
@@ -48,7 +48,7 @@ struct FeedCostTests {
         #expect(found[0].cost.reads <= 100 + 12)
     }
 
-    @Test("[D-06] W8: the first pages after accepting cost what is delivered, whatever else the zone has")
+    @Test("[D-06] W8: the first pages after accepting cost only what they deliver, whatever else the zone has")
     func accepting() async throws {
         let found = try await TestThreads.offPool {
             try [400, 4_000].map { count in
@@ -65,7 +65,7 @@ struct FeedCostTests {
         #expect(found[0].cost.reads <= 1_002 + 40)
     }
 
-    @Test("[T-06] W8: changes that a participant does not see cost at most a read each")
+    @Test("[T-06] W8: changes that a participant does not see cost at most one read each")
     func invisible() async throws {
         let found = try await TestThreads.offPool {
             let bench = try Self.bench()
@@ -80,7 +80,7 @@ struct FeedCostTests {
         #expect(found.cost.cursorSteps <= 2_000 + 60)
     }
 
-    @Test("[D-12] moving a folder within a shared tree does not cost what is below it")
+    @Test("[D-12] moving a folder within a shared tree does not cost its contents")
     func moving() async throws {
         let found = try await TestThreads.offPool {
             try [100, 1_000].map { count in

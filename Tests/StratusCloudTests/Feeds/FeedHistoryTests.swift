@@ -1,11 +1,11 @@
-// Random histories of one zone with an owner and three participants, and replicas of each reader at many ages, which are
-// brought up to date in pages of one to three items while others write in between. What a reader sees is known without any
-// feed: every name there ever was is fetched. Nothing here knows how feeds work.
+// Random histories of one zone with an owner and three participants, and replicas of each reader at many ages, which
+// are updated in pages of one to three items while others write in between. What a reader sees is determined without
+// any feed, by fetching every name that ever existed. Nothing here knows how feeds work.
 //
-//   exact     when nothing more is coming a replica is what its reader sees
-//   honest    a page shows only what its reader sees at that moment, and tells of no deletion of what they have not seen
+//   exact     when no more is coming a replica equals what its reader sees
+//   honest    a page shows only what its reader sees at that moment, and reports no deletion of what they have not seen
 //             since the replica's token
-//   silent    a participant whose pages nobody disturbed is told the difference and nothing else
+//   silent    a participant whose pages were not disturbed gets the difference and nothing else
 
 import Foundation
 import StratusCloud
@@ -17,7 +17,7 @@ import Testing
 
 @Suite("feeds: random histories")
 struct FeedHistoryTests {
-    @Test("[T-06][D-06][D-08][D-12] replicas of any age, paged while others write, are what their readers see")
+    @Test("[T-06][D-06][D-08][D-12] replicas of any age, paged while others write, equal what their readers see")
     func histories() async throws {
         let seed = SplitMix64.announced("feed histories")
         let environment = ProcessInfo.processInfo.environment
@@ -35,12 +35,12 @@ struct FeedHistoryTests {
     }
 }
 
-/// A reader's replica with the step at which its token was whole.
+/// A reader's replica with the step at which its token was complete.
 private struct Age {
     var replica = Replica()
-    /// The first step from which the reader can have seen what the replica holds.
+    /// The first step from which the reader can have seen the replica's contents.
     var step = 0
-    /// Whether the replica has come to its end and nothing disturbed it.
+    /// Whether the replica is complete and undisturbed.
     var isWhole = true
 }
 
@@ -84,7 +84,7 @@ private struct FeedHistory {
 
     // MARK: Reading
 
-    /// What somebody sees, by asking for every name.
+    /// What a person sees, by fetching every name.
     private func view(_ index: Int) throws -> [String: ClientRecord] {
         let reader = people[index]
         let names = Self.records + Self.shares
@@ -102,7 +102,7 @@ private struct FeedHistory {
     private mutating func note() throws { seen.append(try people.indices.map { Set(try view($0).keys) }) }
 
     private mutating func read(_ reader: Account, _ index: Int) throws {
-        // A new client now and then; of the others one that is chosen anew each time, so that some grow old.
+        // A new client now and then; otherwise a random one, so that some grow old.
         if random.isOne(in: 8) { ages[index].append(Age(step: seen.count - 1)) }
         let place = random.below(ages[index].count)
         var age = ages[index][place]
@@ -136,7 +136,7 @@ private struct FeedHistory {
                 return
             }
             age.isWhole = false
-            // Now and then a client is left in the middle, to go on much later.
+            // Now and then a client stops in the middle, and continues much later.
             if random.isOne(in: 12) {
                 ages[index][place] = age
                 return
@@ -156,10 +156,10 @@ private struct FeedHistory {
         }
         for deletion in page.deleted {
             let name = deletion.address.recordName
-            // The owner's feed tells of every deletion, but of nothing from before a client's beginning.
+            // The owner's feed reports every deletion, except those from before a client's beginning.
             if index == 0 { continue }
             if !seen[age.step...].contains(where: { $0[index].contains(name) }) {
-                findings.append("reader \(index) is told that \(name) is gone, which they have not seen")
+                findings.append("reader \(index) got a deletion of \(name), which they have not seen")
             }
             let type = name.hasPrefix("r") ? "Note" : "cloudkit.share"
             if deletion.type != type { findings.append("\(name) is gone as a \(deletion.type)") }
@@ -185,7 +185,7 @@ private struct FeedHistory {
         let changed = after.names.filter { before.records[$0]?.changeTag != after.records[$0]?.changeTag }
         if told.deleted != gone || told.changed != changed {
             findings.append(
-                "reader \(index) is told +\(told.changed) -\(told.deleted), and the difference is +\(changed) -\(gone)")
+                "reader \(index) got +\(told.changed) -\(told.deleted), and the difference is +\(changed) -\(gone)")
         }
     }
 
@@ -326,7 +326,7 @@ private struct FeedHistory {
         _ = try bench.modify(deleting: [.note(share)])
     }
 
-    /// A record is moved and a share stopped in one commit, so that a moment within it means nothing.
+    /// A record is moved and a share stopped in one commit, so no moment within it matters.
     private mutating func moveAndStop() throws {
         guard let share = try liveShares().first, let stored = try stored(record()) else { return }
         trace.append("    stop \(share) and move \(stored.address.recordName)")

@@ -1,4 +1,4 @@
-// Change tokens: for whom, what and how long they are good, and that nobody can read or make one.
+// Change tokens: for whom, what and how long they are valid, and that clients cannot read or create one.
 
 import Foundation
 import StratusCloud
@@ -20,7 +20,7 @@ struct FeedTokenTests {
     }
 
     @Test(
-        "[T-01][X-24][X-30] a token is expired for every other account, zone, database and kind of feed, as a forged one is"
+        "[T-01][X-24][X-30] a token is expired for every other account, zone, database and kind of feed, like a forged one"
     )
     func foreign() throws {
         let bench = try Self.bench()
@@ -57,7 +57,7 @@ struct FeedTokenTests {
         }
     }
 
-    @Test("[X-24] no changed byte and no cut of a token is accepted, and none traps")
+    @Test("[X-24] every changed byte and every truncation of a token is rejected without a trap")
     func forged() throws {
         let seal = TokenSeal(secret: [UInt8](repeating: 7, count: 32))
         let binding = TokenBinding(user: "_bob", container: "c", database: .shared)
@@ -81,7 +81,7 @@ struct FeedTokenTests {
         }
     }
 
-    @Test("[X-24] what is bound cannot be moved from one part to another")
+    @Test("[X-24] a bound part cannot be moved to another part")
     func bindings() throws {
         let seal = TokenSeal(secret: [UInt8](repeating: 7, count: 32))
         func zone(_ name: String, _ owner: UserName?) -> ZoneID {
@@ -109,7 +109,7 @@ struct FeedTokenTests {
         }
     }
 
-    @Test("[C-18][X-24] equal states give equal tokens, which show nothing of what they hold")
+    @Test("[C-18][X-24] equal states give equal tokens, which reveal nothing of their contents")
     func hidden() throws {
         let bench = try Self.bench()
         #expect(try bench.page().token == bench.page().token)
@@ -126,7 +126,8 @@ struct FeedTokenTests {
         #expect(shared.firstRange(of: Array("Notes".utf8)) == nil)
     }
 
-    @Test("[T-09] a token of a zone that was made anew is expired, and so is one of another life of the store")
+    @Test(
+        "[T-09] a token of a zone that was recreated is expired, and so is a token from before a restore of the store")
     func expired() throws {
         let bench = try Self.bench()
         let (own, guest) = (try bench.page().token, try bench.page(by: bench.bob).token)
@@ -137,7 +138,10 @@ struct FeedTokenTests {
             try bench.pageError(own), try bench.pageError(guest, by: bench.bob),
             try thrown { _ = try bench.zonePage(mine) },
             try thrown { _ = try bench.zonePage(shared, by: bench.bob, in: .shared) },
-        ] { #expect(error.code == .changeTokenExpired && error.innerCode == 2026) }
+        ] {
+            #expect(error.code == .changeTokenExpired)
+            #expect(error.innerCode == 2026)
+        }
         let renewed = try bench.page().token
         _ = try bench.service.modifyZones(
             ModifyZonesRequest(deletes: [RecordBench.notes]), as: bench.caller(bench.alice), in: .private)
@@ -148,7 +152,7 @@ struct FeedTokenTests {
     }
 
     @Test(
-        "[T-09] upkeep forgets what is too old: older tokens expire, newer ones do not, and a beginning is always possible"
+        "[T-09] upkeep forgets old changes: older tokens expire, newer ones do not, and a fetch without a token always works"
     )
     func horizon() throws {
         let bench = try Self.bench()
@@ -162,14 +166,17 @@ struct FeedTokenTests {
         try bench.service.performUpkeep(historySeconds: 50, UpkeepPace(pause: {}))
         for error in [
             try bench.pageError(old), try bench.pageError(oldGuest, by: bench.bob), try bench.pageError(halfway),
-        ] { #expect(error.code == .changeTokenExpired && error.innerCode == 2026) }
+        ] {
+            #expect(error.code == .changeTokenExpired)
+            #expect(error.innerCode == 2026)
+        }
         #expect(try bench.page(new).changed.map(\.address.recordName) == ["hidden"])
         #expect(try bench.page(newGuest, by: bench.bob).changed.isEmpty)
         #expect(try bench.page().deleted.isEmpty)
         #expect(try Set(bench.page(by: bench.bob).changed.map(\.address.recordName)) == ["Share", "folder"])
     }
 
-    @Test("[X-24] the secret of tokens is made once, and tokens are good after the store is opened again")
+    @Test("[X-24] the secret for tokens is created once, and tokens stay valid after the store is reopened")
     func reopening() throws {
         let bench = try Self.bench()
         let token = try bench.page().token

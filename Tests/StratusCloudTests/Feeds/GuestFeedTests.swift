@@ -21,7 +21,9 @@ struct GuestFeedTests {
         return bench
     }
 
-    @Test("[SH-05][D-03][X-06][T-17][M-08] a participant is told of share, root and descendants, and of nothing else")
+    @Test(
+        "[SH-05][D-03][X-06][T-17][M-08] a participant's feed contains the share, its root and its descendants, and nothing else"
+    )
     func beginning() throws {
         let bench = try Self.bench()
         var replica = Replica()
@@ -40,7 +42,7 @@ struct GuestFeedTests {
         #expect(try replica.pull(bench, by: bench.bob) == Told(changed: [], deleted: [], pageCount: 1))
     }
 
-    @Test("[D-12] what is moved into a shared tree appears with all below it, and what is moved out is deleted")
+    @Test("[D-12] a record moved into a shared tree appears with all its descendants, and one moved out is deleted")
     func moves() throws {
         let bench = try Self.bench()
         var replica = Replica()
@@ -59,7 +61,9 @@ struct GuestFeedTests {
         #expect(replica.names == ["Share", "folder", "leaf"])
     }
 
-    @Test("[D-06][D-08][P-15][X-16] of several shares one that is lost takes its records along, the last one the zone")
+    @Test(
+        "[D-06][D-08][P-15][X-16] losing one of several shares removes its records, and losing the last removes the zone"
+    )
     func losing() throws {
         let bench = try Self.bench()
         try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
@@ -73,14 +77,14 @@ struct GuestFeedTests {
         #expect(try bench.pageError(replica.token, by: bench.bob).code == .zoneNotFound)
         #expect(
             try bench.pageError(by: bench.bob).description == bench.pageError(replica.token, by: bench.bob).description)
-        // Whoever comes back and has kept what they had is told the difference.
+        // A person who comes back with their old data gets the difference.
         let again = try bench.change("Share") { $0.participants.append(.email("bob@example.com")) }.get()
         _ = try bench.accept(again, by: bench.bob).get()
         try replica.pull(bench, by: bench.bob)
         #expect(replica.names == ["Share", "file", "folder", "page"])
     }
 
-    @Test("[P-09] without a permission nothing is seen, and with one again everything")
+    @Test("[P-09] without a permission nothing is seen; with the permission restored, everything is")
     func permissionNone() throws {
         let bench = try Self.bench()
         try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
@@ -94,7 +98,7 @@ struct GuestFeedTests {
         #expect(try replica.pull(bench, by: bench.bob).changed == ["Share"])
     }
 
-    @Test("[SH-10][X-03] a share that is stopped and made again takes its records and brings them back")
+    @Test("[SH-10][X-03] stopping a share removes its records from the feed, and sharing again brings them back")
     func stopping() throws {
         let bench = try Self.bench()
         try bench.share("second", as: "Other", with: bench.bob, "bob@example.com")
@@ -107,7 +111,7 @@ struct GuestFeedTests {
         #expect(replica.records["file"]?.parent == nil)
     }
 
-    @Test("[D-04][SH-09] of a zone that is shared whole everything is told, and is gone when it is not any more")
+    @Test("[D-04][SH-09] a zone that is shared whole is reported in full, and is gone when it is no longer shared")
     func zoneWide() throws {
         let bench = try Self.bench()
         try bench.remove("Share")
@@ -127,7 +131,9 @@ struct GuestFeedTests {
         #expect(replica.names == ["Other", "leaf", "second"])
     }
 
-    @Test("[D-04][D-12] what was moved while the whole zone came or went is told once with all below it")
+    @Test(
+        "[D-04][D-12] a record that moved while the zone's share started or stopped is reported once with all its descendants"
+    )
     func zoneWideAndMoved() throws {
         let bench = try Self.bench()
         var replica = Replica()
@@ -147,7 +153,7 @@ struct GuestFeedTests {
         #expect(told.deleted == ["alone", "cloudkit.zoneshare", "file", "folder", "page", "top"])
     }
 
-    @Test("[X-09] a suspended account is told nothing, and afterwards the difference")
+    @Test("[X-09] a suspended account gets no changes, and afterwards the difference")
     func suspended() throws {
         let bench = try Self.bench()
         var replica = Replica()
@@ -159,7 +165,7 @@ struct GuestFeedTests {
         #expect(try replica.pull(bench, by: bench.bob).changed == ["page"])
     }
 
-    @Test("[X-15][SH-13] the share in a participant's feed shows who they may know of")
+    @Test("[X-15][SH-13] the share in a participant's feed shows only the people they may know of")
     func shareRecord() throws {
         let bench = try Self.bench()
         var replica = Replica()
@@ -170,12 +176,14 @@ struct GuestFeedTests {
         #expect(try bench.ownShare("Share").sharing?.participants.count == 3)
     }
 
-    @Test("[D-12] what is withheld because it is out of sight for a moment comes when it is back")
+    @Test(
+        "[D-12] a change that is withheld while its record is temporarily hidden is sent when the record is visible again"
+    )
     func withheld() throws {
         let bench = try Self.bench()
         var replica = Replica()
         var step = 0
-        // The pages come between the changes: the root is told, then the file is away, then it is back.
+        // The pages come between the changes: the root is reported, then the file is away, then it is back.
         try replica.pull(bench, by: bench.bob, limit: 1) {
             step += 1
             if step == 2 { try bench.move("file", below: "alone") }
@@ -185,7 +193,7 @@ struct GuestFeedTests {
         #expect(replica.names == ["Share", "file", "folder", "page"])
     }
 
-    @Test("a page is bounded in the work that is done for it, and says how much that was and that more is coming")
+    @Test("a page is bounded by the work for it, and reports how much work that was and that more is coming")
     func boundedWork() throws {
         let bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false) { $0.feedLookCount = 50 }
         try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
@@ -208,7 +216,7 @@ struct GuestFeedTests {
         #expect(replica.records["root"]?.fields["text"]?.value == .string("again"))
     }
 
-    /// Bob's folder with a file, its page and three notes, whole in a replica; a second folder lies outside.
+    /// Bob's folder with a file, its page and three notes, complete in a replica; a second folder is outside.
     private static func settled() throws -> (RecordBench, Replica) {
         let bench = try Self.bench()
         for name in ["a", "b", "c"] { try bench.save(.new(name, parent: "folder")) }
@@ -217,7 +225,9 @@ struct GuestFeedTests {
         return (bench, replica)
     }
 
-    @Test("[D-12] what was moved out and is written while the pages are read is gone with all below it")
+    @Test(
+        "[D-12] a record that moved out and is written while the pages are read is reported deleted with its descendants"
+    )
     func writtenMeanwhile() throws {
         let (bench, whole) = try Self.settled()
         var replica = whole
@@ -225,7 +235,7 @@ struct GuestFeedTests {
         try bench.move("file", below: "alone")
         try bench.save(.new("leaf2", parent: "file"))
         var isFirst = true
-        // The entry of the move is behind the end of the round when it is its turn, and what lay below has changed.
+        // The entry of the move is after the end of the round at its turn, and its descendants have changed.
         let told = try replica.pull(bench, by: bench.bob, limit: 1) {
             guard isFirst else { return }
             isFirst = false
@@ -237,7 +247,7 @@ struct GuestFeedTests {
         #expect(replica.names == ["Share", "a", "b", "c", "folder"])
     }
 
-    @Test("[D-12] what was out of sight when it was its turn, and is back before the round ends, is told")
+    @Test("[D-12] a record that was hidden at its turn and is visible before the round ends is reported")
     func outOfSight() throws {
         let (bench, whole) = try Self.settled()
         var replica = whole
@@ -255,7 +265,7 @@ struct GuestFeedTests {
         #expect(try replica.pull(bench, by: bench.bob) == Told(changed: [], deleted: [], pageCount: 1))
     }
 
-    @Test("[T-07] a deletion has the type of the record that its reader had, whatever has had the name since")
+    @Test("[T-07] a deletion has the type of the record that its reader had, even if another record took the name")
     func deletedTypes() throws {
         let bench = try RecordBench.forSharing()
         let names = (0..<38).map { "x\($0)" }
@@ -277,7 +287,7 @@ struct GuestFeedTests {
                 if index < sequences.count || number + 1 < sequence.count { try bench.remove(name) }
             }
         }
-        // One below what is moved out of the share, and one whose name a share gets that Bob takes no part in.
+        // One below the record that moves out of the share, and one whose name is reused by a share without Bob.
         for name in ["deep", "share"] { try bench.remove(name) }
         try bench.save(.new("deep", type: "Page", parent: "inner"))
         try bench.move("inner", below: "alone")

@@ -10,7 +10,7 @@ import Testing
 
 @Suite("feeds: an owner's zone")
 struct OwnerFeedTests {
-    @Test("[T-06][T-07][T-12] a feed tells of each record once, as it is, and of deletions with their type")
+    @Test("[T-06][T-07][T-12] a feed reports each record once, in its current state, and deletions with their type")
     func changes() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("a"), .new("b", type: "Page"), .new("c", parent: "a"))
@@ -33,7 +33,7 @@ struct OwnerFeedTests {
         #expect(try bench.page(replica.token).changed.map(\.address.recordName) == ["a", "b"])
     }
 
-    @Test("[T-08] without a token only what lives is told, and what is deleted while the pages are read")
+    @Test("[T-08] without a token, only existing records and deletions during paging are reported")
     func beginning() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("gone"), .new("a"), .new("b"), .new("c"))
@@ -55,7 +55,7 @@ struct OwnerFeedTests {
         #expect(try bench.page(replica.token).changed.isEmpty)
     }
 
-    @Test("[L-14][T-14] pages hold 200 records, as many as asked for up to 1,000, and no more than 2 MB")
+    @Test("[L-14][T-14] pages hold 200 records, as many as requested up to 1,000, and at most 2 MB")
     func pages() throws {
         let bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false)
         for start in stride(from: 0, to: 1_200, by: 400) {
@@ -78,7 +78,9 @@ struct OwnerFeedTests {
         #expect(try bench.page(heavy.token).changed.map(\.address.recordName) == ["u"])
     }
 
-    @Test("[T-14] the fields that are asked for come, none where none are, and who takes part in a share always")
+    @Test(
+        "[T-14] only the requested fields are returned, none if none are requested; a share always has its participants"
+    )
     func desiredKeys() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("a", ["one": .int64(1), "two": .int64(2)]))
@@ -95,7 +97,7 @@ struct OwnerFeedTests {
         }
     }
 
-    @Test("[T-16][S-10] touching a parent creates no entry in the feed")
+    @Test("[T-16][S-10] touching a parent adds no entry to the feed")
     func touchedParent() throws {
         let bench = try RecordBench.forSharing { $0.childSaveTouchesParent = true }
         try bench.save(.new("parent"))
@@ -105,7 +107,7 @@ struct OwnerFeedTests {
         #expect(try bench.page(token).changed.map(\.address.recordName) == ["child"])
     }
 
-    @Test("[R-04] what a cascade deletes is in the feed")
+    @Test("[R-04] records deleted by a cascade are in the feed")
     func cascade() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("target"), .new("owned", ["to": .owned(by: "target")]))
@@ -114,7 +116,7 @@ struct OwnerFeedTests {
         #expect(try Set(bench.page(token).deleted.map(\.address.recordName)) == ["target", "owned"])
     }
 
-    @Test("[X-03][SH-10][SH-13][D-01] shares and their roots are in the owner's feed, and what participants do")
+    @Test("[X-03][SH-10][SH-13][D-01] the owner's feed contains shares, their roots and the changes of participants")
     func shares() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("root"))
@@ -137,7 +139,7 @@ struct OwnerFeedTests {
         #expect(replica.records["root"]?.share == nil)
     }
 
-    @Test("[T-02][T-10][Z-07][Z-08] zones without a feed, unknown ones and those that are gone have their errors")
+    @Test("[T-02][T-10][Z-07][Z-08] zones without a feed, unknown zones and deleted zones have their own errors")
     func errors() throws {
         let bench = try RecordBench.forSharing()
         let unsynced = try bench.pageError(zone: .defaultZone)
@@ -169,7 +171,7 @@ struct OwnerFeedTests {
         #expect(reset.didResetEncryptedData)
     }
 
-    @Test("[T-18] planned errors come up for a zone and for the request")
+    @Test("[T-18] planned errors occur for a zone and for the request")
     func faults() throws {
         let bench = try RecordBench.forSharing()
         bench.faults.set { point in

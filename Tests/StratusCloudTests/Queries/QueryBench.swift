@@ -1,4 +1,4 @@
-// Queries as tests ask them of a `RecordBench`.
+// Queries of tests against a `RecordBench`.
 
 import Foundation
 import StratusCloud

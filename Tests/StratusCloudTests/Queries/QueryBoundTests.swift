@@ -1,4 +1,4 @@
-// Comparisons where the key of an index says less than the value: long texts, large numbers, long lists.
+// Comparisons where an index key is less precise than the value: long texts, large numbers, long lists.
 
 import Foundation
 import StratusCloud
@@ -25,7 +25,7 @@ struct QueryBoundTests {
     /// Lengths around the 128 bytes after which the key of a text is cut, and the 1,024 after which it is not sorted by.
     private static let lengths = [120, 123, 124, 125, 127, 128, 129, 200, 1_023, 1_024, 1_025]
 
-    @Test("[Q-06] texts that begin alike for longer than an index keeps are compared to their ends", arguments: lengths)
+    @Test("[Q-06] texts with a common prefix longer than an index key are compared in full", arguments: lengths)
     func longTexts(length: Int) throws {
         let beginning = String(repeating: "x", count: length)
         func text(_ end: String) -> ClientValue { .string(beginning + end) }
@@ -56,7 +56,7 @@ struct QueryBoundTests {
         }
     }
 
-    /// Integers, some of which have the same double next to them, and doubles.
+    /// Integers, some of which have the same double as a neighbour, and doubles.
     private static let largeNumbers: [[(String, ClientValue)]] = [
         [-1, 0, 1, 2].map { ("integer \($0 + 1)", .int64(1 << 53 + $0)) } + [("integer max", .int64(.max))],
         [0, 2, 4].map { ("number \($0)", .double(0x1p53 + $0)) } + [("number of no end", .double(.infinity))],
@@ -76,7 +76,7 @@ struct QueryBoundTests {
         }
     }
 
-    @Test("[Q-03] an integer beyond 2^53 is above the number that it would be rounded to")
+    @Test("[Q-03] an integer beyond 2^53 is greater than the number that it would round to")
     func mixedNumbers() throws {
         let bench = try bench(Self.largeNumbers[0])
         let above = ["integer 2", "integer 3", "integer max"]
@@ -86,7 +86,7 @@ struct QueryBoundTests {
         #expect(try names(bench, .lessThanOrEquals, .double(0x1p53)) == ["integer 0", "integer 1"])
     }
 
-    @Test("[Q-03] 0.0 and −0.0 are one number")
+    @Test("[Q-03] 0.0 and −0.0 are equal")
     func zeros() throws {
         let bench = try bench([("a", .double(-1)), ("b", .double(0)), ("c", .double(-0.0))])
         for zero in [ClientValue.int64(0), .double(0), .double(-0.0)] {
@@ -99,7 +99,7 @@ struct QueryBoundTests {
     }
 
     @Test(
-        "[Q-04] every member of a list is found, also of one with more than an index takes", arguments: [255, 256, 257])
+        "[Q-04] every member of a list is found, even in a list longer than an index takes", arguments: [255, 256, 257])
     func longLists(count: Int) throws {
         func list(_ letter: String) -> ClientValue { .list((0..<count).map { .string("\(letter)\($0)") }) }
         let bench = try bench([("a", list("a")), ("b", list("b")), ("few", .texts("a0", "b0"))])

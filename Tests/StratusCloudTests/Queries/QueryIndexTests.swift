@@ -1,4 +1,4 @@
-// The indexes behind queries: which entries a save writes, what a page costs, and how indexes follow the schema.
+// The indexes behind queries: the entries of a save, the cost of a page, and how indexes follow the schema.
 
 import Foundation
 import StratusCloud
@@ -15,7 +15,7 @@ struct QueryIndexTests {
         #expect(report.isClean, "\(report.findings)")
     }
 
-    @Test("a new record in development costs one entry for each value and word, and the same reads as without them")
+    @Test("a new record in development costs one entry for each value and word, and no additional reads")
     func costOfSaves() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.makeNotes()
@@ -38,7 +38,7 @@ struct QueryIndexTests {
         try clean(bench)
     }
 
-    @Test("W10: a page costs a read for each result and a constant, whatever the size of the zone")
+    @Test("W10: a page costs one read for each result plus a constant, for any size of the zone")
     func costOfPages() throws {
         var costs: [[Int]] = []
         for size in [150, 600] {
@@ -71,7 +71,7 @@ struct QueryIndexTests {
         #expect(costs[0] == costs[1])
     }
 
-    @Test("[Q-10] an imported schema fills and clears the indexes of records that were there, while others write")
+    @Test("[Q-10] an imported schema fills and clears the indexes of existing records while others write")
     func schemaChanges() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.makeNotes()
@@ -96,7 +96,7 @@ struct QueryIndexTests {
                 shouldContinue: {
                     steps += 1; return steps < 4
                 }))
-        // Half way: writers go on, queries do without the index.
+        // Half way: writers continue, and queries do not use the index.
         #expect(try explanation().contains("filling"))
         try bench.save(.new("n000", ["age": .int64(1)]), .new("zzz", ["age": .int64(1)]))
         try bench.delete(.note("n1"), .note("n97"))
@@ -127,7 +127,7 @@ struct QueryIndexTests {
         try clean(bench)
     }
 
-    @Test("[Q-10] an imported schema's indexes reach every zone of its container, wherever that is stopped")
+    @Test("[Q-10] an imported schema's indexes reach every zone of its container, wherever the work is interrupted")
     func reviewInPages() throws {
         func schema(_ marks: String) -> String {
             """
@@ -151,7 +151,8 @@ struct QueryIndexTests {
                 zones.append(ZoneID(database: database, name: ZoneName(name)))
             }
             try bench.service.importSchema(schema("QUERYABLE"), into: RecordBench.container)
-            // One of the zones is made anew while the others are told, which stops right behind that and goes on later.
+            // One of the zones is recreated while the others are updated; the update stops right after it and continues
+            // later.
             var steps = 0
             let pace = UpkeepPace(
                 pause: {},
@@ -164,7 +165,7 @@ struct QueryIndexTests {
                             }
                             _ = try bench.service.engine.transact { try $0.deleteZone(zones[1]) }
                             try make("z", bench.alice)
-                            // As it would be with the schema of before, so that there is something to tell it.
+                            // As with the schema of before, so that there is something to update.
                             guard !isTold else { return }
                             try bench.service.engine.transact {
                                 _ = try $0.setQueryIndexes([:], of: "Note", in: $0.existingZone(zones[1]))
@@ -189,7 +190,7 @@ struct QueryIndexTests {
         }
     }
 
-    @Test("[Q-10] a schema that is imported while zones are told of another one reaches all of them")
+    @Test("[Q-10] importing a schema while zones are applying an earlier one reaches all zones")
     func schemaDuringReview() throws {
         func schema(_ marks: String, _ more: String = "") -> String {
             """
@@ -204,7 +205,7 @@ struct QueryIndexTests {
                 try bench.makeZone(ZoneAddress(zoneName: name))
                 try bench.save(.new("note", in: ZoneAddress(zoneName: name), ["age": .int64(1)]))
             }
-            // It wants the same indexes, so that telling the zones writes nothing.
+            // It wants the same indexes, so updating the zones writes nothing.
             try bench.service.importSchema(schema("", "title STRING,"), into: RecordBench.container)
             var steps = 0
             let pace = UpkeepPace(
@@ -234,14 +235,14 @@ struct QueryIndexTests {
     }
 
     @Test(
-        "records from before there were indexes are entered in the background, and found by looking through them until then"
+        "records from before there were indexes are indexed in the background, and found by scanning until then"
     )
     func oldStores() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.makeNotes()
         let saves = (0..<50).map { RecordSave.new("n\($0)", ["age": .int64(Int64($0 % 5))]) }
         for result in try bench.modify(saves).saves { _ = try result.get() }
-        // As an earlier version left it: no entries, nothing said of them.
+        // As an earlier version left it: no entries, and no record of any.
         try bench.service.engine.transact { transaction in
             let id = ZoneID(
                 database: DatabaseID(container: RecordBench.container, owner: bench.alice.userName, scope: .private),
@@ -269,7 +270,7 @@ struct QueryIndexTests {
         try clean(bench)
     }
 
-    @Test("the verifier finds an entry that is missing and one that is dangling, and a rebuild mends both")
+    @Test("the verifier finds a missing and a dangling entry, and a rebuild repairs both")
     func damage() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.makeNotes()

@@ -1,4 +1,4 @@
-// What pages tell of how far their query has come: each record counts once, however many pages look at it.
+// The progress that pages report for a query: each record counts once, however many pages read it.
 
 import StratusCloud
 import StratusModel
@@ -30,7 +30,7 @@ import Testing
         return bench
     }
 
-    /// What each page of a query tells by itself, and what is done after it.
+    /// The progress that each page of a query reports, and the total after it.
     private func pages(
         _ query: ClientQuery, zone: ZoneAddress? = RecordBench.notes, limit: Int, of bench: RecordBench
     ) throws -> (works: [QueryWork], doneCounts: [Int], foundCount: Int) {
@@ -57,32 +57,32 @@ import Testing
         .all("Note", .where("title", .notEquals, .string("x")), sorted: sorts)
     }
 
-    @Test("[Q-14] pages in the order of an index tell of each record once, also of those that two pages look at")
+    @Test("[Q-14] pages in index order return each record once, also records that two pages examine")
     func inOrder() throws {
         let bench = try bench()
         for query in [titled(sorted: Self.byAge), titled()] {
             #expect(try isInOrder(query, bench) == true)
             let told = try pages(query, limit: 3, of: bench)
-            // The first page has seen that n6 comes behind n2, and the second looks at all between them again.
+            // The first page has seen that n6 comes after n2, and the second reads all between them again.
             #expect(told.works == [3, 6, 1].map { QueryWork(settledCount: $0) })
             #expect(told.doneCounts == [3, 9, 10])
             #expect(told.foundCount == 7)
         }
     }
 
-    @Test("[Q-14] a page that ends before it is full tells of all that it looked at")
+    @Test("[Q-14] a page that ends before it is full reports everything that it examined")
     func stopped() throws {
         let bench = try bench(lookedAt: 4)
         for query in [titled(sorted: Self.byAge), titled()] {
             let told = try pages(query, limit: 400, of: bench)
-            // A page ends with what is no result: n3, and none of n6 to n9.
+            // A page ends with non-results: n3, and none of n6 to n9.
             #expect(told.works == [4, 6].map { QueryWork(settledCount: $0) })
             #expect(told.doneCounts == [4, 10])
             #expect(told.foundCount == 7)
         }
     }
 
-    @Test("[Q-13][Q-14] of equal values, which further keys sort anew for each page, results count until all are given")
+    @Test("[Q-13][Q-14] equal values, sorted by further keys for each page, count as results until all are returned")
     func groups() throws {
         let bench = try bench()
         let query = ClientQuery.all("Note", sorted: [QuerySort(key: "odd")] + Self.byAge)
@@ -97,7 +97,8 @@ import Testing
         #expect(told.foundCount == 10)
     }
 
-    @Test("[Q-13] pages that are picked out of all tell out of how many, and results count until the last page")
+    @Test(
+        "[Q-13] pages that are sorted in memory report the number of candidates, and count results until the last page")
     func picked() throws {
         let bench = try bench()
         let query = ClientQuery.all("Note", sorted: [QuerySort(key: "at", origin: .at(0, 0))])
@@ -113,7 +114,7 @@ import Testing
         #expect(told.foundCount == 10)
     }
 
-    @Test("[Q-07][Q-14] what is too much to be picked from, and is looked through instead, counts once")
+    @Test("[Q-07][Q-14] a result set too large to sort is scanned instead, and counts once")
     func lookedThrough() throws {
         let bench = try bench(pickedFrom: 4)
         let query = ClientQuery.all("Note", .near("at", 0, 0, 2_000))
@@ -126,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("[Q-12] over all zones a page tells of what lies before its place, in one order of its results alone")
+    @Test("[Q-12] over all zones, a page counts what is before its position, in one order of its results alone")
     func allZones() throws {
         let bench = try RecordBench(inMemory: true)
         for zone in ["A", "B", "C"] {
@@ -139,7 +140,7 @@ import Testing
             try bench.save(.new("z", in: address, ["age": .int64(9), "title": .string("x")]))
         }
         try bench.buildIndexes()
-        // Each page looks to the end of a zone and goes on behind its last result.
+        // Each page reads to the end of a zone and continues after its last result.
         let told = try pages(titled(), zone: nil, limit: 5, of: bench)
         #expect(told.doneCounts == [5, 11, 18])
         #expect(told.foundCount == 15)

@@ -1,4 +1,4 @@
-// What cannot be asked, by whom, and where: marks of the schema, grants, shares, cursors of others.
+// Refused queries, by caller and place: marks of the schema, grants, shares, cursors of others.
 
 import Foundation
 import StratusCloud
@@ -37,7 +37,7 @@ struct QueryRefusalTests {
         return bench
     }
 
-    @Test("[Q-10] in production a field is filtered by, sorted by and searched only where the schema marks it")
+    @Test("[Q-10] in production a field can be filtered, sorted and searched only if the schema marks it")
     func marks() throws {
         let bench = try bench()
         try bench.save(
@@ -69,7 +69,7 @@ struct QueryRefusalTests {
         }
     }
 
-    @Test("[Q-10][X-31] in development every field of a type can be asked, and the plan says what is looked through")
+    @Test("[Q-10][X-31] in development every field of a type can be queried, and the plan reports full scans")
     func development() throws {
         let bench = try bench(.development)
         try bench.save(.new("a", ["age": .int64(1), "title": .string("x"), "plain": .string("p")]))
@@ -81,7 +81,7 @@ struct QueryRefusalTests {
         #expect(error.message == "Unknown field 'nothing'", "the schema was imported")
     }
 
-    @Test("[Q-10] encrypted values, bytes and files can be asked for in no mode")
+    @Test("[Q-10] encrypted values, bytes and files cannot be queried in either mode")
     func hidden() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -95,7 +95,7 @@ struct QueryRefusalTests {
         }
     }
 
-    @Test("[D-09] the shared database is asked zone by zone")
+    @Test("[D-09] the shared database is queried zone by zone")
     func sharedDatabase() throws {
         let bench = try RecordBench(inMemory: true)
         let error = try thrown { _ = try bench.names(.all("Note"), zone: nil, in: .shared) }
@@ -108,7 +108,7 @@ struct QueryRefusalTests {
         #expect(missing.code == .zoneNotFound)
     }
 
-    @Test("in the public database a query gives what the grants let its asker read, and nobody needs an account")
+    @Test("in the public database a query returns what the grants let the caller read, and needs no account")
     func grants() throws {
         let bench = try bench(.development)
         for account in [bench.alice, bench.bob] {
@@ -136,7 +136,7 @@ struct QueryRefusalTests {
             }.code == .notAuthenticated)
     }
 
-    @Test("[X-24][Q-14] a cursor is opened for its own account, container and database, unchanged, and for no other")
+    @Test("[X-24][Q-14] a cursor is valid unchanged for its own account, container and database, and for no other")
     func foreignCursors() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -158,7 +158,9 @@ struct QueryRefusalTests {
         #expect(try thrown { _ = try other.page(.cursor(cursor)) }.code == .invalidArguments)
     }
 
-    @Test("[Q-14] a cursor outlives the process, and goes on behind the last result whatever came and went meanwhile")
+    @Test(
+        "[Q-14] a cursor outlives the process and continues after the last result, whatever was added or removed meanwhile"
+    )
     func cursorsLast() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -176,7 +178,7 @@ struct QueryRefusalTests {
         service.engine.store.close()
     }
 
-    @Test("[X-06] a root is not found by its parent where that is not seen, and by its owner it is")
+    @Test("[X-06] a root is not found by its parent where the parent is hidden, and its owner finds it")
     func parentsOfRoots() throws {
         let bench = try RecordBench.forSharing()
         _ = try bench.modify([.new("top"), .new("root", parent: "top")]).saves.map { try $0.get() }

@@ -24,7 +24,7 @@ struct QueryTests {
         return bench
     }
 
-    @Test("[Q-01][Q-02] comparisons are joined by and")
+    @Test("[Q-01][Q-02] comparisons are combined with AND")
     func conjunction() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -43,7 +43,7 @@ struct QueryTests {
         #expect(try bench.names(nothing).isEmpty)
     }
 
-    @Test("[Q-03] every comparator says what its name says, and its opposite the opposite")
+    @Test("[Q-03] every comparator does what its name says, and its opposite the opposite")
     func comparators() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -72,7 +72,7 @@ struct QueryTests {
         }
     }
 
-    @Test("[Q-04] contains asks for members of lists, never for parts of texts")
+    @Test("[Q-04] contains matches members of lists, never parts of texts")
     func membership() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -83,7 +83,9 @@ struct QueryTests {
         #expect(error.code == .invalidArguments)
     }
 
-    @Test("[Q-05] words are found whole, whatever their case and marks, in every searchable field; small words never")
+    @Test(
+        "[Q-05] words are matched whole, ignoring case and diacritics, in every searchable field; short words never match"
+    )
     func words() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -107,7 +109,7 @@ struct QueryTests {
         #expect(try found("bob smith") == ["a", "b"])
     }
 
-    @Test("[Q-06] texts are equal and begin alike only byte by byte")
+    @Test("[Q-06] texts are compared byte by byte, for equality and for prefixes")
     func exactTexts() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -116,7 +118,7 @@ struct QueryTests {
         #expect(try bench.names(.all("Note", .where("title", .beginsWith, .string("App")))) == ["a"])
     }
 
-    @Test("[Q-07] a circle holds what is nearer than its radius, across the 180th meridian too, in the host's unit")
+    @Test("[Q-07] a circle contains what is nearer than its radius, also across the 180th meridian, in the host's unit")
     func circles() throws {
         for unit in [1.0, 1_000] {
             let bench = try RecordBench(inMemory: true) { $0.queryDistanceUnitMetres = unit }
@@ -136,7 +138,7 @@ struct QueryTests {
         }
     }
 
-    @Test("[Q-08] references are compared by the record they name, whatever their action")
+    @Test("[Q-08] references are compared by the record they name, regardless of their action")
     func references() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -154,7 +156,7 @@ struct QueryTests {
         #expect(try bench.names(inElse, zone: nil) == ["far"])
     }
 
-    @Test("[Q-09] system fields are asked for by both of their names")
+    @Test("[Q-09] system fields can be queried by both of their names")
     func systemFields() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -182,7 +184,7 @@ struct QueryTests {
         }
     }
 
-    @Test("[Q-11] a type nobody has saved is unknown, user records cannot be queried, literals have the field's type")
+    @Test("[Q-11] a type without records is unknown, user records cannot be queried, literals have the field's type")
     func types() throws {
         let bench = try filled()
         let unknown = try thrown { _ = try bench.names(.all("Nothing")) }
@@ -210,7 +212,7 @@ struct QueryTests {
         #expect(error.innerCode == 2023)
     }
 
-    @Test("[L-11] of a long list a page reads the values that it needs, in their order, and no others")
+    @Test("[L-11] for a long list, a page reads only the values that it needs, in their order")
     func longList() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -236,7 +238,7 @@ struct QueryTests {
         for limit in [1, 7, 400] { #expect(try bench.names(both, limit: limit) == names, "\(limit)") }
     }
 
-    @Test("[Q-12] without a zone all zones of the database are asked, in one order where there is one")
+    @Test("[Q-12] without a zone, all zones of the database are queried, in one order if the query has an order")
     func allZones() throws {
         let bench = try RecordBench(inMemory: true)
         for zone in ["B", "A", "C"] {
@@ -260,7 +262,7 @@ struct QueryTests {
         }
     }
 
-    @Test("[Q-13] sort keys behind the record's name decide between records of one name in several zones")
+    @Test("[Q-13] sort keys after the record's name decide between records of one name in several zones")
     func keysBehindNames() throws {
         let bench = try RecordBench(inMemory: true)
         for (zone, ages) in [("A", [3, 1]), ("B", [2, 2]), ("C", [1, 3])] {
@@ -282,7 +284,7 @@ struct QueryTests {
         }
     }
 
-    @Test("[Q-13] results come in the order asked for, by distance too")
+    @Test("[Q-13] results come in the requested order, also by distance")
     func order() throws {
         let bench = try filled()
         let up = ClientQuery.all("Note", .where("age", .greaterThan, .int64(0)), sorted: [QuerySort(key: "age")])
@@ -297,7 +299,7 @@ struct QueryTests {
         #expect(try thrown { _ = try bench.names(plain) }.code == .invalidArguments)
     }
 
-    @Test("[Q-15] a record that was saved is found at once, one that was deleted never")
+    @Test("[Q-15] a saved record is found at once, and a deleted one never")
     func consistency() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -310,7 +312,7 @@ struct QueryTests {
         #expect(try bench.names(.all("Note")).isEmpty)
     }
 
-    @Test("[Q-16] only the fields that are asked for are handed out, also where others are compared")
+    @Test("[Q-16] only the requested fields are returned, even if others are compared")
     func desiredKeys() throws {
         let bench = try filled()
         let query = ClientQuery.all(
@@ -321,7 +323,7 @@ struct QueryTests {
         }
     }
 
-    @Test("[L-14] a page has the server's size where none is asked for, and never more than the server's most")
+    @Test("[L-14] a page has the server's default size unless one is requested, and never more than the maximum")
     func pageSize() throws {
         let bench = try RecordBench(inMemory: true) {
             ($0.queryPageCount, $0.queryPageLimit) = (3, 5)

@@ -1,4 +1,4 @@
-// How much one page of a query may look at, where its results come in no index's order.
+// How much one page of a query may read if no index has its order.
 
 import StratusCloud
 import StratusModel
@@ -22,7 +22,7 @@ import Testing
         return nil
     }
 
-    @Test("[Q-13] a page that no index sorts is picked out of so many records at most; of more it is refused")
+    @Test("[Q-13] a page that no index sorts is sorted in memory up to a limit; beyond it the query is refused")
     func sortedByDistance() throws {
         let nearest = QuerySort(key: "at", origin: .at(0, 0))
         let enough = try bench(notes: 6, pickedFrom: 6)
@@ -37,13 +37,13 @@ import Testing
             #expect(refusal?.fields == ["recordType": "Note", "sortKey": "at", "limit": "6"])
         }
         #expect(error { _ = try bench.explain(.all("Note", sorted: [nearest])) }?.code == .limitExceeded)
-        // What an index leaves is what counts, and an order that an index has is not picked.
+        // What an index leaves is what counts, and an order of an index is not sorted.
         let few = ClientQuery.all("Note", .where("age", .equals, .int64(1)), sorted: [nearest])
         #expect(try bench.names(few) == ["n5", "n1"])
         #expect(try bench.names(.all("Note", sorted: [QuerySort(key: "age")]), limit: 3).count == 7)
     }
 
-    @Test("[Q-07][Q-14] places beyond what a page is picked out of are found in the order of names, page by page")
+    @Test("[Q-07][Q-14] places beyond the limit for sorting are found in the order of names, page by page")
     func manyPlaces() throws {
         let near = ClientQuery.all("Note", .near("at", 0, 0, 1_000))
         let all = try bench(notes: 9, pickedFrom: .max)
@@ -59,7 +59,7 @@ import Testing
         #expect(try all.explain(near).zones.first?.planText.contains("ranges of cells") == true)
     }
 
-    @Test("[Q-13] while the index that would sort them is being filled too many results are put off with zoneBusy")
+    @Test("[Q-13] while the index for the sort is being filled, too many results fail with zoneBusy")
     func sortedByWhatIsBeingFilled() throws {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false) { $0.querySortCount = 100 }
         try bench.makeNotes()

@@ -1,4 +1,4 @@
-// Which fields a host is warned of that queries name and no record has had.
+// The fields in queries that no record has had, and the warnings to the host.
 
 import Foundation
 import StratusModel
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("unknown fields")
 struct UnknownFieldTests {
-    @Test("[X-31] of more than 1,000 unknown fields the least recently used one is forgotten, and warned of again")
+    @Test("[X-31] of more than 1,000 unknown fields the least recently used is forgotten, and warned about again")
     func bound() {
         let fields = UnknownFields(incarnation: UUID(), memory: UnknownFields.Memory())
         func warningCount(_ field: String) -> Int {

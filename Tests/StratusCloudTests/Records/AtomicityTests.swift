@@ -7,7 +7,7 @@ import Testing
 
 @Suite("atomic and other requests")
 struct AtomicityTests {
-    @Test("[A-01][A-02] a failure fails its zone and writes nothing of it; another zone of the request is written")
+    @Test("[A-01][A-02] a failure fails its zone, which writes nothing; another zone of the request is written")
     func perZone() throws {
         let bench = try RecordBench()
         let other = ZoneAddress(zoneName: "Other")
@@ -26,7 +26,7 @@ struct AtomicityTests {
         #expect(try bench.exists(RecordAddress(recordName: "x", zone: other)))
     }
 
-    @Test("[A-01] the default zone and the public database are never atomic, whatever is asked for")
+    @Test("[A-01] the default zone and the public database are never atomic, whatever is requested")
     func notTransactional() throws {
         let bench = try RecordBench()
         for database in [DatabaseSelector.private, .public] {
@@ -38,7 +38,7 @@ struct AtomicityTests {
         }
     }
 
-    @Test("[A-05] without atomicity each record of a custom zone stands alone, in one commit")
+    @Test("[A-05] without atomicity, each record of a custom zone succeeds or fails alone, in one commit")
     func standingAlone() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -53,7 +53,7 @@ struct AtomicityTests {
         #expect(try bench.fetch(.note("c")).get().parent == .parent("b"))
     }
 
-    @Test("[A-05] without atomicity deletes go children first, and one that is refused leaves the others")
+    @Test("[A-05] without atomicity, deletes run children first, and a refused one does not stop the others")
     func deletingAlone() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -65,7 +65,7 @@ struct AtomicityTests {
         #expect(try !bench.exists(.note("p")))
     }
 
-    @Test("[A-02] every culprit of an atomic zone has its own error")
+    @Test("[A-02] every failing item of an atomic zone has its own error")
     func culprits() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -84,7 +84,7 @@ struct AtomicityTests {
         #expect(answer.saves[4].error?.innerCode == 2006)
     }
 
-    @Test("[A-03][S-11] a record named twice fails the whole operation, in zones that are not atomic too")
+    @Test("[A-03][S-11] a record named twice fails the whole operation, also in zones that are not atomic")
     func duplicates() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -133,7 +133,7 @@ struct AtomicityTests {
         #expect(bench.events.value.last?.itemCount == 400)
     }
 
-    @Test("[R-11] a child of a failed parent: 31 for its own missing parent, 25 and 1 after its parent's 25 and 31")
+    @Test("[R-11] a child of a failed parent: 31 if the parent is missing, 25 and 1 after its parent's 25 and 31")
     func spreading() throws {
         for atomic in [true, false] {
             let bench = try RecordBench()

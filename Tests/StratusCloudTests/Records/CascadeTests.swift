@@ -1,4 +1,4 @@
-// Cascades that are too long for one commit: the error is that of the deletion that leads to them, and nobody else's.
+// Cascades that are too long for one commit: the error is that of the deletion that leads to them, and of no other.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("long cascades")
 struct CascadeTests {
-    /// A bench whose requests take ten records, and in it a chain of twelve that goes with its first one.
+    /// A bench whose requests allow ten records, with a chain of twelve that cascades from the first.
     private static func bench() throws -> RecordBench {
         let bench = try RecordBench(inMemory: true, requestItemCount: 10)
         try bench.makeNotes()
@@ -20,7 +20,7 @@ struct CascadeTests {
     }
 
     @Test(
-        "[R-03][A-02] in an atomic zone a cascade over the limit is its deletion's limitExceeded, and nothing is written"
+        "[R-03][A-02] in an atomic zone a cascade over the limit fails its deletion with limitExceeded, and nothing is written"
     )
     func atomic() throws {
         let bench = try Self.bench()
@@ -34,7 +34,7 @@ struct CascadeTests {
         #expect(bench.commitCount == commits)
     }
 
-    @Test("[R-03][A-05] without atomicity a cascade over the limit is not done, and everything else is")
+    @Test("[R-03][A-05] without atomicity a cascade over the limit is skipped, and everything else is written")
     func standingAlone() throws {
         let bench = try Self.bench()
         try bench.save(.new("s0"), .new("s1", ["owner": .owned(by: "s0")]))
@@ -53,11 +53,11 @@ struct CascadeTests {
         #expect(try !bench.exists(.note("r11")))
     }
 
-    @Test("[R-03] a cascade just below the limit and other items count together, and are limitExceeded beyond it")
+    @Test("[R-03] a cascade just below the limit counts together with other items, and is limitExceeded beyond it")
     func together() throws {
         let bench = try Self.bench()
         try bench.delete(.note("r10"))
-        // Ten records are left: alone they go, with one more item they do not.
+        // Ten records are left: alone they are deleted, with one more item they are not.
         let answer = try bench.modify([.new("other")], deleting: [.note("r0")])
         #expect(answer.saves.map(\.code) == [.batchRequestFailed])
         #expect(answer.deletes.map(\.code) == [.limitExceeded])
@@ -69,7 +69,7 @@ struct CascadeTests {
     }
 
     @Test(
-        "of two deletions that are too much together the second is the culprit; what both lead to goes with the first")
+        "if two deletions exceed the limit together, the second fails; records that both cascade to go with the first")
     func shared() throws {
         let bench = try RecordBench(inMemory: true, requestItemCount: 10)
         try bench.makeNotes()
@@ -89,7 +89,7 @@ struct CascadeTests {
     }
 
     @Test(
-        "[A-05] more saves than one plan takes are each saved alone, and refused together where they must go together")
+        "[A-05] more saves than one plan allows are saved one by one, and refused together if they must go together")
     func manySaves() throws {
         let bench = try RecordBench(inMemory: true, requestItemCount: 3)
         try bench.makeNotes()
@@ -99,7 +99,7 @@ struct CascadeTests {
     }
 
     @Test(
-        "[R-03][A-05] a cascade over the store's largest transaction is its deletion's limitExceeded",
+        "[R-03][A-05] a cascade over the store's transaction limit fails its deletion with limitExceeded",
         arguments: [true, false])
     func huge(isAtomic: Bool) async throws {
         let (answer, isWhole) = try await TestThreads.offPool {
@@ -122,7 +122,7 @@ struct CascadeTests {
     }
 
     @Test(
-        "[A-05] records that are too large for one transaction with what the server has are saved as far as it takes them"
+        "[A-05] records that exceed one transaction with the server's versions are saved as far as they fit"
     )
     func largeRecords() async throws {
         let (atomic, alone, changed, isClean) = try await TestThreads.offPool {

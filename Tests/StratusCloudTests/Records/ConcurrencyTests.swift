@@ -1,4 +1,4 @@
-// Many callers at once: no update is lost, no zone is half written, nobody sees another's records.
+// Many concurrent callers: no update is lost, no zone is half written, and no caller sees another's records.
 
 import StratusCloud
 import StratusModel
@@ -40,7 +40,7 @@ struct ConcurrencyTests {
         }
     }
 
-    @Test("callers of several accounts at once each find their own records and no others")
+    @Test("concurrent callers of several accounts each find their own records and no others")
     func accounts() async throws {
         try await TestThreads.offPool {
             let bench = try RecordBench()

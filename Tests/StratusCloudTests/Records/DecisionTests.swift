@@ -24,7 +24,7 @@ struct DecisionTests {
         try ScopeVerdict.zone(ZoneAddress(zoneName: name), in: database, container: container, caller: alice)
     }
 
-    @Test("[X-22] which zone an address means, for every database, owner and kind of name")
+    @Test("[X-22] an address resolves to its zone, for every database, owner and kind of name")
     func scopes() {
         var lines: [String] = []
         for database in DatabaseSelector.allCases {
@@ -59,7 +59,7 @@ struct DecisionTests {
             ])
     }
 
-    /// What Alice may do with a record where a schema grants nothing; nil for one that is not there.
+    /// Alice's permissions on a record without grants in the schema; nil for a missing one.
     private static func permissions(creator: UserName?, _ database: DatabaseSelector) -> RecordPermissions {
         guard database == .public else { return .all }
         return GrantVerdict.permissions(nil, hasAccount: true, isCreator: creator == alice)
@@ -168,7 +168,7 @@ struct DecisionTests {
         }
     }
 
-    @Test("every refusal of the record layer has an error")
+    @Test("every refusal of the record layer maps to an error")
     func refusals() {
         let conflict = ShareConflict(place: .above, root: "root", share: "share")
         let refusals: [(Refusal, CloudError.Code)] = [

@@ -1,5 +1,5 @@
-// Every operation of the store fails once while a request with everything in it is carried out: what is there afterwards
-// is all of it or nothing.
+// Every operation of the store fails once during a request with all kinds of items: afterwards all of it is there, or
+// nothing.
 
 import Foundation
 import StratusCloud
@@ -43,7 +43,7 @@ struct FaultSweepTests {
             deletes: [.note("p")], policy: .changedKeys, isAtomic: isAtomic)
     }
 
-    /// The values of every record, or nil where there is none.
+    /// The values of every record, or nil if there is none.
     private static func state(_ service: CloudService, _ caller: Caller) throws -> [Int64?] {
         let request = FetchRecordsRequest(addresses: ["p", "c", "d", "k", "m"].map { .note($0) })
         return try service.fetchRecords(request, as: caller, in: .private).records.map { result in
@@ -53,7 +53,7 @@ struct FaultSweepTests {
         }
     }
 
-    @Test("[A-02][S-21] whatever fails, a request is carried out whole or not at all", arguments: [true, false])
+    @Test("[A-02][S-21] if anything fails, a request is applied completely or not at all", arguments: [true, false])
     func sweep(isAtomic: Bool) throws {
         let before: [Int64?] = [0, 0, 0, 1, nil]
         let after: [Int64?] = [nil, nil, nil, 2, 0]

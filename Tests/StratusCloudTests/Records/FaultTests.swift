@@ -1,4 +1,4 @@
-// Planned errors, the store's own, and what the host is told.
+// Planned errors, the store's own, and the events for the host.
 
 import StratusCloud
 import StratusModel
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("faults and events")
 struct FaultTests {
-    @Test("planned errors come up for the request, a zone, or a record, and only there")
+    @Test("planned errors occur for the request, a zone, or a record, and only there")
     func planned() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -33,7 +33,7 @@ struct FaultTests {
         #expect(try !bench.exists(.note("e")))
     }
 
-    @Test("a record's planned fault is left for a request that its zone's fault does not end")
+    @Test("a record's planned fault is kept for a later request if its zone's fault ends this one")
     func zoneFirst() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -57,7 +57,7 @@ struct FaultTests {
             ])
     }
 
-    @Test("[S-21] a lost answer is serverResponseLost although the write has happened; saving again shows it")
+    @Test("[S-21] a lost answer is serverResponseLost although the write was committed; saving again shows it")
     func lostResponse() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -71,7 +71,7 @@ struct FaultTests {
     }
 
     @Test(
-        "[S-21][Z-09] the store's errors in the client's words",
+        "[S-21][Z-09] store errors map to the client's errors",
         arguments: [
             (StoreError.Code.commitUnknown, CloudError.Code.serverResponseLost), (.conflict, .zoneBusy),
             (.unavailable, .serviceUnavailable), (.closed, .serviceUnavailable), (.diskFull, .serviceUnavailable),
@@ -90,7 +90,7 @@ struct FaultTests {
         #expect(try bench.modify([.new("b")]).saves[0].error == nil)
     }
 
-    @Test("[L-16] while indexes are rebuilt a save is told when to try again, and succeeds afterwards")
+    @Test("[L-16] during an index rebuild a save fails with a retry time, and succeeds afterwards")
     func rebuilding() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -109,7 +109,7 @@ struct FaultTests {
         #expect(try bench.modify([.new("b")]).saves[0].error == nil)
     }
 
-    @Test("a zone whose commit fails has the store's error for each item when another zone was written")
+    @Test("a zone whose commit fails gives the store's error for each item if another zone was written")
     func oneZoneFails() throws {
         let failing = FailingStore(MemoryStore())
         let bench = try RecordBench(store: failing)
@@ -122,7 +122,7 @@ struct FaultTests {
         #expect(answer.saves.map(\.code) == [nil, .serviceUnavailable, .serviceUnavailable])
     }
 
-    @Test("every request gives one event with its items, failures, conflicts, commits and time")
+    @Test("every request emits one event with its items, failures, conflicts, commits and time")
     func events() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -141,7 +141,7 @@ struct FaultTests {
     }
 }
 
-/// A store whose transactions fail when they are told to.
+/// A store whose transactions fail on demand.
 private final class FailingStore: StoreWrapper {
     let wrapped: any OrderedStore
     let failure = Locked<StoreError?>(nil)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("fetching records")
 struct FetchTests {
-    @Test("[S-19] a record that is not there is unknownItem in its place")
+    @Test("[S-19] a missing record is unknownItem in its position")
     func missing() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -24,7 +24,7 @@ struct FetchTests {
         #expect(try records[1].get() == saved)
     }
 
-    @Test("[T-14] desiredKeys: nil is all values, an empty set none, others are passed over")
+    @Test("[T-14] desiredKeys: nil returns all values, an empty set none, and other fields are skipped")
     func desiredKeys() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -56,7 +56,7 @@ struct FetchTests {
         #expect(try reads([.note("r1"), .note("r1"), .note("r1")]).pointReads == 1)
     }
 
-    @Test("saving 400 new records costs a fixed number of reads for each")
+    @Test("saving 400 new records costs a fixed number of reads per record")
     func saveCosts() throws {
         let bench = try RecordBench(runsBodiesTwice: false)
         try bench.makeNotes()
@@ -72,7 +72,7 @@ struct FetchTests {
         #expect(large < 2 * 400 + 20)
     }
 
-    @Test("two files whose names look the same and differ in their bytes have each their own content")
+    @Test("two files whose names look alike but differ in bytes each have their own content")
     func namesByBytes() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -87,7 +87,7 @@ struct FetchTests {
         #expect(sizes == [1, 2])
     }
 
-    @Test("[R-14] an asset is taken in with its record, counted once, and let go with the field or the record")
+    @Test("[R-14] an asset is imported with its record, counted once, and released with the field or the record")
     func assets() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -99,7 +99,7 @@ struct FetchTests {
         }
         #expect(content.byteCount == 3)
         #expect(try count(of: content, bench) == 1)
-        // Saving the record again with what the server handed out keeps the content.
+        // Saving the fetched record again keeps the content.
         let again = try bench.save(.change(saved, ["photo": .asset(.content(content)), "n": .int64(1)]))[0]
         #expect(try count(of: content, bench) == 1)
         try bench.save(.new("b", ["photos": .list([.asset(.file(path: file)), .asset(.file(path: file))])]))

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("grants of the public database")
 struct GrantTests {
-    /// A bench in whose public database Alice has the record `a` of the type `Note`, with this grant.
+    /// A bench whose public database has Alice's record `a` of the type `Note`, with this grant.
     private static func bench(_ grants: String) throws -> RecordBench {
         let bench = try RecordBench()
         try bench.save(.new("a", in: .defaultZone, ["n": .int64(1), "secret": .int64(7)]), in: .public)
@@ -35,7 +35,7 @@ struct GrantTests {
         }
     }
 
-    /// What somebody may do: reading `a`, creating a record, changing `a`, deleting `a`, as `rcwd`.
+    /// What a person may do: reading `a`, creating a record, changing `a`, deleting `a`, as `rcwd`.
     private static func abilities(of person: Person, _ bench: RecordBench) throws -> String {
         var abilities = ""
         let caller = bench.caller(person.account(bench))
@@ -60,7 +60,7 @@ struct GrantTests {
     }
 
     @Test(
-        "[S-18] READ, CREATE and WRITE of the world, of everybody with an account, and of the creator are obeyed",
+        "[S-18] READ, CREATE and WRITE grants of everyone, of signed-in users, and of the creator are obeyed",
         arguments: [
             ("", "rcwd", "rc", "r"),
             ("GRANT WRITE TO \"_creator\", GRANT CREATE TO \"_icloud\", GRANT READ TO \"_world\"", "rcwd", "rc", "r"),
@@ -81,7 +81,7 @@ struct GrantTests {
         }
     }
 
-    @Test("[S-18] roles that a schema creates are kept and have no members; what only they may do nobody may")
+    @Test("[S-18] roles that a schema creates are kept and have no members; what only they may do is refused to all")
     func customRoles() throws {
         let bench = try RecordBench()
         try bench.save(.new("a", in: .defaultZone, ["n": .int64(1)]), in: .public)
@@ -94,7 +94,7 @@ struct GrantTests {
         #expect(try Self.abilities(of: .creator, bench) == "r")
     }
 
-    @Test("[S-18] who may write and not read is told nothing but what they sent, and nothing of a record in the way")
+    @Test("[S-18] a caller with WRITE but not READ gets back only what they sent, and nothing of a conflicting record")
     func writingBlindly() throws {
         let bench = try Self.bench("GRANT CREATE, WRITE TO \"_icloud\"")
         let save = RecordSave.new("a", in: .defaultZone, ["n": .int64(2)])
@@ -108,7 +108,7 @@ struct GrantTests {
         #expect(seen?.fields["secret"] == ClientField(.int64(7)))
     }
 
-    @Test("[R-08][S-18] who deletes a parent that is in use is told of no child that they may not read")
+    @Test("[R-08][S-18] deleting a parent in use does not reveal children that the caller cannot read")
     func unreadableChildren() throws {
         let grants = [
             ("GRANT READ, WRITE TO \"_creator\", GRANT CREATE TO \"_icloud\"", false),
@@ -141,7 +141,7 @@ struct GrantTests {
         #expect(try bench.fetch(Self.address, in: .public).error == nil)
     }
 
-    @Test("[S-15][S-18] grants of user records hold for reading; they are changed by their person alone")
+    @Test("[S-15][S-18] grants of user records apply to reading; only their own person changes them")
     func userRecords() throws {
         let bench = try RecordBench()
         let address = RecordAddress(recordName: bench.alice.userName.text)
@@ -159,7 +159,7 @@ struct GrantTests {
         #expect(try change(by: bench.alice) == nil)
     }
 
-    @Test("[S-18] grants say nothing of private databases")
+    @Test("[S-18] grants do not affect private databases")
     func privateDatabases() throws {
         let bench = try Self.bench("GRANT READ TO \"_creator\"")
         try bench.makeNotes()
@@ -168,7 +168,7 @@ struct GrantTests {
         try bench.delete(.note("a"))
     }
 
-    @Test("[S-18] a grant holds from the request after its import, whatever was read before")
+    @Test("[S-18] a grant applies from the first request after its import, whatever was read before")
     func changes() throws {
         let bench = try Self.bench("GRANT READ TO \"_world\"")
         for _ in 0..<3 {

@@ -1,4 +1,5 @@
-// Random histories of saves and deletes, by clients that know more or less of what is stored, against the naive oracle.
+// Random histories of saves and deletes, by clients that know more or less of the stored state, against the naive
+// oracle.
 
 import StratusCloud
 import StratusModel
@@ -12,7 +13,7 @@ struct PolicyHistoryTests {
     private static let names = ["a", "b", "c", "d", "e", "f", "g"]
 
     @Test(
-        "[S-01][S-02][S-04][A-01][A-02][A-05][A-11][R-03][R-07][R-08] what the server answers and keeps is the oracle's"
+        "[S-01][S-02][S-04][A-01][A-02][A-05][A-11][R-03][R-07][R-08] what the server answers and stores equals the oracle"
     )
     func histories() throws {
         let random = SplitMix64.announced("PolicyHistoryTests")
@@ -25,11 +26,11 @@ struct PolicyHistoryTests {
             #expect(failure == nil, "run \(run) of seed \(random.seed): \(failure ?? "")")
             guard failure == nil else { return }
         }
-        // The histories have come to every answer the oracle knows.
+        // The histories have reached every answer of the oracle.
         #expect(codes == [1, 11, 14, 22, 27, 31])
     }
 
-    @Test("the oracle notices a server that answers a save that never was")
+    @Test("the oracle detects a server that acknowledges a save it did not store")
     func oracleNotices() throws {
         let random = SplitMix64.announced("PolicyHistoryTests, planted")
         var found = 0
@@ -41,15 +42,15 @@ struct PolicyHistoryTests {
         #expect(found == 5)
     }
 
-    /// One bench, one oracle, and what a client remembers.
+    /// One bench, one oracle, and the memory of a client.
     private final class History {
         var random: SplitMix64
         let bench: RecordBench
         let zone: ZoneAddress
         var oracle: PolicyOracle
-        /// Whether the test leaves out one save that it tells the oracle of.
+        /// Whether the test leaves out one save that it reports to the oracle.
         let isBroken: Bool
-        /// What clients have been handed out, by name: the version and the record.
+        /// The records that clients have received, by name: the version and the record.
         var known: [String: [(version: Int, record: ClientRecord)]] = [:]
         var tags: [String: String] = [:]
         /// The codes of all failures.
@@ -113,7 +114,7 @@ struct PolicyHistoryTests {
 
         private static func agree(_ found: OracleAnswer, _ expected: OracleAnswer, _ isSettled: Bool) -> Bool {
             if found == expected { return true }
-            // Beside items that failed by themselves the others may show what else is wrong with them.
+            // Next to items that failed by themselves the others may report further errors.
             guard !isSettled, case .failed(let code) = found, expected == .failed(PolicyOracle.batch) else {
                 return false
             }
@@ -161,7 +162,7 @@ struct PolicyHistoryTests {
                 version: 0, parent: record.parent?.target.recordName, owner: owner, numbers: numbers)
         }
 
-        /// The whole zone as it is stored is the oracle's.
+        /// The whole stored zone equals the oracle's.
         private func compare(_ fail: (String) -> Void) throws {
             let request = FetchRecordsRequest(
                 addresses: PolicyHistoryTests.names.map { RecordAddress(recordName: $0, zone: zone) })

@@ -3,7 +3,7 @@
 
 import StratusCloud
 
-/// A record as the oracle knows it.
+/// The oracle's view of a record.
 struct OracleRecord: Equatable {
     var version: Int
     var parent: String?
@@ -16,9 +16,9 @@ struct OracleSave {
     var name: String
     /// The version the client started from; nil for a new record.
     var base: Int?
-    /// The whole of what the client holds.
+    /// Everything that the client holds.
     var held: OracleRecord
-    /// Which parts it has set: "parent", "owner" and names of numbers.
+    /// The parts it has set: "parent", "owner" and names of numbers.
     var changed: Set<String>
 }
 
@@ -35,8 +35,8 @@ struct PolicyOracle {
     var nextVersion = 1
     let ownerLimit: Int
 
-    /// The answers of saves and of deletes. `isSettled` is false where the other codes of a failed atomic zone are not
-    /// the oracle's to say.
+    /// The answers of saves and of deletes. `isSettled` is false if the oracle cannot predict the other codes of a
+    /// failed atomic zone.
     mutating func modify(
         _ saves: [OracleSave], _ deletes: [String], _ policy: SavePolicy, isAtomic: Bool
     ) -> (saves: [OracleAnswer], deletes: [OracleAnswer], isSettled: Bool) {
@@ -86,7 +86,7 @@ struct PolicyOracle {
         return .success(record)
     }
 
-    /// Does all of it, or changes nothing and returns why.
+    /// Applies all of it, or changes nothing and returns the reason.
     private mutating func attempt(
         _ saves: [(name: String, record: OracleRecord)], _ deletes: [String], alreadySaved: Set<String>
     ) -> [String: Int] {
@@ -164,7 +164,7 @@ struct PolicyOracle {
         }
     }
 
-    /// Parents before children, else as they come.
+    /// Parents before children, otherwise in the given order.
     private func order(_ items: [(name: String, parent: String?)]) -> [Int] {
         var order: [Int] = []
         var begun: Set<Int> = []

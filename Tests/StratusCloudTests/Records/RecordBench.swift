@@ -1,5 +1,5 @@
-// A server with two people over a real LevelDB directory, or in memory for what is run many times; clock, identifiers and
-// planned errors are the test's.
+// A server with two people over a real LevelDB directory, or in memory for tests that run many times; the test controls
+// clock, identifiers and planned errors.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// A clock that stands still until it is moved.
+/// A clock that stands still until a test moves it.
 final class BenchClock: CloudClock {
     private let seconds = Locked(0.0)
     private let nextLook = Locked<(@Sendable () -> Void)?>(nil)
@@ -27,7 +27,7 @@ final class BenchClock: CloudClock {
 
     func advance(bySeconds count: Double) { seconds.withLock { $0 += count } }
 
-    /// Runs `action` when somebody asks next what time it is.
+    /// Runs `action` at the next reading of the time.
     func onNextLook(_ action: @escaping @Sendable () -> Void) { nextLook.withLock { $0 = action } }
 }
 
@@ -55,7 +55,7 @@ extension Locked {
     func set(_ value: Value) where Value: Sendable { withLock { $0 = value } }
 }
 
-/// Errors by the moment at which they come up.
+/// Errors by the moment at which they occur.
 final class BenchFaults: FaultSource {
     typealias Plan = @Sendable (StratusCloud.FaultPoint) -> CloudError?
     private let plan = Locked<Plan?>(nil)
@@ -122,7 +122,7 @@ final class RecordBench: Sendable {
 
     func caller(_ account: Account?) -> Caller { Caller(container: Self.container, account: account?.id) }
 
-    /// Another server over what this bench has left on the disk; the bench itself is closed.
+    /// Another server over this bench's files; the bench itself is closed.
     func reopened() throws -> CloudService {
         store.close()
         let identifiers = BenchIdentifiers(seed: 99)

@@ -1,4 +1,4 @@
-// References, parents, and who is deleted with whom.
+// References, parents, and cascades.
 
 import StratusCloud
 import StratusLayout
@@ -8,7 +8,7 @@ import Testing
 
 @Suite("references and parents")
 struct ReferenceTests {
-    @Test("[R-01][R-10] references and parents stay in their zone and database")
+    @Test("[R-01][R-10] references and parents must be in the same zone and database")
     func otherZones() throws {
         let bench = try RecordBench()
         let other = ZoneAddress(zoneName: "Other")
@@ -30,7 +30,7 @@ struct ReferenceTests {
         #expect(saved.fields["link"] == ClientField(.link("x")))
     }
 
-    @Test("[R-02][R-06] an ordinary reference need not resolve, and is left dangling when its target goes")
+    @Test("[R-02][R-06] an ordinary reference need not resolve, and dangles after its target is deleted")
     func dangling() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -40,7 +40,7 @@ struct ReferenceTests {
         #expect(try bench.fetch(.note("a")).get() == before)
     }
 
-    @Test("[R-03][R-04] deleteSelf deletes its holders at any depth, in one commit and in the feed")
+    @Test("[R-03][R-04] deleteSelf deletes the referring records at any depth, in one commit and in the feed")
     func cascade() throws {
         let bench = try RecordBench()
         for zone in [RecordBench.notes, .defaultZone] {
@@ -74,7 +74,7 @@ struct ReferenceTests {
         }
     }
 
-    @Test("[R-05] circular references are allowed, and a cascade goes round them once")
+    @Test("[R-05] circular references are allowed, and a cascade visits each once")
     func circles() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -85,7 +85,7 @@ struct ReferenceTests {
         #expect(try !bench.exists(.note("b")))
     }
 
-    @Test("a record that is saved in the same request is not taken along by a cascade")
+    @Test("a record that is saved in the same request is not deleted by a cascade")
     func savedStays() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -106,7 +106,7 @@ struct ReferenceTests {
         #expect(try bench.modify([.new("b", parent: "a")], deleting: [.note("a")]).saves[0].code == .referenceViolation)
     }
 
-    @Test("[R-08] a record that is still a parent is not deleted, unless its children go or move in the same batch")
+    @Test("[R-08] a record that is still a parent cannot be deleted, unless its children go or move in the same batch")
     func parentInUse() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -123,7 +123,7 @@ struct ReferenceTests {
         #expect(try !bench.exists(.note("d")))
     }
 
-    @Test("[R-09] a parent never cascades; with a deleteSelf reference beside it the subtree is deletable at once")
+    @Test("[R-09] a parent never cascades; with an additional deleteSelf reference the subtree can be deleted at once")
     func parentAndOwner() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -132,7 +132,7 @@ struct ReferenceTests {
             .new("d", parent: "c", ["owner": .owned(by: "c")]))
         try bench.delete(.note("p"))
         #expect(try !bench.exists(.note("d")))
-        // A child below that is not taken along blocks the request, and the error is the item's.
+        // A child that does not go with the cascade blocks the request, and the error is the item's.
         try bench.save(
             .new("p"), .new("c", parent: "p", ["owner": .owned(by: "p")]), .new("plain", parent: "c"), .new("z"))
         let answer = try bench.modify(deleting: [.note("z"), .note("p")])
@@ -140,7 +140,7 @@ struct ReferenceTests {
         #expect(try bench.exists(.note("c")))
     }
 
-    @Test("[R-10] parents that would make a cycle are refused")
+    @Test("[R-10] parents that would form a cycle are refused")
     func cycles() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -160,7 +160,7 @@ struct ReferenceTests {
         #expect(try bench.modify([save, .new("p")]).saves.map(\.code) == [.invalidArguments, .batchRequestFailed])
     }
 
-    @Test("[L-05] at most 750 records may point at one with deleteSelf")
+    @Test("[L-05] at most 750 records may refer to one record with deleteSelf")
     func owningReferences() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -173,13 +173,13 @@ struct ReferenceTests {
         #expect(over[359].error?.innerCode == 2023)
         let atomic = try bench.modify([.new("x"), .new("r800", ["owner": .owned(by: "top")])]).saves
         #expect(atomic.map(\.code) == [.batchRequestFailed, .limitExceeded])
-        // One that holds the reference already may be saved again, and a place that is freed is a place.
+        // A record that holds the reference already may be saved again, and a freed place can be used.
         try bench.save(.change(try bench.fetch(.note("r5")).get(), ["owner": .owned(by: "top")]))
         let swap = try bench.modify([.new("r900", ["owner": .owned(by: "top")])], deleting: [.note("r6")])
         #expect(swap.saves[0].error == nil)
     }
 
-    @Test("[R-03] what was changed since it got its reference is deleted with its target all the same")
+    @Test("[R-03] a record that changed after it got its reference is still deleted with its target")
     func changedHolders() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()

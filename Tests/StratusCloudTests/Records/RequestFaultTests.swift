@@ -1,6 +1,6 @@
-// Everything that can fail under a request with assets, a quota and two zones fails once: reads, writes and commits of the
-// store, and calls of the file system. Afterwards the store is opened again: what was acknowledged is there, no zone is
-// half done, and every verifier is content.
+// Everything that can fail under a request with assets, a quota and two zones fails once: reads, writes and commits of
+// the store, and calls of the file system. Afterwards the store is opened again: acknowledged writes are there, no zone
+// is partial, and every verifier passes.
 
 import Foundation
 import StratusCloud
@@ -31,7 +31,7 @@ private struct FaultScene {
         _ = try town.service.setQuota(1_500, of: town.alice.id)
     }
 
-    /// What is asked for at first: in Notes a cascade, another file and a new child; in Other another file and a deletion.
+    /// The first request: in Notes a cascade, another file and a new child; in Other another file and a deletion.
     static func first(isAtomic: Bool) -> ModifyRecordsRequest {
         ModifyRecordsRequest(
             saves: [
@@ -41,7 +41,7 @@ private struct FaultScene {
             isAtomic: isAtomic)
     }
 
-    /// What is asked for then: of two records the quota takes one.
+    /// The second request: the quota has room for one of two records.
     static var second: ModifyRecordsRequest {
         let large = ClientValue.string(String(repeating: "x", count: 2_000))
         return ModifyRecordsRequest(
@@ -105,7 +105,7 @@ private struct Outcomes {
         }
     }
 
-    /// Throws when what was left is not what was acknowledged, or a verifier finds something.
+    /// Throws if the contents are not what was acknowledged, or a verifier finds something.
     func check(_ scene: FaultScene, _ what: String) throws {
         let town = try AssetTown(over: scene.store, files: scene.files, seed: 11)
         for (index, zone) in FaultScene.zones.enumerated() {
@@ -137,7 +137,7 @@ private struct Outcomes {
 
 @Suite("faults under requests with files, a quota and two zones")
 struct RequestFaultTests {
-    @Test("nothing fails: everything is done that is allowed, and the checks know the difference")
+    @Test("without faults, everything allowed is done, and the checks see the difference")
     func undisturbed() throws {
         for isAtomic in [true, false] {
             let scene = try FaultScene()
@@ -151,7 +151,7 @@ struct RequestFaultTests {
     }
 
     @Test(
-        "[A-01][A-02][S-16][S-21] whatever of the store fails, each zone is done or not, as it was answered",
+        "[A-01][A-02][S-16][S-21] if any store operation fails, each zone is written or not as the answer said",
         arguments: [true, false])
     func storeFaults(isAtomic: Bool) async throws {
         let report = try await TestThreads.offPool {
@@ -171,7 +171,7 @@ struct RequestFaultTests {
         #expect(report.runCounts.count == StratusTestSupport.FaultPoint.allCases.count)
     }
 
-    @Test("[S-16] whatever of the file system fails, no record is without its content and nothing stays for ever")
+    @Test("[S-16] if any file system operation fails, no record lacks its content and nothing is leaked")
     func fileFaults() async throws {
         let callCount = try await TestThreads.offPool {
             let undisturbed = try FaultScene()

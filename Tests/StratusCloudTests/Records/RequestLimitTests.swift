@@ -1,4 +1,4 @@
-// Limits of requests, records and names, and bad input: the documented error each, and nothing written.
+// Limits of requests, records and names, and bad input: each has the documented error, and nothing is written.
 
 import Foundation
 import StratusCloud
@@ -27,12 +27,12 @@ struct RequestLimitTests {
         #expect(error.innerCode == 2023)
         #expect(bench.commitCount == commits)
         #expect(try bench.modify(Array(large.prefix(2))).saves.allSatisfy { $0.error == nil })
-        // What a client holds but does not send does not count.
+        // Values that a client holds but does not send do not count.
         let held = try (0..<2).map { RecordSave.change(try bench.fetch(.note("l\($0)")).get(), ["n": .int64(1)]) }
         #expect(try bench.modify(held + [large[2]]).saves.allSatisfy { $0.error == nil })
     }
 
-    @Test("[L-03] a record over 1 MB fails with limitExceeded, merged with what the server has too")
+    @Test("[L-03] a record over 1 MB fails with limitExceeded, also when merged with the server's version")
     func records() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -49,7 +49,7 @@ struct RequestLimitTests {
         #expect(try bench.fetch(.note("d")).get() == whole)
     }
 
-    /// Lists whose items are charged little, and how many of them are too many for a record.
+    /// Lists whose items are charged little, and how many items are too many for a record.
     enum ShortItems: CaseIterable {
         case empty, oneByte, numbers, assets
 
@@ -75,7 +75,7 @@ struct RequestLimitTests {
     }
 
     @Test(
-        "[L-03][A-05] very many short items are over the limit of their record, and no other is the worse for it",
+        "[L-03][A-05] very many short items exceed the limit of their record only, without affecting other records",
         arguments: ShortItems.allCases)
     func shortItems(items: ShortItems) async throws {
         let (alone, atomic, fitting) = try await TestThreads.offPool {
@@ -96,7 +96,7 @@ struct RequestLimitTests {
         #expect(fitting.map { $0?.code } == [nil])
     }
 
-    @Test("[L-01][S-16] an empty item of a list counts a byte, in a request and for the quota")
+    @Test("[L-01][S-16] an empty list item counts one byte, for a request and for the quota")
     func emptyItems() throws {
         let bench = try RecordBench(inMemory: true) { $0.requestByteCount = 500 }
         try bench.makeNotes()
@@ -120,7 +120,7 @@ struct RequestLimitTests {
         #expect(try bench.modify([.new("a", values(256))]).saves[0].error == nil)
     }
 
-    @Test("[L-07] a record name has 1 to 255 characters of any Unicode, compared by bytes")
+    @Test("[L-07] a record name has 1 to 255 Unicode characters, compared by bytes")
     func recordNames() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -137,7 +137,7 @@ struct RequestLimitTests {
         #expect(try bench.fetch(.note("é")).get().address.recordName.utf8.elementsEqual("é".utf8))
     }
 
-    @Test("[L-09] types and fields begin with a letter, then letters, digits and underscores")
+    @Test("[L-09] types and fields begin with a letter, followed by letters, digits and underscores")
     func schemaNames() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -155,7 +155,7 @@ struct RequestLimitTests {
         #expect(try bench.modify([.new("a", type: "N_1", ["k_2": .int64(1)])]).saves[0].error == nil)
     }
 
-    @Test("[X-25] a misuse that the client remembered fails its save with its text")
+    @Test("[X-25] a misuse that the client recorded fails its save with its text")
     func misuse() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -166,7 +166,7 @@ struct RequestLimitTests {
         #expect(error?.message == "recordKey (a b) contains invalid characters")
     }
 
-    @Test("[X-23] a record that another account fetched is not saved")
+    @Test("[X-23] a record that another account fetched cannot be saved")
     func fetchedByAnother() throws {
         let bench = try RecordBench(inMemory: true)
         var save = RecordSave.new("a", in: .defaultZone)
@@ -177,7 +177,7 @@ struct RequestLimitTests {
     }
 
     @Test(
-        "[X-23] a record of another container or database is saved under no policy, and nothing beside it",
+        "[X-23] a record of another container or database cannot be saved under any policy, nor anything in its request",
         arguments: SavePolicy.allCases)
     func foreign(policy: SavePolicy) throws {
         let bench = try RecordBench(inMemory: true)
@@ -200,7 +200,7 @@ struct RequestLimitTests {
         #expect(try !bench.exists(.note("b")))
     }
 
-    @Test("[S-14] lists of mixed kinds, lists of lists and empty ones of no type are refused")
+    @Test("[S-14] lists of mixed kinds, nested lists and empty lists without a type are refused")
     func lists() throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()

@@ -9,13 +9,13 @@ import Testing
 
 @Suite("saving records")
 struct SavePolicyTests {
-    @Test("[S-01] a matching tag writes the edited keys and leaves the others; another tag is serverRecordChanged")
+    @Test("[S-01] a matching tag writes the edited keys and keeps the others; another tag is serverRecordChanged")
     func unchanged() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
         let first = try bench.save(.new("a", ["title": .string("one"), "count": .int64(1)]))[0]
         var edit = RecordSave.change(first, ["title": .string("two")])
-        // What the client holds but did not set is not sent.
+        // Values that the client holds but did not set are not sent.
         edit.fields["count"] = ClientField(.int64(99))
         let second = try bench.save(edit)[0]
         #expect(second.fields["title"] == ClientField(.string("two")))
@@ -27,7 +27,7 @@ struct SavePolicyTests {
         #expect(try bench.fetch(.note("a")).get() == second)
     }
 
-    @Test("[S-04] a record without a tag over an existing ID is serverRecordChanged with the server's record")
+    @Test("[S-04] a record without a tag for an existing ID is serverRecordChanged with the server's record")
     func insertOverExisting() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -38,7 +38,7 @@ struct SavePolicyTests {
         #expect(error?.serverRecord == first)
     }
 
-    @Test("[S-05][S-06] a conflict carries the server's record, and the change merged into that is saved")
+    @Test("[S-05][S-06] a conflict includes the server's record, and a change merged into that record is saved")
     func merge() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -51,7 +51,7 @@ struct SavePolicyTests {
         #expect(try bench.save(.change(server, ["title": .string("merged")]))[0].fields.count == 1)
     }
 
-    @Test("[S-02] changedKeys and allKeys compare no tag; keys that only the server has stay")
+    @Test("[S-02] changedKeys and allKeys ignore the tag; keys that only the server has stay")
     func overwriting() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -69,7 +69,7 @@ struct SavePolicyTests {
         #expect(insert.fields["extra"] == ClientField(.int64(7)))
     }
 
-    @Test("[S-02] a key that was set to nil is removed, whatever the policy", arguments: SavePolicy.allCases)
+    @Test("[S-02] a key that was set to nil is removed under every policy", arguments: SavePolicy.allCases)
     func removal(policy: SavePolicy) throws {
         let bench = try RecordBench(inMemory: true)
         try bench.makeNotes()
@@ -90,7 +90,7 @@ struct SavePolicyTests {
         #expect(try bench.save(.new("a", ["title": .string("anew")]))[0].changeTag != base.changeTag)
     }
 
-    @Test("[S-09][X-05] every save has a new tag, a later date and its writer; creation stays")
+    @Test("[S-09][X-05] every save changes the tag, date and last writer; the creation stays")
     func systemFields() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -100,7 +100,7 @@ struct SavePolicyTests {
         #expect(record.creatorUserName == ZoneAddress.currentUser)
         var tags: Set<String> = [record.changeTag]
         for round in 0..<5 {
-            // The clock stands still, and once goes back.
+            // The clock stands still, and once runs back.
             if round == 3 { bench.clock.advance(bySeconds: -60) }
             let next = try bench.save(.change(record))[0]
             #expect(next.modificationDate > record.modificationDate)
@@ -111,7 +111,7 @@ struct SavePolicyTests {
         #expect(try bench.fetch(.note("a")).get() == record)
     }
 
-    @Test("[S-09] in the public database each writer is named, and the caller stands for itself")
+    @Test("[S-09] in the public database each writer is named, and the caller appears as itself")
     func writers() throws {
         let bench = try RecordBench()
         let zone = ZoneAddress.defaultZone
@@ -134,7 +134,7 @@ struct SavePolicyTests {
         #expect(try bench.save(.new("a", type: "Other"))[0].type == "Other")
     }
 
-    @Test("[S-12] saving into a zone that is not there is zoneNotFound for each item")
+    @Test("[S-12] saving into a missing zone is zoneNotFound for each item")
     func zoneNotFound() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -147,7 +147,7 @@ struct SavePolicyTests {
         #expect(try bench.fetch(RecordAddress(recordName: "x", zone: other)).code == .zoneNotFound)
     }
 
-    @Test("[S-20][X-04] deleting what is not there succeeds without a commit; a host's switch makes it unknownItem")
+    @Test("[S-20][X-04] deleting a missing record succeeds without a commit; a host option makes it unknownItem")
     func deletingNothing() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -159,7 +159,7 @@ struct SavePolicyTests {
         #expect(try strict.modify(deleting: [.note("nothing")]).deletes[0].code == .unknownItem)
     }
 
-    @Test("[S-10] parents that one transaction has no room for keep their tags, and their children are saved")
+    @Test("[S-10] parents beyond the limit of one transaction keep their tags, and their children are saved")
     func touchingTooMuch() throws {
         let bench = try RecordBench(inMemory: true) { $0.childSaveTouchesParent = true }
         try bench.makeNotes()
@@ -173,7 +173,7 @@ struct SavePolicyTests {
         #expect(zip(parents, now).allSatisfy { $0.fields == $1.fields })
     }
 
-    @Test("[S-10][T-16] where the host wants it, saving a child gives its parent a new tag; switched off it does not")
+    @Test("[S-10][T-16] with the host's option, saving a child gives its parent a new tag; without it, it does not")
     func touching() throws {
         let touching = try RecordBench { $0.childSaveTouchesParent = true }
         try touching.makeNotes()

@@ -21,7 +21,9 @@ struct SaveVerdictTests {
         }
     }
 
-    @Test("[S-03] a share is saved as if unchanged, whatever the policy", arguments: SavePolicy.allCases)
+    @Test(
+        "[S-03] a share is saved as if with ifServerRecordUnchanged, whatever the policy",
+        arguments: SavePolicy.allCases)
     func shares(policy: SavePolicy) {
         let share = RecordSave(address: .init(recordName: "s"), type: "cloudkit.share", baseTag: "old")
         guard case .refused(.changed) = SaveVerdict(share, policy: policy, storedTag: "new") else {
@@ -31,7 +33,7 @@ struct SaveVerdictTests {
         #expect(SaveVerdict.policy(policy, forType: "Note") == policy)
     }
 
-    @Test("the parent is written when it was set, with a new record, and with allKeys unless the client has none")
+    @Test("the parent is written if it was set, with a new record, and with allKeys unless the client has none")
     func parents() {
         for policy in SavePolicy.allCases {
             for hasParent in [true, false] {

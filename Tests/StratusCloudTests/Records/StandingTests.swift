@@ -7,7 +7,7 @@ import Testing
 
 @Suite("who may write what")
 struct StandingTests {
-    @Test("[S-17] without an account nothing is written and only public data is read")
+    @Test("[S-17] without an account, nothing can be written and only public data can be read")
     func noAccount() throws {
         let bench = try RecordBench()
         try bench.save(.new("a", in: .defaultZone), in: .public)
@@ -37,7 +37,7 @@ struct StandingTests {
     }
 
     @Test(
-        "[S-17] an account that must be verified, is restricted, closed or gone may not be used",
+        "[S-17] an account that must be verified, is restricted, closed or gone cannot be used",
         arguments: [
             (AccountStanding.needsVerification, CloudError.Code.accountTemporarilyUnavailable),
             (.restricted, .managedAccountRestricted), (.suspended, .notAuthenticated),
@@ -59,7 +59,7 @@ struct StandingTests {
         #expect(try thrown { _ = try bench.modify([.new("a")]) }.code == .notAuthenticated)
     }
 
-    @Test("[S-18] public data is read by the world, created by any account, and written by its creator alone")
+    @Test("[S-18] anyone reads public data, any account creates it, and only its creator writes it")
     func publicData() throws {
         let bench = try RecordBench()
         let a = try bench.save(.new("a", in: .defaultZone, ["n": .int64(1)]), in: .public)[0]
@@ -95,7 +95,8 @@ struct StandingTests {
         #expect(try bench.fetch(.note("a")).error == nil)
     }
 
-    @Test("[S-15] a user record is there unasked, changed by its person alone, and neither created nor deleted")
+    @Test(
+        "[S-15] a user record exists from the start, is changed only by its person, and is neither created nor deleted")
     func userRecords() throws {
         let bench = try RecordBench()
         let own = RecordAddress(recordName: bench.alice.userName.text)
@@ -130,7 +131,7 @@ struct StandingTests {
     }
 
     @Test(
-        "[S-15][R-03] a user record outlives what it refers to, whatever the action",
+        "[S-15][R-03] a user record outlives the records it refers to, whatever the action",
         arguments: [DatabaseSelector.private, .public])
     func userRecordsOutlive(database: DatabaseSelector) throws {
         let bench = try RecordBench()
@@ -147,7 +148,7 @@ struct StandingTests {
         #expect(try bench.fetch(own, in: database).get().fields["home"]?.value == reference)
     }
 
-    @Test("[S-16] private data is charged to its owner, public data to nobody; over the quota is quotaExceeded")
+    @Test("[S-16] private data is charged to its owner, public data to no one; over the quota is quotaExceeded")
     func quota() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -166,7 +167,7 @@ struct StandingTests {
         #expect(bench.commitCount == commits)
         let mixed = try bench.modify([.new("c", ["body": body]), .new("d")], atomic: false)
         #expect(mixed.saves.map(\.code) == [.quotaExceeded, nil])
-        // Public data, other people, and what makes room are not affected.
+        // Public data, other people, and requests that free space are not affected.
         try bench.save(.new("p", in: .defaultZone, ["body": body]), in: .public)
         try bench.save(.new("q", in: .defaultZone, ["body": body]), by: bench.bob)
         try bench.save(.change(first, ["body": nil]))
@@ -175,7 +176,7 @@ struct StandingTests {
         #expect(try bench.service.usage(of: bench.alice.userName) == 0)
     }
 
-    @Test("[S-16][Z-04] deleting a zone gives back what it holds, and a cascade what it deletes")
+    @Test("[S-16][Z-04] deleting a zone frees the quota of its records, and a cascade that of the records it deletes")
     func quotaOfZones() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -202,7 +203,7 @@ struct StandingTests {
         #expect(error?.innerCode == 2006)
     }
 
-    @Test("[S-14] a value of another type than the field's is invalidArguments")
+    @Test("[S-14] a value of a type other than the field's is invalidArguments")
     func wrongType() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -211,7 +212,7 @@ struct StandingTests {
         #expect(error?.code == .invalidArguments)
         #expect(error?.innerCode == 2006)
         #expect(error?.message.contains("invalid attempt to set value type") == true)
-        // What only failed requests tried has taught nothing.
+        // Fields of failed requests are not learnt.
         #expect(
             try bench.modify([.new("a"), .new("b", ["other": .int64(1)])]).saves.map(\.code)
                 == [.serverRecordChanged, .batchRequestFailed])

@@ -12,7 +12,7 @@ import Testing
 @Suite("the cache of schemas")
 struct SchemaCacheTests {
     @Test(
-        "[S-13] a record of a known type costs the store no read and no write, nor does the first one after its commit")
+        "[S-13] a record of a known type costs no read or write of the schema, not even the first after its commit")
     func costs() throws {
         let store = FaultInjectingStore(MemoryStore())
         let fixture = try SchemaFixture(on: store)
@@ -25,7 +25,7 @@ struct SchemaCacheTests {
         #expect(try other.admit(note("a", .string("y"))).isEmpty)
     }
 
-    @Test("what a transaction learns and does not commit is not known afterwards")
+    @Test("what an aborted transaction learnt is not known afterwards")
     func undone() throws {
         struct Undo: Error {}
         let fixture = try SchemaFixture()
@@ -45,7 +45,7 @@ struct SchemaCacheTests {
         #expect(try fixture.fieldType("a") == FieldType(.int64))
     }
 
-    @Test("a fault in any operation of learning leaves store and cache of one mind")
+    @Test("a fault in any operation of learning leaves store and cache consistent")
     func faults() throws {
         try FaultSweep.run {
             MemoryStore()
@@ -72,7 +72,7 @@ struct SchemaCacheTests {
     }
 
     @Test(
-        "while threads learn fields and an import forgets them again, every answer is that of the schema of its commit",
+        "while threads learn fields and an import removes them, every answer matches the schema of its commit",
         arguments: Engine.allCases)
     func threads(engine: Engine) throws {
         let scratch = try AssetScratch()

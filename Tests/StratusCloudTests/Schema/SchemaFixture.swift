@@ -38,7 +38,7 @@ struct SchemaFixture {
 }
 
 extension SchemaKeeper {
-    /// What a save does whose records are refused for their schema alone.
+    /// The outcome of a save whose records are refused only for their schema.
     func admit(
         _ records: [Record], container: ContainerName, mode: SchemaMode, isPublic: Bool = false,
         in transaction: RecordTransaction

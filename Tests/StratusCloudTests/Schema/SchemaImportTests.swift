@@ -49,7 +49,7 @@ struct SchemaImportTests {
         #expect(try service.exportSchema(of: Self.container) == before, sourceLocation: location)
     }
 
-    @Test("[S-13] what is imported is known at once, in production too, and exported again")
+    @Test("[S-13] an imported schema applies at once, also in production, and can be exported again")
     func importing() throws {
         let service = try service(.production)
         #expect(try !admits(service, note("title", .string("x"))))
@@ -64,7 +64,7 @@ struct SchemaImportTests {
         #expect(try service.exportSchema(of: "empty") == "DEFINE SCHEMA\n")
     }
 
-    @Test("[S-13] production may grow: new types, fields, indexes and permissions; nothing goes")
+    @Test("[S-13] production may add types, fields, indexes and permissions, and removes nothing")
     func production() throws {
         let first = "DEFINE SCHEMA CREATE ROLE R; RECORD TYPE Note ( a STRING, b INT64 );"
         try service(.production).importSchema(first, into: Self.container)
@@ -102,7 +102,7 @@ struct SchemaImportTests {
                 + "(definedToBe=INT64, field=n, recordType=Note, wanted=NUMBER)")
     }
 
-    @Test("[S-13] development forgets what an import leaves out, and learns it again")
+    @Test("[S-13] development forgets what an import omits, and learns it again")
     func development() throws {
         let service = try service(.development)
         #expect(try admits(service, note("a", .string("x"))))
@@ -113,7 +113,7 @@ struct SchemaImportTests {
         #expect(try admits(service, note("b", .int64(1), type: "Gone")))
     }
 
-    @Test("[L-06][L-09] names, field counts and roles of an import are checked as those of records are")
+    @Test("[L-06][L-09] an import checks names, field counts and roles like those of records")
     func checks() throws {
         try expectRefused(
             "DEFINE SCHEMA RECORD TYPE _a ();", .development,
@@ -135,7 +135,7 @@ struct SchemaImportTests {
             "27/2023: The record type has too many fields: use another type. (limit=256, recordType=A)")
     }
 
-    @Test("a text that is no schema is refused with its line and column, and a giant one unread")
+    @Test("a text that is not a schema is refused with its line and column, and a huge one without reading it")
     func mistakes() throws {
         try expectRefused(
             "DEFINE SCHEMA\nRECORD TYPE A ( x TEXT );", .development,
@@ -146,7 +146,7 @@ struct SchemaImportTests {
             "27: The schema's text is too long. (limit=8388608)")
     }
 
-    @Test("[S-13] a schema that was learnt exports as text that imports into another container as the same schema")
+    @Test("[S-13] a learnt schema exports as text that imports into another container as the same schema")
     func learntRoundTrip() throws {
         let service = try service(.development)
         let seed = SplitMix64.announced("learnt schemas")

@@ -8,7 +8,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("the keeper of schemas")
+@Suite("the schema keeper")
 struct SchemaKeeperTests {
     private let fixture: SchemaFixture
 
@@ -25,7 +25,7 @@ struct SchemaKeeperTests {
         (.reference(reference), .reference), (.asset(asset), .asset),
     ]
 
-    @Test("[S-13][C-21] in development a save teaches a field of every server type, alone and in a list")
+    @Test("[S-13][C-21] in development a save teaches a field of every server type, as a single value and as a list")
     func learning() throws {
         for (value, type) in Self.values {
             let key = FieldKey("f\(type)")
@@ -38,7 +38,7 @@ struct SchemaKeeperTests {
         #expect(try fixture.schema().types["Note"]?.grants == RecordTypeSchema.defaultGrants)
     }
 
-    @Test("[S-13] what one container learns the others do not know")
+    @Test("[S-13] what one container learns, the others do not know")
     func containers() throws {
         try fixture.admit(note("a", .string("x")))
         #expect(try fixture.admit(note("a", .int64(1)), container: "other").isEmpty)
@@ -46,7 +46,7 @@ struct SchemaKeeperTests {
         #expect(try fixture.fieldType("a") == FieldType(.string))
     }
 
-    @Test("[S-13] production refuses an unknown field and an unknown type, and what is known saves")
+    @Test("[S-13] production refuses an unknown field and an unknown type, and saves known ones")
     func production() throws {
         try fixture.admit(note("a", .string("x")))
         let before = try fixture.schema()
@@ -75,7 +75,7 @@ struct SchemaKeeperTests {
     }
 
     @Test(
-        "[S-14] a value of another type is refused in both modes, and the text names both",
+        "[S-14] a value of another type is refused in both modes, and the message names both types",
         arguments: SchemaMode.allCases)
     func wrongType(mode: SchemaMode) throws {
         for (value, type) in Self.values { try fixture.admit(note(FieldKey("\(type)"), value)) }
@@ -92,7 +92,9 @@ struct SchemaKeeperTests {
         }
     }
 
-    @Test("[S-14] a list and a single value are two types; an empty list is of every list type, and of none is refused")
+    @Test(
+        "[S-14] a list and a single value are two types; an empty list fits every list type, and is refused without one"
+    )
     func lists() throws {
         try fixture.admit(note("tags", .list([.string("a")])), note("one", .string("a")))
         #expect(try fixture.admit(note("tags", .list([]))).isEmpty)
@@ -114,7 +116,8 @@ struct SchemaKeeperTests {
     }
 
     @Test(
-        "[S-14] an empty list begins a field that another record of the request types, in any order, if that one fits")
+        "[S-14] an empty list creates a field if another record of the request gives its type, in any order, if that one is saved"
+    )
     func emptyLists() throws {
         func record(_ name: RecordName, _ values: [FieldKey: FieldValue]) -> Record {
             var record = Record(name: name, type: "Note")
@@ -127,7 +130,7 @@ struct SchemaKeeperTests {
         let single = try fixture.admit(record("e", ["b": .list([])]), record("f", ["b": .int64(1)]))
         #expect(single["e"]?.message.contains("value type EMPTY_LIST for field 'b'") == true)
         #expect(single.count == 1)
-        // What is refused teaches nothing, so that the next has no type either.
+        // A refused record teaches nothing, so the next has no type either.
         let errors = try fixture.admit(
             record("1", ["c": .list([]), "d": .list([.int64(1)])]), record("2", ["d": .list([])]),
             record("3", ["e": .list([.string("x")])]))
@@ -137,7 +140,7 @@ struct SchemaKeeperTests {
     }
 
     @Test(
-        "[S-14] of two records of one request the first decides a new field's type; nothing is learnt from the refused one"
+        "[S-14] of two records of one request the first decides a new field's type; a refused record teaches nothing"
     )
     func order() throws {
         let first = Record(name: "1", type: "Note", fields: ["f": Field(.int64(1))])
@@ -148,7 +151,7 @@ struct SchemaKeeperTests {
         #expect(try fixture.fieldType("g") == nil)
     }
 
-    @Test("[C-08] a field is plain or encrypted, once and for all")
+    @Test("[C-08] a field is plain or encrypted, permanently")
     func encryption() throws {
         try fixture.admit(note("plain", .string("x")), note("secret", .string("x"), isEncrypted: true))
         #expect(try fixture.fieldType("secret") == FieldType(.string, isEncrypted: true))
@@ -158,7 +161,7 @@ struct SchemaKeeperTests {
         #expect(errors["secret"]?.message.hasSuffix("defined to be: ENCRYPTED_STRING") == true)
     }
 
-    @Test("[C-08] encrypted assets and references are refused, every other type is taken and has no index")
+    @Test("[C-08] encrypted assets and references are refused; every other type is accepted and has no index")
     func encryptedTypes() throws {
         for (value, type) in Self.values {
             let key = FieldKey("f\(type)")
@@ -178,7 +181,7 @@ struct SchemaKeeperTests {
         #expect(try fixture.admit(note("plain", .string("x")), isPublic: true).isEmpty)
     }
 
-    @Test("[L-06] a record type takes 256 fields and no more")
+    @Test("[L-06] a record type accepts 256 fields and no more")
     func fieldCount() throws {
         func record(_ numbers: Range<Int>) -> Record {
             let fields = numbers.map { (FieldKey("f\($0)"), Field(.int64(1))) }
@@ -191,7 +194,7 @@ struct SchemaKeeperTests {
     }
 
     @Test(
-        "[L-09] types and fields begin with a letter, and hold letters, digits and underscores alone",
+        "[L-09] types and fields begin with a letter, and contain only letters, digits and underscores",
         arguments: [
             "", "_a", "1a", "a-b", "a b", "a.b", "\u{E9}", "a$", "a\0", "___createTime",
             String(repeating: "a", count: 256),
@@ -202,7 +205,7 @@ struct SchemaKeeperTests {
         #expect(try fixture.schema().types.isEmpty)
     }
 
-    @Test("[L-09] the longest names and the server's own are taken, these with their own types")
+    @Test("[L-09] the longest names are accepted, and the system fields with their own types")
     func validNames() throws {
         let long = String(repeating: "a", count: 255)
         #expect(try fixture.admit(note(FieldKey(long), .int64(1), type: RecordType(long))).isEmpty)
@@ -214,7 +217,7 @@ struct SchemaKeeperTests {
         #expect(try fixture.admit(note("cloudkit.title", .int64(1), type: "Other"))["cloudkit.title"] != nil)
     }
 
-    @Test("a number of either kind fits a field of the type NUMBER, nothing else does")
+    @Test("a number of either kind fits a field of the type NUMBER, and nothing else does")
     func numbers() throws {
         let schema = try SchemaParser.schema(of: "DEFINE SCHEMA RECORD TYPE Note ( n NUMBER );")
         try fixture.engine.transact {

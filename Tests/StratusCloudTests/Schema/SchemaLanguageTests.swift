@@ -1,4 +1,4 @@
-// Apple's schema language: what is read, what is refused and where, and that what is written reads back the same.
+// Apple's schema language: what is parsed, what is refused and where, and that schemas round-trip.
 
 import StratusModel
 import StratusTestSupport
@@ -37,7 +37,7 @@ struct SchemaLanguageTests {
             RECORD TYPE Empty ( );
         """
 
-    @Test("[S-13] a text with every construct is read as what it says")
+    @Test("[S-13] a text with every construct is parsed correctly")
     func reading() throws {
         let schema = try SchemaParser.schema(of: Self.sample)
         #expect(schema.roles == ["Editor"])
@@ -57,7 +57,7 @@ struct SchemaLanguageTests {
         #expect(schema.types["Empty"] == RecordTypeSchema(name: "Empty"))
     }
 
-    @Test("[S-13] what is written is the recorded text, and reads back as the same schema")
+    @Test("[S-13] a schema is written as the recorded text, and parses to the same schema")
     func golden() throws {
         let schema = try SchemaParser.schema(of: Self.sample)
         let text = SchemaWriter.text(of: schema)
@@ -67,7 +67,7 @@ struct SchemaLanguageTests {
     }
 
     @Test(
-        "a mistake is told with its line and column",
+        "a mistake is reported with its line and column",
         arguments: [
             ("", "line 1, column 1: Expected DEFINE, found the end of the text."),
             ("DEFINE SCHEME", "line 1, column 8: Expected SCHEMA, found 'SCHEME'."),
@@ -130,7 +130,7 @@ struct SchemaLanguageTests {
         } catch { #expect("\(error)" == message) }
     }
 
-    @Test("every schema is written so that it reads back the same, and no part of a text traps the reader")
+    @Test("every written schema parses to the same schema, and no part of a text traps the parser")
     func roundTrips() throws {
         let seed = SplitMix64.announced("schema language")
         for index in 0..<300 {
@@ -141,12 +141,12 @@ struct SchemaLanguageTests {
             let scalars = Array(text.unicodeScalars)
             var part = String.UnicodeScalarView()
             part.append(contentsOf: scalars.prefix(random.below(scalars.count)))
-            // A beginning that ends between two definitions is a schema too; any other is refused.
+            // A prefix that ends between two definitions is a schema too; any other is refused.
             _ = try? SchemaParser.schema(of: String(part))
         }
     }
 
-    @Test("no mutation of a text traps the reader, and what it accepts reads back the same")
+    @Test("no mutation of a text traps the parser, and an accepted one round-trips")
     func fuzzing() {
         let report = FuzzRun(.schemaText, seed: SplitMix64.announced("schema fuzzing").seed).execute(0..<4_000)
         #expect(report.violation == nil)

@@ -1,4 +1,4 @@
-// What a request teaches: only what its records were saved with (S-13).
+// What a request teaches: only the fields of its saved records (S-13).
 
 import StratusCloud
 import StratusModel
@@ -19,7 +19,7 @@ struct SchemaLearningTests {
     private static let long = ClientValue.string(String(repeating: "x", count: 2_000))
 
     @Test(
-        "[S-13] a record that the quota refuses teaches nothing, and what is saved beside it does",
+        "[S-13] a record that the quota refuses teaches nothing, and a record saved with it does",
         arguments: [true, false])
     func quota(isAtomic: Bool) throws {
         let bench = try RecordBench()
@@ -34,7 +34,7 @@ struct SchemaLearningTests {
         #expect(try bench.modify([.new("d", type: "Large", ["large": .int64(1)])]).saves[0].error == nil)
     }
 
-    @Test("[S-13] nothing is learnt from what its zone, its parent or a limit refuses", arguments: [true, false])
+    @Test("[S-13] a record refused for its zone, its parent or a limit teaches nothing", arguments: [true, false])
     func others(isAtomic: Bool) throws {
         let bench = try RecordBench { $0.owningReferenceCount = 1 }
         try bench.makeNotes()
@@ -49,7 +49,7 @@ struct SchemaLearningTests {
         #expect(try Self.types(bench) == before)
     }
 
-    @Test("[S-13][S-14] where the first of two records is refused, the second decides a new field's type")
+    @Test("[S-13][S-14] if the first of two records is refused, the second decides a new field's type")
     func second() throws {
         let bench = try RecordBench()
         try bench.makeNotes()

@@ -1,4 +1,4 @@
-// Why somebody may do what they may: against what they really may, and in words.
+// Explanations of access: compared with the real permissions, and in words.
 
 import Foundation
 import StratusModel
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("explaining access")
 struct AccessExplanationTests {
-    /// Alice's zone: `top` above the root `folder`, `page` and `leaf` below it, `other` beside it.
+    /// Alice's zone: `top` above the root `folder`, `page` and `leaf` below it, `other` next to it.
     private struct World {
         let bench: RecordBench
         let carol: Account
@@ -77,7 +77,7 @@ struct AccessExplanationTests {
         }
     }
 
-    @Test("what may be done with records that were asked about before is told without reading them")
+    @Test("permissions on known records are returned without reading the records")
     func permissionsCostNothing() throws {
         let world = try World()
         let share = try world.bench.share(
@@ -91,13 +91,13 @@ struct AccessExplanationTests {
         #expect(try ask() == [.read, .read, .read, [], .read, []])
         let before = engine.store.statistics.cost.reads
         #expect(try ask() == [.read, .read, .read, [], .read, []])
-        // One read finds the person by their name; that a record is not there is no part of the hierarchy's cache.
+        // One read finds the person by their name; the hierarchy's cache does not store that a record is missing.
         #expect(engine.store.statistics.cost.reads - before == 2)
         let nobody = try world.bench.service.permissions(for: records, in: world.zone, of: "_nobody")
         #expect(nobody == records.map { _ in [] })
     }
 
-    @Test("the verdict is what happens when it is tried, through the life of a share")
+    @Test("the verdict matches the outcome of trying, throughout the life of a share")
     func verdicts() throws {
         let world = try World()
         let bench = world.bench
@@ -135,7 +135,7 @@ struct AccessExplanationTests {
         #expect(try world.explain("page", world.dave).verdict == AccessExplanation.Verdict())
     }
 
-    @Test("an explanation tells the chain, the share, the participant and the verdict in words")
+    @Test("an explanation describes the chain, the share, the participant and the verdict in words")
     func words() throws {
         let world = try World()
         let bench = world.bench
@@ -179,7 +179,7 @@ struct AccessExplanationTests {
         #expect(nobody.verdict == AccessExplanation.Verdict())
     }
 
-    @Test("an explanation is JSON, without secrets")
+    @Test("an explanation encodes to JSON without secrets")
     func json() throws {
         let world = try World()
         let share = try world.bench.share("folder", as: "Share", with: [.email("bob@example.com", .readOnly)])

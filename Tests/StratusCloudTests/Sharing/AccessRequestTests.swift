@@ -11,7 +11,7 @@ import Testing
 
 @Suite("asking for access")
 struct AccessRequestTests {
-    @Test("[P-20][P-22] who asks is shown to the owner with name and address, once")
+    @Test("[P-20][P-22] the owner sees a requester with name and address, once")
     func asking() throws {
         let town = try ShareTown()
         try town.service.addHandle(.phone("+4930"), to: town.bob.id)
@@ -38,7 +38,7 @@ struct AccessRequestTests {
         #expect(try town.events().last?.actor == town.bob.userName)
     }
 
-    @Test("[P-20] where nobody can ask, asking says no more than that there is no such share")
+    @Test("[P-20] if requests are not allowed, a request reveals no more than that there is no such share")
     func off() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.carol)])
@@ -48,7 +48,7 @@ struct AccessRequestTests {
         #expect(try town.content(share).requesters.isEmpty)
     }
 
-    @Test("[P-22] members, invited people and whoever may join need not ask, and are told nothing else")
+    @Test("[P-22] members, invited people and people who may join need not ask, and get no other answer")
     func needless() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.accepted(town.bob), town.invited(town.carol)]) {
@@ -62,7 +62,7 @@ struct AccessRequestTests {
         #expect(try town.content(share).requesters.isEmpty)
     }
 
-    @Test("[P-20] who was denied may ask again; whoever is let in does not wait any more")
+    @Test("[P-20] a denied person may ask again; an admitted person no longer waits")
     func again() throws {
         let town = try ShareTown()
         let share = try town.share { $0.allowsAccessRequests = true }
@@ -94,7 +94,7 @@ struct AccessRequestTests {
         #expect(try town.content(share).requesters.count == 100)
     }
 
-    @Test("[X-18] a blocked person is answered as an outsider, whatever URL they hold")
+    @Test("[X-18] a blocked person gets an outsider's answer, for every URL")
     func blocked() throws {
         let town = try ShareTown()
         let once = town.invited("once", .oneTime(ShareTown.token(50)))
@@ -127,11 +127,11 @@ struct AccessRequestTests {
     }
 }
 
-/// What a request for access leaves alone.
-@Suite("requests for access behind the back of others")
+/// What a request for access does not change.
+@Suite("requests for access that others must not notice")
 struct QuietRequestTests {
     @Test(
-        "[P-20][X-15] that somebody asks shows in nothing that others are told, and does not stand in the owner's way",
+        "[P-20][X-15] a request is invisible to others, and does not conflict with the owner's saves",
         arguments: [0, 250_000])
     func quiet(thumbnailByteCount: Int) throws {
         let town = try ShareTown()
@@ -158,7 +158,7 @@ struct QuietRequestTests {
         let news = try town.service.fetchDatabaseChanges(since, as: town.caller(town.carol), in: .shared)
         #expect(news.changed.isEmpty)
         #expect(news.deleted.isEmpty)
-        // What the owner has open is saved, and those who ask meanwhile wait on.
+        // The owner's open version can be saved, and new requests keep waiting.
         var save = RecordSave.change(open, ["cloudkit.title": .string("Plans")])
         save.sharing = open.sharing?.claim
         let saved = try bench.modify([save]).saves[0].get()
@@ -171,7 +171,7 @@ struct QuietRequestTests {
         #expect(try town.service.verifyUsage(of: town.alice.userName).isExact)
     }
 
-    @Test("[X-18] a blocked person cannot tell from what a request costs or comes to that they are blocked")
+    @Test("[X-18] a blocked person cannot tell from the cost or result of a request that they are blocked")
     func blocked() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         let share = try town.share { content in
@@ -200,11 +200,11 @@ struct QuietRequestTests {
         #expect(answers[0]?.contains("Too many people wait") == true)
     }
 
-    @Test("[X-08][P-20] by what address somebody can be invited is read with the share, and not before")
+    @Test("[X-08][P-20] whether an address can be invited is read with the share, and not before")
     func address() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         let share = try town.share { $0.allowsAccessRequests = true }
-        // Between the look at the account and the transaction the clock is asked.
+        // Between reading the account and the transaction the clock is read.
         town.bench.clock.onNextLook { [service = town.service, bob = town.bob] in
             _ = try? service.removeHandle(.email("bob@example.com"), from: bob.id)
         }

@@ -1,4 +1,4 @@
-// No record is in two shares: what each way to it is answered, and what the error carries.
+// No record is in two shares: the answer to each attempt, and the contents of the error.
 
 import StratusCloud
 import StratusModel
@@ -34,8 +34,8 @@ struct AlreadySharedTests {
 
     @Test(
         """
-        [R-13][SH-07][X-01][X-02] no ancestor or descendant of a root can be one: the share's item says what is in the \
-        way
+        [R-13][SH-07][X-01][X-02] no ancestor or descendant of a root can be a root: the share's error names \
+        the conflict
         """)
     func aboveAndBelow() throws {
         let bench = try RecordBench.forSharing()
@@ -66,14 +66,14 @@ struct AlreadySharedTests {
         }
         let saves = try Self.shareAgain(bench, "b", "New").saves
         Self.check(saves[1].error, rule: "SH-08", record: "b", root: "b", share: "B")
-        // With the same name it is an insert over a record that is there.
+        // With the same name it is an insert over an existing record.
         let again = try Self.shareAgain(bench, "b", "B").saves[1].error
         #expect(again?.code == .serverRecordChanged)
         #expect(again?.message == "record to insert already exists")
         #expect(try bench.ownShare("B") == existing)
     }
 
-    @Test("[SH-07][X-02] a shared subtree is not moved under another root")
+    @Test("[SH-07][X-02] a shared subtree cannot be moved under another root")
     func moved() throws {
         let bench = try RecordBench.forSharing()
         try Self.tree(bench)
@@ -86,7 +86,7 @@ struct AlreadySharedTests {
         }
     }
 
-    @Test("[SH-07][SH-08] two new shares in one request are in each other's way")
+    @Test("[SH-07][SH-08] two new shares in one request conflict with each other")
     func inOneRequest() throws {
         let bench = try RecordBench.forSharing()
         try Self.tree(bench)
@@ -107,7 +107,7 @@ struct AlreadySharedTests {
         #expect(try bench.fetch(.note("a")).get().share == .parent("A"))
     }
 
-    @Test("[SH-09][X-01] zone-wide and hierarchical shares exclude each other, and there is one of a zone")
+    @Test("[SH-09][X-01] zone-wide and hierarchical shares exclude each other, and a zone has one zone-wide share")
     func zoneWide() throws {
         let bench = try RecordBench.forSharing()
         try Self.tree(bench)
@@ -130,7 +130,7 @@ struct AlreadySharedTests {
         #expect(both.map(\.code) == [nil, nil, .alreadyShared])
     }
 
-    @Test("[SH-03][A-05] where items stand alone, a new share and its root are one item")
+    @Test("[SH-03][A-05] without atomicity, a new share and its root are one item")
     func unit() throws {
         let bench = try RecordBench.forSharing()
         try Self.tree(bench)

@@ -1,5 +1,5 @@
-// A participant learns nothing of records that they do not see, neither from their own references to them nor from theirs
-// to what the participant deletes (decision 0019).
+// A participant learns nothing of hidden records, neither from their own references to them nor from the hidden
+// records' references to what the participant deletes (decision 0019).
 
 import Foundation
 import StratusCloud
@@ -8,11 +8,11 @@ import StratusRecords
 import StratusStore
 import Testing
 
-@Suite("references of guests")
+@Suite("references of participants")
 struct GuestReferenceTests {
     private let bench: RecordBench
 
-    /// Bob may write below `root`; `hidden` lies beside it, and as many records point at it as may.
+    /// Bob may write below `root`; `hidden` is next to it, with as many references as allowed.
     init() throws {
         bench = try RecordBench.forSharing { $0.owningReferenceCount = 3 }
         try bench.save(.new("root"), .new("page", parent: "root"), .new("hidden"))
@@ -32,14 +32,14 @@ struct GuestReferenceTests {
         try bench.modify(deleting: [bench.shared(name)], atomic: atomic, by: bench.bob, in: .shared).deletes[0]
     }
 
-    /// What Bob's feed of the zone has after a token, and the next token.
+    /// Bob's feed of the zone after a token, and the next token.
     private func feed(after token: [UInt8]?) throws -> (changes: [String], token: [UInt8]) {
         let page = try bench.page(token, by: bench.bob)
         #expect(!page.isMoreComing)
         return (page.changed.map(Self.text) + page.deleted.map { "deleted \($0)" }, page.token)
     }
 
-    /// All of a record but tag and dates, which no two saves share.
+    /// All of a record except tag and dates, which every save changes.
     private static func text(_ record: ClientRecord) -> String {
         let fields = record.fields.dictionary.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" }
         let parts = [
@@ -58,9 +58,10 @@ struct GuestReferenceTests {
     }
 
     @Test(
-        "[R-06][L-05] a participant's reference to a hidden record is answered, stored and told as one to none at all")
+        "[R-06][L-05] a participant's reference to a hidden record is answered, stored and reported like a dangling one"
+    )
     func alike() throws {
-        /// Everything that Bob can learn of a save with this target, and what it costs.
+        /// Everything that Bob can learn from a save with this target, and its cost.
         func traces(_ target: String) throws -> [String] {
             let start = try feed(after: nil).token
             let before = try bench.service.usage(of: bench.alice.userName)
@@ -81,10 +82,10 @@ struct GuestReferenceTests {
         #expect(try traces("absent") == traces("hidden"))
     }
 
-    @Test("[R-03] deleting a hidden record takes along no record whose reference a participant stored unseeing")
+    @Test("[R-03] deleting a hidden record deletes no record with a participant's reference to it")
     func hiddenTarget() throws {
         _ = try save([.new(bench.shared("new"), parent: "root", ["up": owned("hidden")])]).map { try $0.get() }
-        // A target that comes to be later is no other.
+        // A target that is created later makes no difference.
         _ = try save([.new(bench.shared("later"), parent: "root", ["up": owned("unborn")])]).map { try $0.get() }
         try bench.save(.new("unborn"))
         let start = try feed(after: nil).token
@@ -96,7 +97,7 @@ struct GuestReferenceTests {
         #expect(try reference(of: "new", by: bench.alice)?.action == ReferenceAction.none)
     }
 
-    @Test("[R-03] a reference to what a participant sees, has just made or found stored deletes as every other")
+    @Test("[R-03] a reference to a visible, just created or already stored record cascades like any other")
     func seenTarget() throws {
         let hidden = try bench.fetch(.note("root")).get()
         try bench.save(.new("target"))
@@ -108,7 +109,7 @@ struct GuestReferenceTests {
         ]).map { try $0.get() }
         #expect(try reference(of: "one", by: bench.bob)?.action == .deleteSelf)
         #expect(try reference(of: "both", by: bench.bob)?.action == .deleteSelf)
-        // What the owner has stored stays, whoever saves the record.
+        // What the owner has stored stays, even if another person saves the record.
         let root = try bench.fetch(bench.shared("root"), by: bench.bob, in: .shared).get()
         _ = try save([.change(root, ["n": .int64(1), "keep": owned("target")])]).map { try $0.get() }
         guard case .reference(let kept)? = try bench.fetch(.note("root")).get().fields["keep"]?.value else {
@@ -122,7 +123,7 @@ struct GuestReferenceTests {
         #expect(try bench.seen(["both"], by: bench.bob) == [])
     }
 
-    @Test("a name that a participant may not take makes no reference that deletes", arguments: [true, false])
+    @Test("a name that a participant cannot use makes no cascading reference", arguments: [true, false])
     func takenName(atomic: Bool) throws {
         let answers = try save(
             [
@@ -135,7 +136,8 @@ struct GuestReferenceTests {
     }
 
     @Test(
-        "[R-03] a hidden record goes with what a participant deletes, and they are not told", arguments: [true, false])
+        "[R-03] a hidden record is deleted with a participant's deletion, without telling them",
+        arguments: [true, false])
     func hiddenHolder(atomic: Bool) throws {
         try bench.save(.new("secret", ["page": .owned(by: "page")]))
         let start = try feed(after: nil).token
@@ -145,10 +147,10 @@ struct GuestReferenceTests {
     }
 
     @Test(
-        "[R-08] what stands in the way of hidden records is no obstacle to a participant: they stay",
+        "[R-08] hidden records do not prevent a participant's deletion: they stay",
         arguments: [true, false])
     func heldHolder(atomic: Bool) throws {
-        // One has a child, one is the root of another share; a visible one goes all the same.
+        // One has a child, one is the root of another share; a visible one is still deleted.
         try bench.save(.new("secret", ["page": .owned(by: "page")]), .new("deep", parent: "secret"))
         try bench.save(.new("other", ["page": .owned(by: "page")]))
         try bench.share("other", as: "Other")

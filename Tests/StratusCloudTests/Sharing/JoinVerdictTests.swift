@@ -1,5 +1,5 @@
 // Who may accept, exhaustively: every kind of person with every kind of URL of every kind of share, against a rule that
-// knows the facts of which the share was made, not the share.
+// knows the facts behind the share, not the share.
 
 import FoundationEssentials
 import StratusModel
@@ -53,7 +53,8 @@ private struct Facts: Hashable, CustomStringConvertible {
         return all
     }
 
-    /// Nobody who is known to be invited is blocked; only those with a handle own it or not; only who was let in has a permission.
+    /// A known invited person is never blocked; only people with a handle may own it or not; only admitted people have
+    /// a permission.
     private var canBe: Bool {
         switch person {
         case .owner, .stranger: if ownsHandle || permission != .none { return false }
@@ -113,7 +114,7 @@ struct JoinVerdictTests {
         case .invitedByUserRecord: (.privateUser, facts.permission)
         case .invitedByHandle: facts.ownsHandle ? (.privateUser, facts.permission) : nil
         case .invitedAsAdministrator: facts.ownsHandle ? (.administrator, facts.permission) : nil
-        // By user record for reading and, where the handle is theirs, for what the handle's place says.
+        // By user record for reading and, if the handle is theirs, with the rights of the handle's place.
         case .invitedTwice:
             (.privateUser, facts.ownsHandle && facts.permission == .readWrite ? .readWrite : .readOnly)
         default: nil
@@ -218,14 +219,14 @@ struct JoinVerdictTests {
 
     private static func checkInvariants(_ content: ShareContent, _ facts: Facts) throws {
         let users = content.participants.compactMap(\.user)
-        #expect(Set(users).count == users.count, "nobody takes part twice: \(facts)")
+        #expect(Set(users).count == users.count, "a person takes part twice: \(facts)")
         #expect(Set(content.participants.map(\.id)).count == content.participants.count, "\(facts)")
         #expect(content.participants.first?.role == .owner, "\(facts)")
         #expect(content.participants.count { $0.role == .owner } == 1, "\(facts)")
         #expect(Set(users).isDisjoint(with: content.blocked.map(\.user)), "\(facts)")
     }
 
-    @Test("whoever accepts does not wait for access any more, and keeps only one place")
+    @Test("accepting ends a request for access and keeps exactly one place")
     func merging() throws {
         let asking = SharePetitioner(id: "asking", user: Self.guest, handle: nil, date: Self.date)
         var content = Self.content(

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("accepting shares")
 struct JoiningTests {
-    @Test("[M-06] accepting answers with the share in which the caller takes part, and again harmlessly")
+    @Test("[M-06] accepting returns the share with the caller as a participant, and can be repeated")
     func accepting() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob, .readWrite)])
@@ -42,7 +42,7 @@ struct JoiningTests {
         #expect(town.bench.commitCount == commits, "nothing is written")
     }
 
-    @Test("[M-07][M-08] nothing is accepted before, and everything from the commit on")
+    @Test("[M-07][M-08] before the commit nothing is accepted, and from the commit on everything is")
     func visibility() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob, .readWrite, role: .administrator)])
@@ -63,7 +63,7 @@ struct JoiningTests {
         #expect(try town.acceptanceCount(town.bob) == 1)
     }
 
-    @Test("[P-05][X-10] by the URL of a public share everybody comes, up to its limit")
+    @Test("[P-05][X-10] anyone joins a public share by its URL, up to its limit")
     func publicShare() throws {
         let town = try ShareTown { $0.participantCount = 2 }
         let share = try town.share { $0.publicPermission = .readWrite }
@@ -79,26 +79,26 @@ struct JoiningTests {
         }
         #expect(try town.accept(share.url, as: town.dave).code == .tooManyParticipants)
         #expect(try town.acceptance(town.dave, share) == nil)
-        // Who is in stays in; and there is room again when somebody goes.
+        // Participants stay; and there is room again when one leaves.
         #expect(try town.accept(share.url, as: town.carol).error == nil)
         try town.change(share) { $0.participants.removeAll { $0.user == town.bob.userName } }
         #expect(try town.accept(share.url, as: town.dave).error == nil)
     }
 
-    @Test("[X-14] public users may do what the share grants, also after that was lowered")
+    @Test("[X-14] public users may do what the share grants, also after the grant is reduced")
     func publicPermission() throws {
         let town = try ShareTown()
         let share = try town.share { $0.publicPermission = .readWrite }
         _ = try town.accept(share.url, as: town.bob).get()
         let since = try town.acceptance(town.bob, share)?.since
-        // Even where the server has left the participant's own permission as it was.
+        // Even if the server has left the participant's own permission unchanged.
         try town.change(share) { $0.publicPermission = .readOnly }
         #expect(try town.acceptance(town.bob, share)?.permission == .readOnly)
         #expect(try town.acceptance(town.bob, share)?.since == since)
         #expect(try town.metadata(share.url, as: town.bob).get().permission == .readOnly)
     }
 
-    @Test("[X-08] an invitation is the person's who owns the handle when they accept, however it is written")
+    @Test("[X-08] an invitation belongs to the person who owns the handle when accepting, however it is written")
     func handles() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited("phone", .handle(.phone("+49301234")))])
@@ -107,7 +107,7 @@ struct JoiningTests {
         #expect(try town.accept(share.url, as: town.carol).code == .unknownItem)
         let answer = try town.accept(share.url, as: town.bob).get()
         #expect(answer.sharing?.currentUserID == "phone")
-        // From then on it is theirs, whoever owns the handle.
+        // From then on it belongs to that person, even if the handle gets another owner.
         try town.service.removeHandle(.phone("+49301234"), from: town.bob.id)
         try town.service.addHandle(.phone("+49301234"), to: town.carol.id)
         #expect(try town.accept(share.url, as: town.carol).code == .unknownItem)
@@ -115,7 +115,7 @@ struct JoiningTests {
     }
 
     @Test(
-        "[X-08] opening a URL finds the share's container, accepts, and tells of the share", arguments: [false, true])
+        "[X-08] opening a URL finds the share's container, accepts, and returns the share", arguments: [false, true])
     func opening(isOneTime: Bool) throws {
         let town = try ShareTown()
         let once = town.invited("once", .oneTime(ShareTown.token(50)), .readWrite)
@@ -135,7 +135,7 @@ struct JoiningTests {
     }
 
     @Test(
-        "[X-09] only an account in good standing accepts; who has accepted keeps the place while it is not",
+        "[X-09] only an account in good standing accepts; a participant keeps the place without it",
         arguments: [
             AccountStanding.suspended, .restricted, .needsVerification,
         ])
@@ -157,7 +157,7 @@ struct JoiningTests {
         }
     }
 
-    @Test("many URLs are accepted each by itself")
+    @Test("many URLs are accepted independently")
     func many() throws {
         let town = try ShareTown()
         let first = try town.share(with: [town.invited(town.bob)])
@@ -175,7 +175,7 @@ struct JoiningTests {
         #expect(try town.acceptanceCount(town.bob) == 2)
     }
 
-    @Test("an answer that got lost can be asked for again")
+    @Test("a lost answer can be requested again")
     func lostAnswer() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited("once", .oneTime(ShareTown.token(50)))])
@@ -189,7 +189,7 @@ struct JoiningTests {
         #expect(try town.acceptance(town.bob, share) != nil)
     }
 
-    @Test("accepting costs the owner's quota what the share's record grows by, and is refused for nothing")
+    @Test("accepting charges the owner's quota for the larger share record, and is never refused for it")
     func quota() throws {
         let town = try ShareTown()
         let share = try town.share { $0.publicPermission = .readOnly }
@@ -199,7 +199,7 @@ struct JoiningTests {
         #expect(report.isExact, "\(report)")
     }
 
-    @Test("people who come while others are removed leave nothing behind that is not so")
+    @Test("joining while others are removed leaves no inconsistent entries")
     func race() async throws {
         try await TestThreads.offPool {
             let town = try ShareTown(runsBodiesTwice: false)

@@ -1,11 +1,11 @@
-// Addresses that have changed hands since somebody was invited, has accepted or has asked by them.
+// Addresses with a new owner since they were used to invite, accept or request access.
 
 import StratusCloud
 import StratusModel
 import StratusStore
 import Testing
 
-@Suite("handles that change hands")
+@Suite("handles that change owners")
 struct MovedHandleTests {
     private let bench: RecordBench
     private let carol: Account
@@ -21,7 +21,7 @@ struct MovedHandleTests {
         try bench.service.addHandle(.email("bob@example.com"), to: carol.id)
     }
 
-    /// A share for which Bob has asked.
+    /// A share that Bob requests access to.
     private func askedShare() throws -> ClientRecord {
         let share = try bench.share("root", as: "Share")
         _ = try bench.change("Share") { $0.allowsAccessRequests = true }.get()
@@ -38,7 +38,9 @@ struct MovedHandleTests {
 
     private func sharing() throws -> ClientShare { try #require(try bench.ownShare("Share").sharing) }
 
-    @Test("[C-16][X-08][P-17] an address invites whoever owns it now, and changes nobody who accepted by it before")
+    @Test(
+        "[C-16][X-08][P-17] an address invites its current owner, and does not change anyone who already accepted by it"
+    )
     func invitation() throws {
         let share = try bench.share("root", as: "Share", with: bench.bob, "bob@example.com", .readOnly)
         try moveAddress()
@@ -61,7 +63,7 @@ struct MovedHandleTests {
         #expect(try sharing().participants.map(\.permission) == [.readWrite, .readOnly, .readOnly])
     }
 
-    @Test("[P-03][C-16] who accepted by an address that is another's by now is shown by user record")
+    @Test("[P-03][C-16] a person whose address now belongs to someone else is shown by user record")
     func lookUp() throws {
         try bench.share("root", as: "Share", with: bench.bob, "bob@example.com", .readOnly)
         #expect(try sharing().participants.last?.identity.lookup == .email("bob@example.com"))
@@ -72,14 +74,14 @@ struct MovedHandleTests {
         #expect(own?.participants.last?.identity.lookup == .userRecord(user))
     }
 
-    @Test("[P-20] who is approved is who has asked, whoever owns their address by now")
+    @Test("[P-20] approving a request admits the requester, even if their address has another owner by then")
     func approval() throws {
         let share = try askedShare()
         #expect(try sharing().requesters.map(\.identity.lookup) == [.email("bob@example.com")])
         try moveAddress()
         let requester = try #require(try sharing().requesters.first)
         #expect(requester.identity.lookup == .userRecord(bench.bob.userName.text))
-        // By a client that has read the address before, its new owner is invited, who has not asked.
+        // A client that has read the address earlier invites its new owner, who has not asked.
         _ = try bench.change("Share") { $0.participants.append(.email("bob@example.com", .readOnly)) }.get()
         #expect(try sharing().requesters.count == 1)
         #expect(try sharing().participants.last?.isApprovedRequester == false)
@@ -93,7 +95,7 @@ struct MovedHandleTests {
         #expect(try bench.seen(["root"], by: carol).isEmpty)
     }
 
-    @Test("[P-20] who is blocked is the person, and not whoever owns their address by now")
+    @Test("[P-20] blocking applies to the person who asked, not to the current owner of their address")
     func blocking() throws {
         let share = try askedShare()
         let id = try #require(try sharing().requesters.first?.id)

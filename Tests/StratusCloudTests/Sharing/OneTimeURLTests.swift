@@ -1,4 +1,4 @@
-// URLs that one person may use, and what is in the way of using them.
+// URLs for one person each, and the reasons why they cannot be used.
 
 import Foundation
 import StratusLayout
@@ -18,7 +18,7 @@ struct OneTimeURLTests {
         try town.share(with: [town.invited("once", .oneTime(ShareTown.token(50)), .readWrite)] + others)
     }
 
-    @Test("[P-16] whoever comes first takes the place, and nobody after them")
+    @Test("[P-16] the first person takes the place, and no one after them can")
     func firstCome() throws {
         let town = try ShareTown()
         let share = try Self.share(town)
@@ -45,7 +45,7 @@ struct OneTimeURLTests {
         #expect(try town.acceptance(town.carol, share)?.permission == .readWrite)
     }
 
-    @Test("[P-16] the owner knows the URL while the participant stays; once it was used it is that of the share")
+    @Test("[P-16] the owner sees the URL while the participant stays; after its use it is the share's URL")
     func ownersView() throws {
         let town = try ShareTown()
         let share = try Self.share(town)
@@ -62,7 +62,7 @@ struct OneTimeURLTests {
         #expect(try shown()?.identity.lookup == nil)
     }
 
-    @Test("[P-16] of many who use a URL at once one gets in")
+    @Test("[P-16] of many people who use a URL at once, one is admitted")
     func race() async throws {
         try await TestThreads.offPool {
             let town = try ShareTown(runsBodiesTwice: false)
@@ -85,7 +85,7 @@ struct OneTimeURLTests {
         }
     }
 
-    @Test("[P-17] who is invited otherwise accepts that first, and leaves the one-time place to others")
+    @Test("[P-17] a person with another invitation accepts that first, and leaves the one-time place to others")
     func alreadyInvited() throws {
         let town = try ShareTown()
         let share = try Self.share(town, with: [town.invited(town.bob)])
@@ -102,7 +102,7 @@ struct OneTimeURLTests {
         #expect(try town.accept(Self.url, as: town.carol).get().sharing?.currentUserID == "once")
     }
 
-    @Test("[X-26] a one-time URL dies with its participant, used or not", arguments: [false, true])
+    @Test("[X-26] a one-time URL becomes invalid with its participant, used or not", arguments: [false, true])
     func dies(isUsed: Bool) throws {
         let town = try ShareTown()
         let share = try Self.share(town)
@@ -116,7 +116,7 @@ struct OneTimeURLTests {
         #expect(try town.service.verifyShares() == [])
     }
 
-    @Test("[X-26] the share's URL is the same when its root is shared again, and nobody of before takes part")
+    @Test("[X-26] the share's URL is the same when its root is shared again, without the former participants")
     func stable() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob)])

@@ -1,4 +1,4 @@
-// Joining as clients meet it: shares are saved, people come, are removed, blocked, and come again.
+// Joining from the clients' view: shares are saved, people join, are removed, blocked, and return.
 
 import Foundation
 import StratusModel
@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusCloud
 
-@Suite("joining and leaving as clients meet it")
+@Suite("joining and leaving as clients experience it")
 struct ServedJoiningTests {
     private static let names = ["folder", "page", "Share"]
 
@@ -38,7 +38,9 @@ struct ServedJoiningTests {
         func url(_ share: ClientRecord) throws -> String { try #require(share.sharing?.url) }
     }
 
-    @Test("[M-07][M-08][X-16] nothing is seen before it is accepted, everything at once then, nothing once removed")
+    @Test(
+        "[M-07][M-08][X-16] nothing is visible before accepting, everything at once after it, and nothing after removal"
+    )
     func visibility() throws {
         let world = try World()
         let (bench, bob) = (world.bench, world.bob)
@@ -69,7 +71,7 @@ struct ServedJoiningTests {
         #expect(try bench.seen(Self.names, by: bob) == Self.names)
     }
 
-    @Test("[X-26][SH-12] the URL stays with the root: across shares, but not to another record of its name")
+    @Test("[X-26][SH-12] the URL stays with the root: across shares, but not for another record of its name")
     func stableURLs() throws {
         let world = try World()
         let bench = world.bench
@@ -87,7 +89,9 @@ struct ServedJoiningTests {
         #expect(try bench.shareFindings() == [])
     }
 
-    @Test("[P-16][X-26] a one-time URL is told when the share is saved, stays, and dies with its participant")
+    @Test(
+        "[P-16][X-26] a one-time URL is returned when the share is saved, stays the same, and becomes invalid with its participant"
+    )
     func oneTimeURLs() throws {
         let world = try World()
         let (bench, bob) = (world.bench, world.bob)
@@ -117,7 +121,7 @@ struct ServedJoiningTests {
         #expect(try bench.shareFindings() == [])
     }
 
-    @Test("[P-20][P-21] who asked is let in as an approved requester, with the date of the save")
+    @Test("[P-20][P-21] a requester is admitted as an approved requester, with the date of the save")
     func approval() throws {
         let world = try World()
         let (bench, bob) = (world.bench, world.bob)
@@ -179,7 +183,7 @@ struct ServedJoiningTests {
         #expect(try bench.shareFindings() == [])
     }
 
-    @Test("[X-14] public users have the public permission also after it was lowered")
+    @Test("[X-14] public users have the public permission, also after it is reduced")
     func publicUsers() throws {
         let world = try World()
         let (bench, bob) = (world.bench, world.bob)

@@ -1,4 +1,4 @@
-// Shares in one commit with other items: what a request that fails leaves behind, and what each one leaves in the trail.
+// Shares in one commit with other items: what a failing request leaves behind, and what each one records in the trail.
 
 import StratusCloud
 import StratusLayout
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("shares through the batch")
 struct ShareBatchTests {
-    @Test("saving, changing, leaving and stopping a share leave their trail in the zone")
+    @Test("saving, changing, leaving and stopping a share are recorded in the zone's trail")
     func trail() throws {
         let bench = try RecordBench.forSharing()
         let claims: [ParticipantClaim] = [.email("bob@example.com"), .email("eve@example.com")]
@@ -39,7 +39,7 @@ struct ShareBatchTests {
         #expect(kinds.filter { $0 == .invited }.count == 2)
     }
 
-    @Test("[X-23] a record of the shared database is saved there, and by whom it was fetched")
+    @Test("[X-23] a fetched record can be saved in the shared database it came from, by the account that fetched it")
     func origins() throws {
         let bench = try RecordBench.forSharing()
         try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
@@ -51,7 +51,7 @@ struct ShareBatchTests {
         #expect(try bench.modify([save], by: bench.bob, in: .shared).saves[0].code == nil)
     }
 
-    @Test("a failed request leaves shares and their entries as they were, atomic or not")
+    @Test("a failed request leaves shares and their entries unchanged, atomic or not")
     func atomicity() throws {
         let bench = try RecordBench.forSharing()
         let carol = try bench.person("carol")
@@ -74,7 +74,7 @@ struct ShareBatchTests {
         #expect(try bench.seen(["root"], by: carol) == ["root"])
     }
 
-    @Test("[SH-08][A-05] of two new shares of a root the first one stands, in whatever order the items come")
+    @Test("[SH-08][A-05] of two new shares of a root the first one is saved, for every order of the items")
     func order() throws {
         let bench = try RecordBench.forSharing()
         let answers = try bench.modify(
@@ -86,7 +86,7 @@ struct ShareBatchTests {
         #expect(try bench.shareFindings().isEmpty)
     }
 
-    @Test("[P-13] a place without any permission is given up by a request that does nothing else, and by no other")
+    @Test("[P-13] a request that does nothing else can give up a place without permission, and no other request can")
     func leavingNothing() throws {
         let bench = try RecordBench.forSharing()
         try bench.share("root", as: "Share", with: bench.bob, "bob@example.com", ParticipantPermission.none)
@@ -104,7 +104,7 @@ struct ShareBatchTests {
         #expect(try bench.shareFindings().isEmpty)
     }
 
-    @Test("the quota of an owner without room refuses participants and marks nothing")
+    @Test("if the owner's quota is exhausted, adding participants is refused and nothing is marked")
     func quota() throws {
         let bench = try RecordBench.forSharing()
         try bench.share("root", as: "Share", with: bench.bob, "bob@example.com")
@@ -114,7 +114,7 @@ struct ShareBatchTests {
         let refused = try bench.modify([save], by: bench.bob, in: .shared).saves[0].error
         #expect(refused?.code == .quotaExceeded)
         #expect(refused?.fields.isEmpty == true)
-        // Who takes part costs nothing, and leaving and stopping are never refused.
+        // Participants cost nothing, and leaving and stopping are never refused.
         _ = try bench.change("Share") { $0.participants.append(.email("eve@example.com")) }.get()
         _ = try bench.modify(deleting: [bench.shared("Share")], by: bench.bob, in: .shared).deletes[0].get()
         try bench.delete(.note("Share"))

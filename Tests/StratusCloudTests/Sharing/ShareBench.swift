@@ -1,5 +1,5 @@
-// What the tests of sharing say again and again: people with addresses, shares, invitations, acceptances, and the shared
-// database as somebody sees it.
+// Helpers for tests of sharing: people with addresses, shares, invitations, acceptances, and the shared database as a
+// person sees it.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import StratusTestSupport
 import Testing
 
 extension RecordBench {
-    /// A server with Alice's zone Notes, where everybody can be reached by `name@example.com`.
+    /// A server with Alice's zone Notes, where everyone can be reached by `name@example.com`.
     static func forSharing(
         inMemory: Bool = false, runsBodiesTwice: Bool = true, _ change: (inout CloudOptions) -> Void = { _ in }
     ) throws -> RecordBench {
@@ -36,7 +36,7 @@ extension RecordBench {
     /// A record of Alice's zone Notes as others name it.
     func shared(_ name: String) -> RecordAddress { RecordAddress(recordName: name, zone: others()) }
 
-    /// Shares a root of Alice's, which is saved with it; made where it is not there.
+    /// Shares a root of Alice's, which is saved with it, and created if it is missing.
     @discardableResult
     func share(
         _ root: String, as name: String, with claims: [ParticipantClaim] = [],
@@ -64,7 +64,7 @@ extension RecordBench {
         return answer
     }
 
-    /// A share of a root with somebody who has accepted.
+    /// A share of a root with a person who has accepted.
     @discardableResult
     func share(
         _ root: String, as name: String, with account: Account, _ email: String,
@@ -79,7 +79,7 @@ extension RecordBench {
     /// A share's record as its owner sees it.
     func ownShare(_ name: String) throws -> ClientRecord { try fetch(.note(name)).get() }
 
-    /// Changes who takes part.
+    /// Changes the participants.
     @discardableResult
     func change(
         _ name: String, by account: Account? = nil, _ body: (inout ShareClaim) throws -> Void
@@ -96,19 +96,19 @@ extension RecordBench {
         return answer
     }
 
-    /// The records of Alice's zone Notes that somebody sees in their shared database, of those named.
+    /// The records of Alice's zone Notes, among those named, that a person sees in their shared database.
     func seen(_ names: [String], by account: Account) throws -> [String] {
         let request = FetchRecordsRequest(addresses: names.map { shared($0) })
         let answers = try service.fetchRecords(request, as: caller(account), in: .shared).records
         return zip(names, answers).compactMap { $1.error == nil ? $0 : nil }
     }
 
-    /// What is wrong with shares and what exists because of them.
+    /// The faults of shares and of their entries.
     func shareFindings() throws -> [String] {
         try ShareVerifier(engine: service.engine).findings().map(\.description)
     }
 
-    /// The zones of somebody's shared database.
+    /// The zones of a person's shared database.
     func zones(of account: Account) throws -> [ClientZone] {
         try service.fetchZones(.all, as: caller(account), in: .shared).map { try $0.1.get() }
     }
@@ -128,7 +128,7 @@ extension RecordSave {
         return save
     }
 
-    /// The save of a record in Alice's zone by somebody else.
+    /// The save of a record in Alice's zone by another person.
     static func new(
         _ address: RecordAddress, parent: String? = nil, _ values: [String: ClientValue] = [:]
     ) -> RecordSave {
@@ -137,7 +137,7 @@ extension RecordSave {
 }
 
 extension ParticipantClaim {
-    /// Somebody who is invited by their address.
+    /// A person who is invited by their address.
     static func email(
         _ address: String, _ permission: ParticipantPermission = .readWrite, role: ParticipantRole = .privateUser
     ) -> ParticipantClaim {
@@ -147,7 +147,7 @@ extension ParticipantClaim {
 }
 
 extension ClientShare {
-    /// The claim that changes nothing.
+    /// The claim without changes.
     var claim: ShareClaim {
         ShareClaim(
             root: root, publicPermission: publicPermission, allowsAccessRequests: allowsAccessRequests,

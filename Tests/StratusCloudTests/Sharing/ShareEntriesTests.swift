@@ -1,4 +1,4 @@
-// The rule of what exists outside a zone because of a share, and of what a change of the share writes.
+// The entries outside a zone that a share requires, and those that a change of the share writes.
 
 import Foundation
 import StratusCloud
@@ -39,7 +39,7 @@ struct ShareEntriesTests {
     }
 
     @Test(
-        "everybody who has accepted has an acceptance, but for the owner; public users may do what everybody may (X-14)"
+        "everyone who has accepted has an acceptance, except the owner; public users have the public permission (X-14)"
     )
     func acceptances() {
         let content = Self.content(
@@ -58,7 +58,7 @@ struct ShareEntriesTests {
         #expect(found["_erin"]?.access.isAdmitted == true)
     }
 
-    @Test("a share has an entry for its URL and for every one-time URL, used or not, and no key holds a secret")
+    @Test("a share has an entry for its URL and for every one-time URL, used or not, and no key contains a secret")
     func urls() throws {
         let used = Self.participant("_bob", .privateUser, .readOnly, .accepted, .oneTime(ShareStage.token(2)))
         let unused = Self.participant(nil, .privateUser, .readOnly, .pending, .oneTime(ShareStage.token(3)))
@@ -79,13 +79,13 @@ struct ShareEntriesTests {
                 == "be45cb2605bf36bebde684841a28f0fd43c69850a3dce5fedba69928ee3a8991")
     }
 
-    @Test("whoever goes on seeing a share keeps since when; whoever ceases to is told of, with when it began")
+    @Test("a continuing viewer keeps the date of acceptance; a former one is reported with it")
     func times() throws {
         let sees = Self.content([Self.participant("_bob"), Self.participant("_carol")])
         var change = try Self.apply(from: nil, to: sees, sequence: 5)
         #expect(change.since == ["_bob": 5, "_carol": 5])
         #expect(change.ended.isEmpty)
-        // Another permission and role, but seeing all the same; and one who ceases to see.
+        // Another permission and role, but still seeing; and a person who no longer sees.
         let other = Self.content([
             Self.participant("_bob", .administrator, .readOnly), Self.participant("_carol", .privateUser, .none),
         ])
@@ -93,12 +93,12 @@ struct ShareEntriesTests {
         #expect(change.since == ["_bob": 5, "_carol": 9])
         #expect(change.ended == [EndedAcceptance(user: "_carol", began: 5)])
         #expect(change.dates == ["_bob": Self.date + 5, "_carol": Self.date + 5])
-        // One sees again, the other goes.
+        // One sees again, the other leaves.
         let third = Self.content([Self.participant("_carol")])
         change = try Self.apply(from: other, to: third, sequence: 12, change)
         #expect(change.since == ["_carol": 12])
         #expect(change.ended == [EndedAcceptance(user: "_bob", began: 5)])
-        // Nobody is told of who saw nothing.
+        // A person who saw nothing is not reported.
         change = try Self.apply(from: third, to: other, sequence: 14, change)
         change = try Self.apply(from: other, to: nil, sequence: 15, change)
         #expect(change.since.isEmpty)
@@ -106,7 +106,7 @@ struct ShareEntriesTests {
         #expect(change.entries.isEmpty)
     }
 
-    @Test("what stays the same is not written, and not read either")
+    @Test("unchanged entries are neither read nor written")
     func untouched() throws {
         let many = (0..<50).map { Self.participant(UserName("_\($0)")) }
         let old = Self.content(many)
@@ -130,7 +130,7 @@ struct ShareEntriesTests {
         #expect(same == ShareEntriesDifference())
     }
 
-    @Test("an acceptance that should be there and is not is corruption, not somebody new")
+    @Test("a missing acceptance is corruption, not a new participant")
     func missing() {
         let old = Self.content([Self.participant("_bob")])
         let error = #expect(throws: RecordsError.self) {
@@ -140,7 +140,7 @@ struct ShareEntriesTests {
         #expect(error?.code == .corruption)
     }
 
-    @Test("after any history of changes the entries are exactly those of the last content")
+    @Test("after any history of changes, the entries are exactly those of the last content")
     func histories() throws {
         let seed = SplitMix64.announced("entries of shares")
         for index in 0..<300 {
@@ -172,7 +172,7 @@ struct ShareEntriesTests {
         return content(participants, publicPermission: random.element(of: ParticipantPermission.allCases))
     }
 
-    /// The entries that lie in a store to which changes were applied.
+    /// The entries in a store to which changes were applied.
     private struct Applied {
         var entries: [[UInt8]: [UInt8]] = [:]
         var ended: [EndedAcceptance] = []

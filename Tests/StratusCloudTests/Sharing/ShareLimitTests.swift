@@ -1,4 +1,4 @@
-// What strangers and clients can leave in an owner's zone, or make a server do, has an end.
+// Limits on what strangers and clients can leave in an owner's zone, or make a server do.
 
 import Foundation
 import StratusLayout
@@ -36,7 +36,7 @@ struct ShareLimitTests {
         for deletion in answer.deletes { try deletion.get() }
     }
 
-    @Test("[T-11][P-13][P-15] what somebody's client has left in a zone goes with their last share of it")
+    @Test("[T-11][P-13][P-15] what a person's client stored in a zone is deleted with their last share of it")
     func clientTokens() throws {
         let town = try ShareTown()
         let first = try town.share(with: [town.invited(town.bob, .readWrite), town.invited(town.carol, .readWrite)])
@@ -56,7 +56,7 @@ struct ShareLimitTests {
         #expect(try Self.clientTokens(town) == [])
     }
 
-    @Test("[T-11][SH-10] what everybody's clients have left goes when all shares are stopped at once")
+    @Test("[T-11][SH-10] what all participants' clients stored is deleted when all shares are stopped at once")
     func stopped() throws {
         let town = try ShareTown()
         let first = try town.share(with: [town.invited(town.bob, .readWrite)])
@@ -68,7 +68,7 @@ struct ShareLimitTests {
         #expect(try Self.clientTokens(town) == [])
     }
 
-    @Test("the trail of a zone in which people come and go for ever is cut to its newest events")
+    @Test("the trail of a zone with endless joins and leaves is cut to its newest events")
     func trail() throws {
         let town = try ShareTown(runsBodiesTwice: false) { $0.shareEventCount = 7 }
         let share = try town.share { $0.publicPermission = .readWrite }
@@ -90,7 +90,7 @@ struct ShareLimitTests {
         #expect(try town.events().count == 7)
     }
 
-    @Test("[P-05] who joins a public share and leaves it again and again has to wait in the end; others have not")
+    @Test("[P-05] a person who joins and leaves a public share repeatedly eventually has to wait; others do not")
     func returns() throws {
         let town = try ShareTown(runsBodiesTwice: false) { $0.returnCount = 2 }
         let share = try town.share { $0.publicPermission = .readOnly }
@@ -103,13 +103,13 @@ struct ShareLimitTests {
         #expect(error.code == .requestRateLimited)
         #expect(error.retryAfterSeconds == 86_400)
         #expect(try town.accept(share.url, as: town.carol).error == nil)
-        // Who is invited comes as often as they are.
+        // An invited person joins as often as they are invited.
         _ = try town.bench.change("Share-folder") { $0.publicPermission = ParticipantPermission.none }.get()
         _ = try town.bench.change("Share-folder") { $0.participants.append(.email("bob@example.com")) }.get()
         #expect(try town.accept(share.url, as: town.bob).error == nil)
     }
 
-    @Test("[P-20] invitations and requests of a deleted account are shown to nobody, and go with the next save")
+    @Test("[P-20] invitations and requests of a deleted account are hidden, and deleted with the next save")
     func goneAccounts() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         let share = try town.share(with: [
@@ -137,7 +137,8 @@ struct ShareLimitTests {
 
     // MARK: What clients claim
 
-    @Test("[P-20] at most a thousand people are blocked from a share, which says so when another is")
+    @Test(
+        "[P-20] at most a thousand people are blocked from a share, and blocking one more is refused with that reason")
     func blocked() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         let share = try town.share(with: [town.accepted(town.carol)]) { content in
@@ -162,7 +163,7 @@ struct ShareLimitTests {
         #expect(try town.content(share).blocked.count == AccessRequestVerdict.blockedLimit)
     }
 
-    @Test("[L-01][X-10] a claim that names more people than a share can have is refused before the store is asked")
+    @Test("[L-01][X-10] a claim with more people than a share can have is refused before the store is read")
     func claims() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         try town.share { $0.allowsAccessRequests = true }
@@ -188,7 +189,7 @@ struct ShareLimitTests {
             #expect(cost.entriesWritten == 0, "\(code): \(cost)")
             #expect(cost.seeks == 0, "\(code): \(cost)")
         }
-        // As many as a share can have are looked at, and unknown ones change nothing.
+        // As many as a share can have are processed, and unknown ones change nothing.
         var save = RecordSave.change(record)
         save.sharing = record.sharing?.claim
         save.sharing?.denied = Array(names.prefix(100))
@@ -196,7 +197,7 @@ struct ShareLimitTests {
         #expect(try town.bench.modify([save]).saves[0].code == nil)
     }
 
-    @Test("[L-01] what a claim names counts for the size of its request")
+    @Test("[L-01] the contents of a claim count for the size of its request")
     func claimSize() throws {
         let town = try ShareTown(runsBodiesTwice: false) { $0.requestByteCount = 10_000 }
         try town.share { $0.allowsAccessRequests = true }

@@ -1,4 +1,4 @@
-// What somebody is told of a share by its URL.
+// What a person learns about a share by its URL.
 
 import Foundation
 import StratusModel
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("a share's metadata")
 struct ShareMetadataTests {
-    @Test("[M-01] metadata can be fetched in any container, and names the one in which the share is accepted")
+    @Test("[M-01] metadata can be fetched in any container, and names the container in which the share is accepted")
     func containers() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob)])
@@ -27,7 +27,7 @@ struct ShareMetadataTests {
         #expect(try town.accept(share.url, as: town.bob).error == nil)
     }
 
-    @Test("[M-02] the root is there when it is asked for, with the keys asked for, before the share is accepted")
+    @Test("[M-02] before acceptance, the root is returned if it is requested, with the requested keys")
     func root() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob)])
@@ -38,7 +38,7 @@ struct ShareMetadataTests {
         #expect(root.address == RecordAddress(recordName: "folder", zone: zone))
         #expect(root.fields.keys.sorted() == ["size", "title"])
         #expect(root.share?.target == metadata.share.address)
-        // What lies above the root is not shared; its owner knows it.
+        // The records above the root are not shared; its owner sees them.
         #expect(root.parent == nil)
         #expect(try town.metadata(share.url, as: town.alice, root: true).get().rootRecord?.parent != nil)
         let some = try town.metadata(share.url, as: town.bob, root: true, keys: ["title", "none"]).get()
@@ -48,7 +48,7 @@ struct ShareMetadataTests {
             try town.metadata(share.url, as: town.bob, root: true, keys: []).get().rootRecord?.fields.isEmpty == true)
     }
 
-    @Test("[M-02] a share of a whole zone has no root, whatever is asked for")
+    @Test("[M-02] a share of a whole zone has no root, even if it is requested")
     func wholeZone() throws {
         let town = try ShareTown()
         let share = try town.share(nil, with: [town.invited(town.bob)])
@@ -58,7 +58,7 @@ struct ShareMetadataTests {
         #expect(metadata.share.address.recordName == "cloudkit.zoneshare")
     }
 
-    @Test("[P-09] whoever is invited without permission is not shown the root")
+    @Test("[P-09] a person invited without permission does not get the root")
     func noPermission() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob, .none)])
@@ -67,7 +67,7 @@ struct ShareMetadataTests {
         #expect(metadata.permission == .none)
     }
 
-    @Test("[M-03] metadata tells the caller's role, status and permission, and who the owner is")
+    @Test("[M-03] metadata contains the caller's role, status and permission, and the owner")
     func roles() throws {
         let town = try ShareTown()
         let share = try town.share(with: [
@@ -93,7 +93,7 @@ struct ShareMetadataTests {
     }
 
     @Test(
-        "[M-03] of a public share that was not joined yet one would be a public user",
+        "[M-03] in a public share that the caller has not joined, the caller is a prospective public user",
         arguments: [
             ParticipantPermission.readOnly, .readWrite,
         ])
@@ -127,7 +127,7 @@ struct ShareMetadataTests {
         #expect(try town.metadata(stopped.url, as: town.alice).code == .unknownItem)
     }
 
-    @Test("[M-05] a share is gone with its zone, also where another zone has the name")
+    @Test("[M-05] a share is gone with its zone, also if another zone takes the name")
     func zoneGone() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob), town.accepted(town.carol)])
@@ -143,7 +143,7 @@ struct ShareMetadataTests {
         }
     }
 
-    @Test("[M-04] where access can be asked for, outsiders are told that they have none")
+    @Test("[M-04] if requests for access are allowed, outsiders learn that they have none")
     func outsiders() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob)]) { $0.allowsAccessRequests = true }
@@ -153,24 +153,24 @@ struct ShareMetadataTests {
         #expect(try town.accept(share.url, as: town.carol).code == .permissionFailure)
     }
 
-    @Test("[P-18] an invited address that belongs to nobody may be the caller's, who is told to have it verified")
+    @Test("[P-18] an invited address without an account may be the caller's, who is asked to verify it")
     func verification() throws {
         let town = try ShareTown()
         let stranger = town.invited("stranger", .handle(.email("stranger@example.com")))
         let share = try town.share(with: [town.invited(town.bob), stranger]) { $0.allowsAccessRequests = true }
         #expect(try town.metadata(share.url, as: town.carol).code == .participantMayNeedVerification)
         #expect(try town.accept(share.url, as: town.carol).code == .participantMayNeedVerification)
-        // As soon as the address is somebody's, it is not the caller's.
+        // As soon as the address belongs to another account, it is not the caller's.
         try town.service.addHandle(.email("stranger@example.com"), to: town.dave.id)
         #expect(try town.metadata(share.url, as: town.carol).code == .permissionFailure)
         #expect(try town.metadata(share.url, as: town.dave).error == nil)
-        // With requests off none of this is told.
+        // With requests off none of this is returned.
         try town.service.removeHandle(.email("stranger@example.com"), from: town.dave.id)
         try town.change(share) { $0.allowsAccessRequests = false }
         #expect(try town.metadata(share.url, as: town.carol).code == .unknownItem)
     }
 
-    @Test("[X-16] who was removed is an outsider at once")
+    @Test("[X-16] a removed person is an outsider at once")
     func removed() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob)])
@@ -182,7 +182,7 @@ struct ShareMetadataTests {
         #expect(try town.acceptance(town.bob, share) == nil)
     }
 
-    @Test("a request has limits, needs an account in good standing, and a container where sharing is on")
+    @Test("a request has limits, needs an account in good standing, and a container with sharing enabled")
     func refusals() throws {
         let town = try ShareTown { $0.requestItemCount = 4 }
         let urls = (1...5).map { ShareTown.url($0) }

@@ -1,4 +1,5 @@
-// Deleting a zone with shares, or the account of their owner: nothing is left outside the zone, whatever happens meanwhile.
+// Deleting a zone with shares, or the account of their owner: nothing remains outside the zone, whatever happens
+// meanwhile.
 
 import Foundation
 import StratusCloud
@@ -14,7 +15,7 @@ struct ShareReleaseTests {
     private static let notes = ReleaseBench.notes
     private static let photos = ReleaseBench.photos
 
-    /// A town with one zone of so many shares, each with two acceptances and two URLs.
+    /// A town with one zone with a number of shares, each with two acceptances and two URLs.
     private static func town(
         shareCount: Int, in zone: ZoneAddress = notes, on store: any OrderedStore = MemoryStore(),
         batchCount: Int = 1_000
@@ -34,7 +35,7 @@ struct ShareReleaseTests {
     }
 
     @Test(
-        "[Z-04] deleting a zone costs the same with 1 share and with 300, and afterwards nothing of them is left outside it"
+        "[Z-04] deleting a zone costs the same with 1 share and with 300, and leaves nothing of them outside it"
     )
     func cost() async throws {
         let costs = try await TestThreads.offPool {
@@ -58,7 +59,7 @@ struct ShareReleaseTests {
         #expect(costs[0].reads < 60)
     }
 
-    @Test("what lies outside goes in batches, and every verifier agrees before, between and after")
+    @Test("entries outside the zone are deleted in batches, and every verifier passes before, between and after")
     func batches() throws {
         let town = try Self.town(
             shareCount: 20, on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 12)
@@ -75,14 +76,14 @@ struct ShareReleaseTests {
         #expect(counts.prefix(8) == [88, 76, 64, 52, 40, 28, 16, 8])
         #expect(progress.shareEntriesDeleted == 80)
         #expect(progress.zonesFinished == 1)
-        // The other zone has kept its own.
+        // The other zone keeps its own.
         #expect(try town.outside().count == 8)
         #expect(try town.bench.release() == AssetReleaseProgress())
         try town.bench.upkeep()
         #expect(try town.problems() == [])
     }
 
-    @Test("a process that ends at any point of the release leaves what the next one finishes")
+    @Test("if the process ends at any point of the release, the next one finishes it")
     func crashes() throws {
         for stopAfter in 0...9 {
             let store = MemoryStore()
@@ -104,7 +105,7 @@ struct ShareReleaseTests {
         }
     }
 
-    @Test("whatever read or write fails during a release, going on ends with nothing left")
+    @Test("if any read or write fails during a release, resuming leaves nothing")
     func faults() throws {
         let current = Locked<ShareStage?>(nil)
         let report = try FaultSweep.run(
@@ -134,7 +135,7 @@ struct ShareReleaseTests {
         #expect(report.runCounts[.commitApplied, default: 0] > 3)
     }
 
-    @Test("a zone made anew under the same name, with shares of the same names, keeps its own")
+    @Test("a zone recreated under the same name, with shares of the same names, keeps its own")
     func sameName() throws {
         let town = try Self.town(shareCount: 4, batchCount: 3)
         try town.bench.deleteZone(Self.notes)
@@ -154,7 +155,7 @@ struct ShareReleaseTests {
         return try ShareURLEntry(decoding: entry.value.span).zoneIdentity
     }
 
-    @Test("a zone of the host's that is purged, and one whose shares were all stopped, leave nothing either")
+    @Test("purging a zone, and a zone whose shares were all stopped, leave nothing either")
     func otherDeletions() throws {
         let town = try Self.town(shareCount: 2)
         try town.bench.makeZone(Self.photos)
@@ -163,7 +164,7 @@ struct ShareReleaseTests {
         #expect(try town.outside().count == 8)
         #expect(try town.problems() == [])
         try town.bench.deleteZone(Self.photos)
-        // Nothing is to be released where no share is left.
+        // Nothing is to be released if no share is left.
         #expect(try town.engine.read { try $0.releases() }.isEmpty)
         try town.bench.service.purgeZone(
             Self.notes, of: town.alice.id, in: ReleaseBench.container, reason: .purged)
@@ -173,7 +174,7 @@ struct ShareReleaseTests {
         #expect(try town.problems() == [])
     }
 
-    @Test("a share that cannot be read keeps its zone from being purged, and is found; the others are released")
+    @Test("an unreadable share prevents the purge of its zone, and is reported; the others are released")
     func damage() throws {
         let town = try Self.town(shareCount: 2)
         try town.bench.makeZone(Self.photos)
@@ -198,7 +199,7 @@ struct ShareReleaseTests {
         #expect(try town.outside().isEmpty)
     }
 
-    @Test("an account that goes takes its shares along, also those of a zone whose release was cut off")
+    @Test("deleting an account deletes its shares, also those of a zone whose release was interrupted")
     func departure() throws {
         for stopAfter in [0, 1, 3] {
             let town = try Self.town(shareCount: 5, batchCount: 3)
@@ -218,7 +219,7 @@ struct ShareReleaseTests {
         }
     }
 
-    @Test("[P-13] somebody whose account is deleted leaves the shares they take part in, and nobody else does")
+    @Test("[P-13] deleting an account leaves the shares it takes part in, and affects no other participant")
     func leaving() throws {
         let town = try Self.town(shareCount: 3)
         let before = try #require(try town.stored("Share-1"))
@@ -254,7 +255,7 @@ struct ShareReleaseTests {
         #expect(try town.problems() == [])
     }
 
-    @Test("whatever fails while somebody's account is deleted, they have left every share in the end, once")
+    @Test("if anything fails during the deletion of an account, it has left every share in the end, once")
     func leavingFaults() throws {
         let current = Locked<ShareStage?>(nil)
         let report = try FaultSweep.run(
@@ -274,7 +275,7 @@ struct ShareReleaseTests {
                 guard let town = current.value, thrown != nil else {
                     throw ConformanceFailure("no error came of \(fault)")
                 }
-                // Bob comes back as somebody else where his account is gone, and is left where nothing has happened.
+                // Bob comes back as a new account if his account is gone, and is left alone if nothing has happened.
                 let next = try town.next(on: store)
                 var problems = try next.problems()
                 if try next.bench.service.account(town.bob.id) != nil {

@@ -1,4 +1,4 @@
-// Saving shares: with their roots, in the right places, one for each record, each change of who takes part.
+// Saving shares: with their roots, in valid places, one per record, each change of participants.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,9 @@ import Testing
 
 @Suite("saving shares")
 struct ShareSavingTests {
-    @Test("[SH-02][SH-03][SH-15][P-21][S-03] a share is saved with its root, which is then marked; it keeps any fields")
+    @Test(
+        "[SH-02][SH-03][SH-15][P-21][S-03] a share is saved with its root, which is then marked; it may have any fields"
+    )
     func made() throws {
         let bench = try RecordBench.forSharing()
         let fields: [String: ClientValue] = ["cloudkit.title": .string("Trip"), "colour": .string("red")]
@@ -29,14 +31,14 @@ struct ShareSavingTests {
         let title = try bench.fetch(.note("Share"), keys: ["cloudkit.title", "___sharing"]).get()
         #expect(title.fields.keys.sorted() == ["cloudkit.title"])
         #expect(title.sharing == sharing)
-        // A later save needs no root, and its tag is compared whatever the policy.
+        // A later save needs no root, and its tag is compared under every policy.
         let later = RecordSave.change(saved[1], ["colour": .string("blue")])
         _ = try bench.modify([later]).saves[0].get()
         #expect(try bench.modify([later], policy: .allKeys).saves[0].code == .serverRecordChanged)
         #expect(try bench.ownShare("Share").sharing == sharing)
     }
 
-    @Test("[SH-04][A-03] a new share without its root in the operation fails all of it, wherever the root is")
+    @Test("[SH-04][A-03] a new share without its root in the operation fails the whole operation, wherever the root is")
     func withoutRoot() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("root"))
@@ -53,7 +55,9 @@ struct ShareSavingTests {
         try bench.shareNotes()
     }
 
-    @Test("[SH-01][X-21] no share in the default zone, in another zone than its root, or in the public database")
+    @Test(
+        "[SH-01][X-21] a share cannot be in the default zone, in a zone other than its root's, or in the public database"
+    )
     func places() throws {
         let bench = try RecordBench.forSharing()
         try bench.makeZone(ZoneAddress(zoneName: "Other"))
@@ -72,7 +76,7 @@ struct ShareSavingTests {
         #expect(try bench.modify([whole]).saves[0].code == .invalidArguments)
     }
 
-    @Test("[X-21][Z-06] a zone with a key of its own is shared whole or not at all")
+    @Test("[X-21][Z-06] a zone with its own encryption key is shared as a whole or not at all")
     func capabilities() throws {
         let bench = try RecordBench.forSharing()
         let zone = ZoneAddress(zoneName: "Keyed")
@@ -83,7 +87,7 @@ struct ShareSavingTests {
         #expect(try bench.modify([.share("cloudkit.zoneshare", root: nil, in: zone)]).saves[0].code == nil)
     }
 
-    @Test("[C-13] the share of a zone has a name of its own, which nothing else has")
+    @Test("[C-13] the share of a zone has a reserved name")
     func names() throws {
         let bench = try RecordBench.forSharing()
         let saves: [RecordSave] = [.share("S", root: nil), .new("cloudkit.zoneshare")]
@@ -96,7 +100,7 @@ struct ShareSavingTests {
         #expect(try bench.modify([.new("r"), child]).saves[1].code == .invalidArguments)
     }
 
-    @Test("[P-19] where the host has switched sharing off, nothing is shared and nothing shared is written")
+    @Test("[P-19] if the host disables sharing, nothing is shared and nothing shared is written")
     func switchedOff() throws {
         let bench = try RecordBench.forSharing { $0.isSharingEnabled = false }
         let saves = try bench.modify([.new("r"), .share("S", root: "r")], atomic: false).saves
@@ -107,7 +111,7 @@ struct ShareSavingTests {
         #expect(other.code == .permissionFailure)
     }
 
-    @Test("[S-13] a production schema that does not know shares takes none")
+    @Test("[S-13] a production schema without the share type accepts no shares")
     func production() throws {
         let bench = try RecordBench.forSharing { $0.schemaMode = .production }
         try bench.service.importSchema(
@@ -118,7 +122,7 @@ struct ShareSavingTests {
         #expect(try bench.fetch(.note("r")).code == .unknownItem)
     }
 
-    @Test("[SH-06] siblings are in shares of their own, also made in one request")
+    @Test("[SH-06] siblings have shares of their own, also if created in one request")
     func siblings() throws {
         let bench = try RecordBench.forSharing()
         let saves: [RecordSave] = [
@@ -135,15 +139,16 @@ struct ShareSavingTests {
         let first = try #require(try bench.share("root", as: "One").sharing?.url)
         try bench.delete(.note("One"))
         let second = try #require(try bench.share("root", as: "Two").sharing?.url)
-        #expect(first == second && first.hasPrefix("https://stratus.invalid/share/"))
+        #expect(first == second)
+        #expect(first.hasPrefix("https://stratus.invalid/share/"))
         #expect(try bench.share("other", as: "Three").sharing?.url != first)
-        // A record of the same name that is made anew is another root.
+        // A record that is recreated under the same name is another root.
         try bench.delete(.note("root"))
         #expect(try bench.share("root", as: "Four").sharing?.url != first)
         #expect(try bench.shareFindings().isEmpty)
     }
 
-    @Test("[SH-12] the URL of a whole zone stays as well")
+    @Test("[SH-12] the URL of a shared zone stays the same too")
     func zoneURL() throws {
         let bench = try RecordBench.forSharing()
         let first = try #require(try bench.shareNotes().sharing?.url)
@@ -151,7 +156,7 @@ struct ShareSavingTests {
         #expect(try bench.shareNotes().sharing?.url == first)
     }
 
-    @Test("[SH-13] every change of a share is a change of its record: another tag, and the end of the zone's feed")
+    @Test("[SH-13] every change of a share is a change of its record: a new tag, and the end of the zone's feed")
     func propagation() throws {
         let bench = try RecordBench.forSharing()
         let share = try bench.share("root", as: "Share", with: [.email("bob@example.com")])
@@ -168,7 +173,7 @@ struct ShareSavingTests {
         #expect(last?.name == "Share")
     }
 
-    @Test("a client's share mark and hidden field are not its to set")
+    @Test("a client cannot set the share mark or the hidden field")
     func hiddenFields() throws {
         let bench = try RecordBench.forSharing()
         var marked = RecordSave.new("r")
@@ -182,7 +187,7 @@ struct ShareSavingTests {
         #expect(try bench.modify([root, forged]).saves[1].code == .invalidArguments)
     }
 
-    @Test("a share's save costs the same reads, whatever lies below its root")
+    @Test("saving a share costs the same reads, whatever is below its root")
     func costs() throws {
         func reads(_ count: Int) throws -> Int {
             let bench = try RecordBench.forSharing(inMemory: true, runsBodiesTwice: false)

@@ -1,4 +1,5 @@
-// That a share exists is a secret from whoever may not know of it: the same answer, and the same way through the store.
+// The existence of a share is secret: people who may not know of it get the same answer, by the same path through the
+// store.
 
 import Foundation
 import StratusModel
@@ -12,7 +13,7 @@ import Testing
 struct ShareSecrecyTests {
     private enum Ask: CaseIterable { case metadata, acceptance, access }
 
-    /// What an answer is and what it costs, warm.
+    /// An answer and its cost, warm.
     private static func probe(_ town: ShareTown, _ ask: Ask, _ url: String, _ account: Account) throws -> String {
         func answer() throws -> CloudError? {
             switch ask {
@@ -30,7 +31,7 @@ struct ShareSecrecyTests {
             + "\(cost.entriesWritten) writes, \(after.transactionsCommitted - before.transactionsCommitted) commits"
     }
 
-    @Test("[M-04][M-05][X-18] nobody can tell a URL of nothing from one of a share that is not theirs")
+    @Test("[M-04][M-05][X-18] the URL of a foreign share cannot be distinguished from a URL of nothing")
     func sameWay() throws {
         let town = try ShareTown(runsBodiesTwice: false)
         let secret = try town.share(with: [
@@ -62,12 +63,12 @@ struct ShareSecrecyTests {
             for (name, url) in urls {
                 #expect(try Self.probe(town, ask, url, town.bob) == expected, "\(ask) of \(name)")
             }
-            // The probe does tell those apart who may know.
+            // The probe does distinguish people who may know.
             #expect(try Self.probe(town, ask, secret.url, town.dave) != expected)
         }
     }
 
-    @Test("a secret is told by no error, event or description")
+    @Test("no error, event or description contains a secret")
     func noTrace() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited("once", .oneTime(ShareTown.token(50)))])

@@ -1,5 +1,5 @@
-// Shares written below the server's rules, as it writes them: record, mark, secret and entries in one transaction. So what
-// is asked here of entries, releases and verifiers depends on no rule of who may share what.
+// Shares written below the server's rules, as it writes them: record, mark, secret and entries in one transaction. So
+// these tests of entries, releases and verifiers do not depend on the rules of who may share what.
 
 import Foundation
 import StratusCloud
@@ -31,7 +31,7 @@ struct ShareStage {
 
     /// The server of the next process over the same store.
     func next(on store: any OrderedStore, batchCount: Int = 1_000) throws -> ShareStage {
-        // Each process draws other identifiers: by how often the files were asked for.
+        // Each process draws other identifiers, by the number of requests for files.
         _ = try? bench.files.names(in: "/store")
         return try ShareStage(bench.next(on: store, batchCount: batchCount))
     }
@@ -44,7 +44,7 @@ struct ShareStage {
         return token
     }
 
-    /// A content with its owner alone. `number` makes its secret.
+    /// A content with only its owner. `number` determines its secret.
     func content(root: RecordName?, _ number: Int) -> ShareContent {
         ShareContent(
             root: root, token: Self.token(number),
@@ -67,7 +67,7 @@ struct ShareStage {
             invitation: .oneTime(Self.token(number)), added: bench.clock.now)
     }
 
-    /// Bob has accepted, Carol may do nothing, and one URL is unused: two acceptances, two URLs.
+    /// Bob has accepted, Carol has no permission, and one URL is unused: two acceptances, two URLs.
     func fullContent(root: RecordName?, _ number: Int) -> ShareContent {
         var content = content(root: root, number)
         content.participants += [accepted(bob), accepted(carol, .none), oneTime(number + 1)]
@@ -102,7 +102,7 @@ struct ShareStage {
         return try ShareContentEntry(decoding: bytes.span).content
     }
 
-    /// Writes a share's content, or deletes the share. Makes the root where it is not there.
+    /// Writes a share's content, or deletes the share. Creates the root if it is missing.
     func write(_ content: ShareContent?, _ share: RecordName, in zone: ZoneAddress = ReleaseBench.notes) throws {
         let (id, place) = (zoneID(zone), try place(share, in: zone))
         let stamp = Stamp(date: bench.clock.now, user: alice.userName)
@@ -136,7 +136,7 @@ struct ShareStage {
         }
     }
 
-    /// The records of a share and its root, and how many bytes they take more.
+    /// The records of a share and its root, and their additional size.
     private static func mutations(
         from old: ShareContent?, to new: ShareContent?, _ share: RecordName, in zone: ZoneReader
     ) throws -> ([RecordMutation], Int64) {
@@ -157,7 +157,7 @@ struct ShareStage {
         return (mutations, byteCount)
     }
 
-    /// Changes a key behind everybody's back; nil deletes it.
+    /// Changes a key behind the server's back; nil deletes it.
     func plant(_ value: [UInt8]?, at key: [UInt8]) throws {
         try engine.transact { transaction in
             if let value { try transaction.set(key, to: value) } else { try transaction.delete(key) }
@@ -166,7 +166,7 @@ struct ShareStage {
 
     // MARK: Looking
 
-    /// Every key and value outside the zones that is there because of shares.
+    /// Every key and value outside the zones that exists because of shares.
     func outside() throws -> [[UInt8]: [UInt8]] {
         try engine.read { reader in
             var entries: [[UInt8]: [UInt8]] = [:]
@@ -180,7 +180,7 @@ struct ShareStage {
         }
     }
 
-    /// What all verifiers find.
+    /// The findings of all verifiers.
     func problems() throws -> [String] {
         try bench.problems() + bench.service.verifyShares().map { "\($0.kind): \($0)" }
     }

@@ -1,5 +1,5 @@
-// A server on a real LevelDB directory with four people who can be reached, and shares whose content a test chooses: they
-// are written through `ShareWriter`, in one transaction with their roots.
+// A server on a real LevelDB directory with four reachable people, and shares whose content a test chooses: they are
+// written through `ShareWriter`, in one transaction with their roots.
 
 import Foundation
 import StratusLayout
@@ -10,7 +10,7 @@ import Testing
 
 @testable import StratusCloud
 
-/// A share that a test has made.
+/// A share that a test has created.
 struct TownShare: Sendable {
     let name: RecordName
     /// That of the share; a participant's one-time URL is `url(of:)`.
@@ -97,7 +97,7 @@ final class ShareTown: Sendable {
 
     static func url(_ seed: UInt8) -> String { base + token(seed).text }
 
-    /// Shares one of Alice's records, or her zone Notes; what is written is what the server would write.
+    /// Shares one of Alice's records, or her zone Notes, with the entries that the server would write.
     @discardableResult
     func share(
         _ root: RecordName? = "folder", with people: [ShareParticipant] = [], tokenSeed: UInt8 = 7,
@@ -147,7 +147,7 @@ final class ShareTown: Sendable {
         }
     }
 
-    /// Stops a share: its record goes, the root's mark with it.
+    /// Stops a share: its record is deleted, and the root's mark with it.
     func stop(_ share: TownShare) throws {
         let stamp = Stamp(date: bench.clock.now, user: alice.userName)
         try service.engine.transact { transaction in
@@ -174,7 +174,7 @@ final class ShareTown: Sendable {
         }
     }
 
-    // MARK: What is there
+    // MARK: Existing entries
 
     func content(_ share: TownShare) throws -> ShareContent {
         try service.engine.read { reader in

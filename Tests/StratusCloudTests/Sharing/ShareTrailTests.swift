@@ -1,4 +1,4 @@
-// What the trail of a zone tells of its shares, and what is written beside the records of shares.
+// The contents of a zone's trail about its shares, and the entries written next to the records of shares.
 
 import Foundation
 import StratusLayout
@@ -50,7 +50,7 @@ struct ShareTrailTests {
         return events.map(\.kind)
     }
 
-    @Test("every change of a share is told, and what does not change is not")
+    @Test("every change of a share is recorded, and what does not change is not")
     func changes() {
         let (pending, member) = (Self.participant("bob"), Self.participant("bob", .accepted, user: "_bob"))
         let writer = Self.participant("bob", .accepted, .privateUser, .readWrite, user: "_bob")
@@ -78,14 +78,14 @@ struct ShareTrailTests {
         #expect(Self.kinds(with(member), Self.share(blocked: ["_bob"])) == [.blocked])
         #expect(Self.kinds(Self.share(blocked: ["_bob"]), Self.share()) == [.unblocked])
         #expect(Self.kinds(Self.share(asking: ["_bob"]), with(member)) == [.joined])
-        // Who is invited is not always told by the address: the decision says whom it lets in.
+        // The address does not always identify the invited person: the decision names the person it admits.
         let (asked, invited) = (Self.share(asking: ["_bob"]), with(Self.participant("place")))
         #expect(Self.kinds(asked, invited, approved: ["_bob"]) == [.invited])
         #expect(Self.kinds(asked, invited) == [.invited, .requestDenied])
     }
 
     @Test(
-        "[P-20] who has asked is approved and not denied, by whatever address they are invited",
+        "[P-20] a requester who is invited by any address counts as approved, not denied",
         arguments: [IdentityLookup.email("bob@example.com"), .email("robert@example.com"), .phone("+49301234"), nil])
     func approved(lookup: IdentityLookup?) throws {
         let town = try ShareTown()
@@ -106,7 +106,7 @@ struct ShareTrailTests {
         #expect(events.last?.user == town.carol.userName)
     }
 
-    @Test("events tell who it was about, and what was before and after")
+    @Test("events contain the person, and the values before and after")
     func details() throws {
         let stamp = Stamp(date: Self.date, user: "_owner")
         let old = Self.share([Self.participant("bob", .accepted, user: "_bob")])
@@ -128,7 +128,7 @@ struct ShareTrailTests {
         #expect(events.count == 2)
     }
 
-    @Test("the trail is read page by page, in the order in which it happened, and ends with its zone")
+    @Test("the trail is read page by page, in order of occurrence, and ends with its zone")
     func pages() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob), town.invited(town.carol)])
@@ -150,7 +150,7 @@ struct ShareTrailTests {
         #expect(cloudError { _ = try town.service.shareEvents(of: nowhere) }?.code == .zoneNotFound)
     }
 
-    @Test("what has ended is kept in the zone, with its beginning, and nothing is left outside")
+    @Test("ended acceptances are kept in the zone, with their beginning, and nothing remains outside")
     func endings() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob), town.invited(town.carol)])
@@ -186,7 +186,7 @@ struct ShareTrailTests {
         #expect(try town.service.verifyUsage(of: town.alice.userName).isExact)
     }
 
-    @Test("a share whose URL's entry leads to nothing is damage, and not a share that is not there")
+    @Test("a share URL whose entry points to nothing is damage, not a missing share")
     func damage() throws {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited(town.bob)])
@@ -225,7 +225,7 @@ struct ShareParticipantTests {
         #expect(throws: CloudError.self) { _ = try town.service.shareParticipants(for: [], as: town.caller(nil)) }
     }
 
-    @Test("[X-09] a person without an account can be invited, and accepts when they have one")
+    @Test("[X-09] a person without an account can be invited, and accepts once they have one")
     func withoutAccount() throws {
         let town = try ShareTown()
         let address = Handle.email("new@example.com")

@@ -1,5 +1,5 @@
-// What a claim makes of one participant, exhaustively: who saves, how the participant stands, what is claimed of them, and
-// what becomes of the public permission, against an oracle that says each case in words.
+// The effect of a claim on one participant, exhaustively: the caller, the participant's state, the claim, and the new
+// public permission, against an oracle that says each case in words.
 
 import Foundation
 import StratusModel
@@ -29,7 +29,7 @@ struct ShareVerdictTests {
         var mayChange: Bool { self == .owner || self == .administrator }
     }
 
-    /// What is claimed of the participant; nil where they are not in the list.
+    /// The claim about the participant; nil if they are not in the list.
     private struct Claimed {
         var role: ParticipantRole?
         var permission: ParticipantPermission?
@@ -62,7 +62,7 @@ struct ShareVerdictTests {
             publicPermission: publicPermission, participants: participants)
     }
 
-    /// Every way in which somebody can stand in a share with this public permission.
+    /// Every possible state of a participant in a share with this public permission.
     private static func targets(_ publicPermission: ParticipantPermission) -> [ShareParticipant] {
         var targets: [ShareParticipant] = []
         for permission in permissions {
@@ -126,14 +126,14 @@ struct ShareVerdictTests {
         _ asked: ParticipantPermission?
     ) -> String {
         guard editor.mayChange else { return "10" }
-        // P-04, X-22: nobody is made owner or public user.
+        // P-04, X-22: no one becomes owner or public user.
         if claimed?.role == .owner { return "12" }
         if claimed?.role == .publicUser, target.role != .publicUser { return "12" }
         guard let claimed else { return "gone" }
         let new = asked ?? old
-        // P-07: private again means alone, but for who was added again.
+        // P-07: private again means no participants, except those added again.
         if new == .none, old != .none, !claimed.isAdded { return "gone" }
-        // P-06: whoever is pending does not outlast a change.
+        // P-06: pending participants do not survive a change.
         if new != .none, old != new, target.status == .pending { return "gone" }
         // P-05: no private user in a public share.
         if new != .none, target.role == .publicUser, claimed.role == .privateUser { return "12" }
@@ -141,13 +141,13 @@ struct ShareVerdictTests {
         if wanted == .administrator {
             return "administrator \(claimed.permission ?? target.permission) \(target.status)"
         }
-        // public users may what everybody may.
+        // public users have the public permission.
         if new != .none { return "publicUser \(new) \(target.status)" }
         return "privateUser \(claimed.permission ?? target.permission) \(target.status)"
     }
 
     @Test(
-        "[P-04][P-05][P-06][P-07][P-14][X-12][X-13][X-14][X-22] every claim of one participant comes to what the rules say"
+        "[P-04][P-05][P-06][P-07][P-14][X-12][X-13][X-14][X-22] every claim of one participant gives the result that the rules prescribe"
     )
     func exhaustive() throws {
         var count = 0
@@ -177,7 +177,7 @@ struct ShareVerdictTests {
         #expect(count == 16_400)
     }
 
-    /// What no save may break, whatever is claimed.
+    /// What no save may violate, whatever the claim.
     private static func problem(_ verdict: ShareVerdict, old: ShareContent) -> String? {
         guard case .write(let revision) = verdict else { return nil }
         let content = revision.content

@@ -1,4 +1,4 @@
-// The verifier of shares must find every fault there can be, and nothing in a store that has none.
+// The verifier of shares must find every possible fault, and nothing in a store without faults.
 
 import Foundation
 import StratusCloud
@@ -14,7 +14,7 @@ struct ShareVerifierTests {
     private static let notes = ReleaseBench.notes
     private static let photos = ReleaseBench.photos
 
-    /// Alice shares a folder with Bob, Carol and whoever comes by a URL, and a whole zone with Bob.
+    /// Alice shares a folder with Bob, Carol and anyone with the URL, and a whole zone with Bob.
     private struct Scene {
         let town: ShareStage
         let zone: ZoneKeys
@@ -33,7 +33,7 @@ struct ShareVerifierTests {
 
         func findings() throws -> [ShareFinding] { try town.bench.service.verifyShares() }
 
-        /// Replaces what a share holds and nothing else.
+        /// Replaces the content of a share and nothing else.
         func plant(_ change: (inout ShareContent) -> Void) throws {
             guard var content = try town.stored("Share-1") else { throw ConformanceFailure("The share is gone.") }
             change(&content)
@@ -53,7 +53,7 @@ struct ShareVerifierTests {
         }
     }
 
-    @Test("shares as they are written are clean: of a folder, of a whole zone, changed, stopped and shared again")
+    @Test("valid shares have no findings: of a folder, of a whole zone, changed, stopped and shared again")
     func clean() throws {
         let scene = try Scene()
         #expect(try scene.findings() == [])
@@ -69,7 +69,7 @@ struct ShareVerifierTests {
         #expect(try town.problems() == [])
     }
 
-    @Test("contents that break a rule are found, each by that rule")
+    @Test("contents that break a rule are found, each by its rule")
     func invariants() throws {
         let scene = try Scene()
         let sound = try #require(try scene.town.stored("Share-1"))
@@ -83,7 +83,7 @@ struct ShareVerifierTests {
         }
     }
 
-    @Test("[X-10] however many take part is for the host to say, and no fault of the store's")
+    @Test("[X-10] any number of participants is valid, because the host sets the limit")
     func numbers() throws {
         let scene = try Scene()
         // Only their URLs are missing.
@@ -95,7 +95,7 @@ struct ShareVerifierTests {
         #expect(findings.unkeptCount == 50)
     }
 
-    @Test("[X-08] an address by which somebody has accepted may be that of another who is invited by it")
+    @Test("[X-08] an address that was used to accept may also be another person's invitation")
     func movedAddresses() throws {
         let scene = try Scene()
         let address = Invitation.handle(.email("x@example.com"))
@@ -103,14 +103,14 @@ struct ShareVerifierTests {
         #expect(try scene.findings() == [])
     }
 
-    @Test("an identifier of a participant that everybody can guess is found")
+    @Test("a participant with a guessable identifier is found")
     func predictable() throws {
         let scene = try Scene()
         try scene.plant { $0.participants[3].id = ParticipantID(UUID.withoutRandomness.uuidString) }
         #expect(try scene.findings().map(\.kind).contains(.predictable))
     }
 
-    /// Changes that each break one rule, with words of what is found.
+    /// Changes that each violate one rule, with words of the finding.
     private static func brokenRules(_ scene: Scene) -> [(String, (inout ShareContent) -> Void)] {
         let (alice, bob) = (scene.town.alice.userName, scene.town.bob.userName)
         let date = scene.town.bench.clock.now
@@ -167,18 +167,18 @@ struct ShareVerifierTests {
         ]
     }
 
-    @Test("a share that cannot be read, or has no content, is damage, and the others are verified all the same")
+    @Test("an unreadable or empty share is damage, and the others are still verified")
     func damage() throws {
         let scene = try Scene()
         for field in [nil, Field(.string("x")), Field(.bytes([1, 2, 3])), Field(.bytes([]))] {
             try scene.plant(field)
             let kinds = Set(try scene.findings().map(\.kind))
-            // What exists because of it cannot be known, so it is dangling until it can be read again.
+            // Its entries cannot be computed, so they are dangling until it can be read again.
             #expect(kinds == [.damaged, .wrongRoot, .dangling], "\(kinds)")
         }
     }
 
-    @Test("no finding shows a secret")
+    @Test("no finding contains a secret")
     func secrets() throws {
         let scene = try Scene()
         let shown = try [
@@ -203,7 +203,7 @@ struct ShareVerifierTests {
         }
     }
 
-    @Test("a share where nothing is shared is found: in the default zone, and in a public database")
+    @Test("a share in a place without sharing is found: in the default zone, and in a public database")
     func misplaced() throws {
         let scene = try Scene()
         let town = scene.town
@@ -231,14 +231,14 @@ struct ShareVerifierTests {
         let folder = Record(name: "folder", type: "Note", share: "Share-1")
         let unmarked = Record(name: "folder", type: "Note")
         let faults: [([Record], Int)] = [
-            // The mark is gone, is another's, is on another record too, or the root is another record.
+            // The mark is missing, is another's, is on another record too, or the root is another record.
             ([Record(name: "folder", type: "Note")], 1),
             ([Record(name: "folder", type: "Note", share: "Share-9")], 2),
             ([Record(name: "other", type: "Note", share: "Share-1")], 1),
             ([Record(name: "folder", type: "Note"), Record(name: "other", type: "Note", share: "Share-1")], 2),
         ]
         for (records, count) in faults {
-            // A mark that is there is not changed into another in one step.
+            // An existing mark is not changed into another in one step.
             if records.contains(where: { $0.name == folder.name }) { try scene.save(unmarked) }
             for record in records { try scene.save(record) }
             let found = try scene.findings()
@@ -250,7 +250,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings().filter { $0.kind == .wrongRoot }.count == 2)
     }
 
-    @Test("a whole zone that is shared with something in it besides is found")
+    @Test("a shared zone that also contains another share is found")
     func zoneWideAndHierarchical() throws {
         let scene = try Scene()
         try scene.town.write(scene.town.fullContent(root: "album", 400), "Share-2", in: Self.photos)
@@ -259,7 +259,7 @@ struct ShareVerifierTests {
         #expect(found[0].detail.contains("SH-09"))
     }
 
-    @Test("secrets that are not the root's, and those of records that are not there, are found")
+    @Test("secrets that are not the root's, and those of missing records, are found")
     func tokens() throws {
         let scene = try Scene()
         let key = scene.zone.shareToken("folder")
@@ -277,7 +277,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings() == [])
     }
 
-    @Test("every acceptance and URL that is missing, says something else or is of no share is found, at its key")
+    @Test("every missing, wrong or orphaned acceptance and URL is found, at its key")
     func entries() throws {
         let scene = try Scene()
         let town = scene.town
@@ -325,7 +325,7 @@ struct ShareVerifierTests {
         return entry.encoded()
     }
 
-    @Test("an acceptance that began ahead of the zone, or before the last one ended, is found")
+    @Test("an acceptance that began ahead of the zone, or before the previous one ended, is found")
     func times() throws {
         let scene = try Scene()
         let key = scene.place.acceptanceKey(of: scene.town.bob.userName)
@@ -347,7 +347,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings().map(\.kind) == [.wrong])
     }
 
-    @Test("somebody who has accepted and has no account is found")
+    @Test("a participant who accepted and has no account is found")
     func strangers() throws {
         let scene = try Scene()
         var content = try #require(try scene.town.stored("Share-1"))

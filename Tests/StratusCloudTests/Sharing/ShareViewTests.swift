@@ -1,4 +1,4 @@
-// What each person is shown of one share.
+// Each person's view of one share.
 
 import FoundationEssentials
 import StratusModel
@@ -78,7 +78,7 @@ struct ShareViewTests {
     ]
 
     @Test(
-        "[X-15][P-03][P-16] owner and administrators see everybody, how they were invited, and who asks",
+        "[X-15][P-03][P-16] owner and administrators see everyone, how they were invited, and who requests access",
         arguments: [
             UserName("_owner"), "_admin",
         ])
@@ -98,14 +98,14 @@ struct ShareViewTests {
         #expect(share.blocked.map { $0.identity.name?.given } == ["blocked"])
     }
 
-    @Test("[X-15][P-08] others see the owner, themselves and who has accepted, but not how those came")
+    @Test("[X-15][P-08] others see the owner, themselves and accepted people, but not how those were invited")
     func others() {
         let accepted = ["owner _owner owner - account", "admin _admin admin - account", "used _used used -"]
         let member = "member _member member - account"
         let own = "member \(ZoneAddress.currentUser) member member@x account"
         func lines(_ share: ClientShare) -> Set<String> { Set(share.participants.map(Self.line)) }
         #expect(lines(Self.share("_member")) == Set(accepted + [own]))
-        // Who was made an administrator and has not accepted is none yet.
+        // A person who became an administrator and has not accepted is not one yet.
         #expect(lines(Self.share("_new", own: "coming")) == Set(accepted + [member, "coming - - coming@x account"]))
         let named = "named \(ZoneAddress.currentUser) named _named account"
         #expect(lines(Self.share("_named")) == Set(accepted + [member, named]))
@@ -120,14 +120,14 @@ struct ShareViewTests {
         #expect(Self.share(nil).currentUserID == nil)
     }
 
-    @Test("[P-03][P-20] an address that is its person's no more is told to nobody")
+    @Test("[P-03][P-20] an address that no longer belongs to its person is shown to no one")
     func movedHandles() {
         var people = Self.people
         for user: UserName in ["_member", "_asking"] { people.accounts[user]?.handles = [] }
         let view = ShareView(Self.content, zone: Self.zone, viewer: "_owner", urlBase: "https://x/").share(people)
         #expect(view.participants[2].identity.lookup == .userRecord("_member"))
         #expect(view.requesters.map(\.identity.lookup) == [.userRecord("_asking")])
-        // Who waits and has no account any more is not told of at all.
+        // A waiting person without an account is not reported at all.
         for user: UserName in ["_asking", "_named"] { people.accounts[user] = nil }
         let gone = ShareView(Self.content, zone: Self.zone, viewer: "_owner", urlBase: "https://x/").share(people)
         #expect(gone.requesters.isEmpty)
@@ -154,7 +154,7 @@ struct ShareViewTests {
         #expect(share.publicPermission == .none)
     }
 
-    @Test("[SH-14] the secret of a URL is its last component, whatever stands around it")
+    @Test("[SH-14] the secret of a URL is its last component, whatever surrounds it")
     func links() throws {
         let token = ShareTown.token(3)
         for url in [

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("access to shared records")
 struct SharingAccessTests {
-    /// Alice's folder with a file and a page in it, and a note beside it.
+    /// Alice's folder with a file and a page in it, and a note next to it.
     private static func folder(_ bench: RecordBench) throws {
         _ = try bench.modify([
             .new("top"), .new("folder", parent: "top"), .new("file", parent: "folder"), .new("page", parent: "file"),
@@ -18,7 +18,8 @@ struct SharingAccessTests {
 
     private static let names = ["top", "folder", "file", "page", "note", "sibling", "Share"]
 
-    @Test("[R-13][SH-05][D-01][D-03][X-06] a participant sees share, root and descendants, and nothing else")
+    @Test(
+        "[R-13][SH-05][D-01][D-03][X-06] a participant sees the share, its root and its descendants, and nothing else")
     func hierarchical() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -34,7 +35,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["later"], by: bench.bob) == ["later"])
     }
 
-    @Test("[D-02][D-11] names in the shared database carry the owner's user name, and the caller's own is not said")
+    @Test("[D-02][D-11] names in the shared database contain the owner's user name, and the caller's own is not shown")
     func names() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -56,7 +57,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("new")).get().creatorUserName == bench.bob.userName.text)
     }
 
-    @Test("[D-04] in a zone that is shared whole everything is seen")
+    @Test("[D-04] in a zone that is shared whole, everything is visible")
     func zoneWide() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -68,7 +69,7 @@ struct SharingAccessTests {
         #expect(root.parent?.target == bench.shared("top"))
     }
 
-    @Test("[D-03][SH-06] several shares of one zone are one zone, each with its own permission")
+    @Test("[D-03][SH-06] several shares of one zone appear as one zone, each with its own permission")
     func several() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -80,7 +81,7 @@ struct SharingAccessTests {
         #expect(try bench.write("note", by: bench.bob).code == nil)
     }
 
-    @Test("[P-10] readers are refused to write, create and delete; writers may do all of it")
+    @Test("[P-10] readers cannot write, create or delete; writers can do all of it")
     func permissions() throws {
         let bench = try RecordBench.forSharing()
         let carol = try bench.person("carol")
@@ -107,7 +108,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("file")).get().fields["n"] != nil)
     }
 
-    @Test("[P-09] somebody whose permission is none sees nothing, not even that there is a zone")
+    @Test("[P-09] a participant without permission sees nothing, not even that the zone exists")
     func nothing() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -120,7 +121,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(Self.names, by: bench.bob) == ["folder", "file", "page", "Share"])
     }
 
-    @Test("[P-11] a participant's new record needs a chain of parents to the root; the parent's reason is not told")
+    @Test("[P-11] a participant's new record needs a chain of parents to the root; the parent's error is not revealed")
     func creation() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -147,14 +148,15 @@ struct SharingAccessTests {
         #expect(try !bench.exists(.note("y")))
     }
 
-    @Test("[P-11] beside another item that fails, too, a hidden parent is answered like one that does not exist")
+    @Test("[P-11] a hidden parent is answered like a missing one, also if another item fails")
     func hiddenParents() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
         try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
         let known = try bench.fetch(bench.shared("file"), by: bench.bob, in: .shared).get()
         try bench.touch("file")
-        /// What Bob is answered who saves a record below `parent` beside others: one without fault, and one that is refused.
+        /// The answer to Bob's save of a record below `parent` together with others: one without fault, and one that is
+        /// refused.
         func answers(_ parent: String, _ other: RecordSave, isFirst: Bool, isAtomic: Bool) throws -> [String] {
             let child = RecordSave.new(bench.shared("new"), parent: parent)
             let saves = (isFirst ? [child, other] : [other, child]) + [.new(bench.shared("fine"), parent: "folder")]
@@ -191,7 +193,7 @@ struct SharingAccessTests {
         #expect(answers.map(\.code) == [nil, .referenceViolation])
     }
 
-    @Test("[P-11][D-12] a participant moves records within what they may write, and nowhere else")
+    @Test("[P-11][D-12] a participant can move records within what they may write, and nowhere else")
     func moving() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -208,12 +210,12 @@ struct SharingAccessTests {
         #expect(try move("note") == .permissionFailure)
         _ = try bench.change("Other") { $0.participants[1].permission = .readWrite }.get()
         #expect(try move("note") == nil)
-        // Its owner takes it out of everything, and it is gone for others at once.
+        // Its owner moves it out of everything, and it is gone for others at once.
         try bench.save(.change(try bench.fetch(.note("page")).get()).with(parent: "top"))
         #expect(try bench.seen(["page"], by: bench.bob).isEmpty)
     }
 
-    @Test("[X-06] a participant changes a root but never where it hangs")
+    @Test("[X-06] a participant can change a root, but not its parent")
     func rootStays() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -229,7 +231,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("folder")).get().parent?.target == .note("top"))
     }
 
-    @Test("[P-12] only its owner deletes a root, not even by what goes along with another record")
+    @Test("[P-12] only its owner can delete a root, not even a cascade from another record can")
     func rootDeletion() throws {
         let bench = try RecordBench.forSharing()
         _ = try bench.modify([
@@ -253,7 +255,7 @@ struct SharingAccessTests {
         #expect(try bench.exists(.note("tail")))
     }
 
-    @Test("an invisible record is answered as a missing one: fetched, saved and deleted")
+    @Test("an invisible record is answered like a missing one: fetched, saved and deleted")
     func invisible() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -274,7 +276,7 @@ struct SharingAccessTests {
         }
         #expect(try answers("sibling") == answers("missing"))
         #expect(try answers("sibling").last == "deleted")
-        // The name is taken, and what has it stays as it is.
+        // The name is in use, and its record stays unchanged.
         let before = try bench.fetch(.note("sibling")).get()
         let taken = RecordSave.new(bench.shared("sibling"), parent: "folder", ["n": .int64(9)])
         for policy in SavePolicy.allCases {
@@ -284,7 +286,7 @@ struct SharingAccessTests {
         #expect(try bench.fetch(.note("sibling")).get() == before)
     }
 
-    @Test("an outsider is answered as where there is no such zone, and no such person")
+    @Test("an outsider is answered as if the zone and its owner did not exist")
     func outsider() throws {
         let bench = try RecordBench.forSharing()
         let carol = try bench.person("carol")
@@ -311,7 +313,7 @@ struct SharingAccessTests {
         #expect(real.allSatisfy { $0.hasPrefix("26/2036") })
     }
 
-    @Test("[D-05] one's own zone is not in the shared database, another's not in the private one")
+    @Test("[D-05] your own zone is not in the shared database, and another's is not in the private one")
     func wrongDatabase() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("a"))
@@ -331,7 +333,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["linked"], by: bench.bob).isEmpty)
     }
 
-    @Test("[X-09] who is suspended loses access and keeps the place")
+    @Test("[X-09] a suspended person loses access and keeps the place")
     func suspended() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -343,7 +345,7 @@ struct SharingAccessTests {
         #expect(try bench.seen(["folder"], by: bench.bob) == ["folder"])
     }
 
-    @Test("[D-07][Z-05][P-13] zones of others are listed with what they can do; who deletes one leaves its shares")
+    @Test("[D-07][Z-05][P-13] shared zones are listed with their capabilities; deleting one leaves its shares")
     func zones() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -378,7 +380,7 @@ struct SharingAccessTests {
         #expect(try left[0].1.get().share != nil)
     }
 
-    @Test("[S-16][X-27] what participants save is the owner's: its quota, its assets, each stored once")
+    @Test("[S-16][X-27] what participants save is charged to the owner: its quota and its assets, each stored once")
     func ownership() throws {
         let bench = try RecordBench.forSharing()
         try Self.folder(bench)
@@ -406,7 +408,7 @@ struct SharingAccessTests {
         #expect(try bench.modify([save], by: bench.bob, in: .shared).saves[0].code == .quotaExceeded)
     }
 
-    @Test("a record through a share costs one read when warm, whatever lies above it")
+    @Test("reading a record through a share costs one read when warm, at any depth")
     func costs() throws {
         let bench = try RecordBench.forSharing(runsBodiesTwice: false)
         var saves = [RecordSave.new("n0")]
@@ -423,7 +425,7 @@ struct SharingAccessTests {
 }
 
 extension RecordBench {
-    /// Changes a record of Alice's zone Notes as somebody else.
+    /// Changes a record of Alice's zone Notes as another person.
     func write(_ name: String, by account: Account) throws -> Result<ClientRecord, CloudError> {
         let record = try fetch(shared(name), by: account, in: .shared).get()
         return try modify([.change(record, ["n": .int64(1)])], by: account, in: .shared).saves[0]

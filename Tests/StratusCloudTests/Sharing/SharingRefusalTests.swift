@@ -7,7 +7,7 @@ import Testing
 
 @Suite("refusals of sharing")
 struct SharingRefusalTests {
-    /// What a refusal has to name; nil where the one who is refused may not know it, or there is none.
+    /// What a refusal has to name; nil if the refused person may not know it, or there is none.
     private struct Wanted {
         var rule: String
         var record: String?
@@ -24,7 +24,7 @@ struct SharingRefusalTests {
         }
     }
 
-    @Test("[X-02] every refusal of a participant names rule, record, root and share, as far as they see it")
+    @Test("[X-02] every refusal of a participant names the rule, record, root and share, as far as they may see them")
     func participants() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("note"), .new("folder"))
@@ -45,7 +45,7 @@ struct SharingRefusalTests {
         Self.check(
             try save(.change(share, ["cloudkit.title": .string("Mine")])),
             Wanted(rule: "X-13", record: "Share", root: "folder", share: "Share"), "the share")
-        // Where records lie that are not seen is told by no refusal: there is one for all.
+        // No refusal reveals where hidden records are: there is one for all.
         for parent in [nil, "note", "missing"] {
             let error = try save(.new(bench.shared("new"), parent: parent))
             Self.check(error, Wanted(rule: "P-11", record: "new"), "creating")
@@ -53,7 +53,7 @@ struct SharingRefusalTests {
         Self.check(try save(.new(bench.shared("note"))), Wanted(rule: "P-11", record: "note"), "what is hidden")
     }
 
-    @Test("[X-02] a participant who would move a root is told by which rule that is refused, and of which share it is")
+    @Test("[X-02] a participant who moves a root gets the rule that refuses it, and the share")
     func roots() throws {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("folder"))
@@ -65,7 +65,7 @@ struct SharingRefusalTests {
             error.saves[1].error, Wanted(rule: "X-06", record: "folder", root: "folder", share: "Share"), "moving")
     }
 
-    @Test("[X-02] every refusal of a share that is saved names the rule, the share and its root")
+    @Test("[X-02] every refusal to save a share names the rule, the share and its root")
     func saves() throws {
         let bench = try RecordBench.forSharing()
         try bench.share("root", as: "Share", with: [.email("bob@example.com")])
@@ -92,7 +92,7 @@ struct SharingRefusalTests {
         Self.check(mixed, Wanted(rule: "P-05", record: "Share", root: "root", share: "Share"), "mixed")
     }
 
-    @Test("[X-02] every refusal of a share that cannot be where it is to be names the rule, the share and its root")
+    @Test("[X-02] every refusal of a misplaced share names the rule, the share and its root")
     func places() throws {
         let bench = try RecordBench.forSharing()
         let notes = RecordBench.notes
@@ -124,7 +124,7 @@ struct SharingRefusalTests {
         #expect(alone.message.contains("SH-04"))
     }
 
-    @Test("[X-02] refusals by URL name the rule, and the share only to those who may know of it")
+    @Test("[X-02] refusals by URL name the rule, and the share only to those who may know it")
     func urls() throws {
         let bench = try RecordBench.forSharing { $0.participantCount = 1 }
         let carol = try bench.person("carol")
@@ -143,7 +143,7 @@ struct SharingRefusalTests {
         #expect(unknown?.message == "Share not found")
     }
 
-    @Test("[X-02][P-19] where nothing is shared, that is said with its rule")
+    @Test("[X-02][P-19] if sharing is disabled, the error says so with its rule")
     func disabled() throws {
         let bench = try RecordBench.forSharing { $0.isSharingEnabled = false }
         let saves = try bench.modify([.new("r"), .share("S", root: "r")]).saves

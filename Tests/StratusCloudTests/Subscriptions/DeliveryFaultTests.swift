@@ -1,4 +1,4 @@
-// Whatever fails on the way, nothing is told twice and nothing is lost.
+// If anything fails on the way, nothing is delivered twice and nothing is lost.
 
 import Foundation
 import StratusCloud
@@ -11,9 +11,9 @@ import Testing
 
 @Suite("subscriptions: faults on the way")
 struct DeliveryFaultTests {
-    /// A store in which commits have left something behind for Alice's phone and pad and for Bob's phone.
+    /// A store in which commits have left undelivered notifications for Alice's phone and pad and for Bob's phone.
     ///
-    /// The bench closes its store when it goes, so that whoever uses that keeps the bench.
+    /// The bench closes its store when it is deallocated, so its user must keep the bench.
     private static func prepared() throws -> RecordBench {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
         try bench.service.addHandle(.email("bob@example.com"), to: bench.bob.id)
@@ -44,7 +44,7 @@ struct DeliveryFaultTests {
             environment: CloudEnvironment(clock: BenchClock(), identifiers: identifiers))
     }
 
-    /// What is told when everything left is delivered and taken.
+    /// The notifications after everything has been delivered and taken.
     private static func told(_ service: CloudService, _ devices: [DeviceAddress]) throws -> [[String]] {
         _ = try service.deliverNotifications()
         return try devices.map { try service.takeNotifications(for: $0, limit: .max).map(\.line).sorted() }
@@ -83,7 +83,7 @@ struct DeliveryFaultTests {
             },
             verify: { store, fault, _ in
                 let service = try service(on: store, seed: 6)
-                // What the faulty delivery has told already is taken first, so that anything told again is seen.
+                // Notifications that the faulty delivery has sent are taken first, so that repeated ones are seen.
                 let devices = devices(of: benches.value[0])
                 let before = try devices.map { try service.takeNotifications(for: $0, limit: .max).map(\.line) }
                 let after = try told(service, devices)
@@ -96,7 +96,7 @@ struct DeliveryFaultTests {
         return (problems.value, report.runCounts.values.reduce(0, +))
     }
 
-    @Test("[N-05][N-04] wherever delivering fails, everybody is told once; a firing that is once is once")
+    @Test("[N-05][N-04] wherever delivery fails, everyone is notified once, and a one-time subscription fires once")
     func sweep() async throws {
         let found = try await TestThreads.offPool { () -> ([String], Int, Int) in
             let bench = try Self.prepared()
@@ -112,7 +112,7 @@ struct DeliveryFaultTests {
         #expect(found.2 > 0, "the planted fault was not found")
     }
 
-    @Test("an entry that cannot be read keeps no other from being told, is said to be damaged, and found by verifying")
+    @Test("an unreadable entry does not block others, is reported as damaged, and found by verifying")
     func damage() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))
@@ -131,7 +131,7 @@ struct DeliveryFaultTests {
     }
 
     @Test(
-        "verifying finds subscriptions and devices of nobody, queues that are counted wrongly, and what cannot be read")
+        "the verifier finds orphaned subscriptions and devices, queues with wrong counts, and unreadable entries")
     func verifying() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))

@@ -1,4 +1,4 @@
-// Zone and database subscriptions of one's own: who is told, how often, and in which order.
+// Zone and database subscriptions of your own: who is notified, how often, and in which order.
 
 import Foundation
 import StratusCloud
@@ -8,9 +8,11 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("subscriptions: telling of one's own zones")
+@Suite("subscriptions: notifications of your own zones")
 struct DeliveryTests {
-    @Test("[N-05][T-12] all devices are told but the one that wrote; one without a name keeps none from being told")
+    @Test(
+        "[N-05][T-12] every device but the writing one is notified; a writer without a device name does not change that"
+    )
     func origin() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"), .zone("z"))
@@ -26,7 +28,7 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice, "phone").count == 2)
         // Nobody else's.
         #expect(try bench.told(bench.bob) == [])
-        // The feed tells of one's own writes all the same.
+        // The feed still reports your own writes.
         #expect(try bench.page().changed.map(\.address.recordName) == ["a"])
         // A device of the same name that is another person's is another device.
         try bench.service.registerDevice(DeviceAddress(account: bench.bob.id, name: "pad"))
@@ -36,7 +38,7 @@ struct DeliveryTests {
         #expect(try bench.subscriptionFindings() == [])
     }
 
-    @Test("[N-05] of a zone or a database one notification waits, however often it changes, behind what came before")
+    @Test("[N-05] one notification per zone or database waits, however often it changes, behind earlier ones")
     func coalescing() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))
@@ -60,7 +62,7 @@ struct DeliveryTests {
         #expect(try bench.subscriptionFindings() == [])
     }
 
-    @Test("[N-02] a database subscription tells nothing of the default zone")
+    @Test("[N-02] a database subscription ignores the default zone")
     func defaultZone() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))
@@ -71,7 +73,7 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice) == ["d private"])
     }
 
-    @Test("a type of records narrows what a zone or a database tells; deletions are of the type of what is gone")
+    @Test("a record type filters a zone's or database's notifications; deletions have the type of the deleted record")
     func types() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.subscribe(
@@ -86,11 +88,11 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice).sorted() == ["tasks private", "zone tasks Notes"])
         let many = (0..<40).map { RecordSave.new("m\($0)", type: "Type\($0)") }
         for result in try bench.modify(many).saves { _ = try result.get() }
-        // More types than are noted: any may have changed.
+        // More types than are recorded: any may have changed.
         #expect(try bench.told(bench.alice).count == 3)
     }
 
-    @Test("a zone that is made or deleted is told to databases; subscriptions to it end with it, and are told last")
+    @Test("creating or deleting a zone notifies databases; its own subscriptions fire last and end with it")
     func zones() throws {
         let bench = try RecordBench.forSubscriptions()
         let other = ZoneAddress(zoneName: "Other")
@@ -112,13 +114,13 @@ struct DeliveryTests {
         #expect(try bench.told(bench.alice) == ["d private"])
         try bench.save(.new("a", in: other))
         #expect(try bench.told(bench.alice).sorted() == ["d private", "q created a", "typed private"])
-        // What a host does is told to all devices.
+        // A host's changes notify all devices.
         try bench.service.purgeZone(other, of: bench.alice.id, in: RecordBench.container, reason: .purged)
         #expect(try bench.told(bench.alice).sorted() == ["d private", "typed private"])
         #expect(try bench.subscriptionFindings() == [])
     }
 
-    @Test("what is refused and what changes nothing leaves nothing behind")
+    @Test("a refused request and one that changes nothing leave no trace")
     func refusals() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.save(.new("a"))
@@ -128,14 +130,15 @@ struct DeliveryTests {
         #expect(try bench.modify(deleting: [.note("unknown")]).deletes[0].code == nil)
         #expect(try bench.outboxCount() == 0)
         #expect(try bench.told(bench.alice) == [])
-        // In a zone where items stand alone what is saved is told.
+        // In a zone without atomicity the saved records notify.
         try bench.subscribe(.query("q", triggers: .creation))
         let alone = try bench.modify([.new("a"), .new("c")], atomic: false)
-        #expect(alone.saves[0].error != nil && alone.saves[1].error == nil)
+        #expect(alone.saves[0].error != nil)
+        #expect(alone.saves[1].error == nil)
         #expect(try bench.told(bench.alice).sorted() == ["d private", "q created c"])
     }
 
-    @Test("the oldest of too many is dropped; a device keeps what waits until it takes it, also over a new process")
+    @Test("over the limit the oldest is dropped; a device's queue survives until taken, also in a new process")
     func bounds() throws {
         let bench = try RecordBench.forSubscriptions(inMemory: false) { $0.waitingNotificationCount = 3 }
         try bench.save(.new("start"))
@@ -159,7 +162,7 @@ struct DeliveryTests {
         next.engine.store.close()
     }
 
-    @Test("devices are registered once, bounded, and removed with what waits for them")
+    @Test("devices are registered once, limited in number, and removed with their queue")
     func devices() throws {
         let bench = try RecordBench.forSubscriptions { $0.deviceCount = 3 }
         let service = bench.service
@@ -184,7 +187,7 @@ struct DeliveryTests {
         #expect(try bench.take(bench.alice).count == 1)
     }
 
-    @Test("the host is told once that there is something to deliver, and not where there is nothing")
+    @Test("the host gets one signal that there is something to deliver, and none without")
     func bell() throws {
         let bench = try RecordBench.forSubscriptions()
         let count = Locked(0)
@@ -208,13 +211,13 @@ struct DeliveryTests {
         #expect(count.value == 1)
         try service.purgeZone(RecordBench.notes, of: bench.alice.id, in: RecordBench.container, reason: .purged)
         #expect(count.value == 2)
-        // Subscriptions are loaded anew by another server over the same store.
+        // Another server over the same store loads the subscriptions again.
         let other = CloudService(engine: bench.service.engine, environment: environment)
         _ = try other.modifyZones(.init(saves: [ClientZone(address: RecordBench.notes)]), as: caller, in: .private)
         #expect(count.value == 3)
     }
 
-    @Test("[X-09] an account goes with subscriptions, devices and queues; one that is closed is given nothing")
+    @Test("[X-09] an account is deleted with its subscriptions, devices and queues; a closed account gets nothing")
     func accounts() throws {
         let bench = try RecordBench.forSubscriptions()
         try bench.save(.new("start"))
@@ -227,7 +230,7 @@ struct DeliveryTests {
         #expect(try bench.deliver() == [])
         #expect(try bench.take(bench.alice).isEmpty)
         try bench.service.setStanding(.good, of: bench.alice.id)
-        // What waited is there, and its devices are told so.
+        // Waiting notifications are there, and their devices get a signal.
         #expect(try bench.deliver().map(\.name).sorted() == ["pad", "phone"])
         #expect(try bench.take(bench.alice).map(\.line) == ["d private"])
         try bench.save(.new("b"))

@@ -1,4 +1,4 @@
-// What goes first where a notification is too large.
+// The order of removal if a notification is too large.
 
 import Foundation
 import StratusLayout
@@ -51,7 +51,7 @@ struct NotificationFillerTests {
         return left
     }
 
-    @Test("[N-06] what is over the limit is pruned in the order of the rule, and no more than must be")
+    @Test("[N-06] content over the limit is pruned in the order of the rule, and no more than necessary")
     func order() {
         let whole = Self.notification(limit: .max)
         #expect(!whole.isPruned)
@@ -63,7 +63,7 @@ struct NotificationFillerTests {
             let entry = Self.notification(limit: limit)
             let left = Self.left(entry)
             seen.insert(left.count)
-            // The first of the order are gone, the others there.
+            // The first in the order are gone, the others are present.
             #expect(left == Array(order.suffix(left.count)))
             #expect(entry.isPruned == (limit < size))
             #expect(entry.subscription == "sub")
@@ -75,7 +75,7 @@ struct NotificationFillerTests {
         #expect(seen == Set(0...11))
     }
 
-    @Test("[N-06] a pruned notification says so to its device, and keeps its kind")
+    @Test("[N-06] a pruned notification is marked as pruned for its device, and keeps its kind")
     func told() throws {
         let told = try ClientNotification(Self.notification(limit: 100))
         #expect(told.isPruned)
@@ -109,7 +109,9 @@ struct NotificationFillerTests {
         #expect(told.id != nil)
     }
 
-    @Test("[N-04] why a query fires follows from what matched before and matches now", arguments: [false, true])
+    @Test(
+        "[N-04] the reason why a query fires follows from what matched before and matches now",
+        arguments: [false, true])
     func reasons(matched: Bool) {
         let all: SubscriptionTriggers = [.creation, .update, .deletion]
         let after = QueryJudge.reason(matched, true, all)
@@ -124,7 +126,7 @@ struct NotificationFillerTests {
         }
     }
 
-    @Test("who sees a share is whoever has accepted it with a permission")
+    @Test("the viewers of a share are those who accepted it with a permission")
     func viewers() throws {
         let seed = SplitMix64.announced("viewers of shares")
         for index in 0..<300 {

@@ -1,4 +1,4 @@
-// Query subscriptions: when they fire, for whom, and what they tell.
+// Query subscriptions: when they fire, for whom, and with which content.
 
 import Foundation
 import StratusCloud
@@ -25,7 +25,7 @@ struct QueryFiringTests {
         }
     }
 
-    @Test("[N-04] created is to begin to match, updated to match again, deleted to match no more or to be gone")
+    @Test("[N-04] created means begins to match, updated still matches, deleted no longer matches or is gone")
     func transitions() throws {
         let bench = try Self.bench()
         try bench.subscribe(.query("q", .isSize(1)))
@@ -44,7 +44,7 @@ struct QueryFiringTests {
         try step(nil) { try bench.save(.new("r", type: "Task", ["size": .int64(1)])) }
     }
 
-    @Test("[N-04] each trigger by itself: nothing else is told")
+    @Test("[N-04] each trigger fires alone, and nothing else is sent")
     func eachTrigger() throws {
         let triggers: [(SubscriptionTriggers, String)] = [
             (.creation, "created"), (.update, "updated"), (.deletion, "deleted"),
@@ -57,7 +57,7 @@ struct QueryFiringTests {
         }
     }
 
-    @Test("a query is asked of the zone it names, else of all, the default zone among them")
+    @Test("a query covers the zone it names, or else all zones including the default zone")
     func zones() throws {
         let bench = try Self.bench()
         try bench.makeZone(ZoneAddress(zoneName: "Other"))
@@ -69,7 +69,7 @@ struct QueryFiringTests {
         }
     }
 
-    @Test("[N-04] what fires once is deleted with its firing, once, however many commits it would fire for")
+    @Test("[N-04] a one-time subscription is deleted when it fires, and fires once for any number of commits")
     func once() throws {
         let bench = try Self.bench()
         try bench.subscribe(.query("q", .isSize(1), triggers: [.creation, .update, .once]), .query("other"))
@@ -81,7 +81,7 @@ struct QueryFiringTests {
         #expect(try bench.subscriptions() == ["other"])
         try Self.set(bench, "d", size: 1)
         #expect(try bench.told(bench.alice) == ["other created d"])
-        // Where the only device is the one that did it, nobody was told: it stands.
+        // If the only device made the change itself, none was notified: the notification stays as it is.
         try bench.service.removeDevice(DeviceAddress(account: bench.alice.id, name: "pad"))
         try bench.subscribe(.query("q", .isSize(1), triggers: [.creation, .once]))
         try bench.save(.new("e", ["size": .int64(1)]), on: "phone")
@@ -92,7 +92,7 @@ struct QueryFiringTests {
         #expect(try bench.subscriptions() == ["other"])
     }
 
-    @Test("[N-04] once is once, also when many write and deliver at the same time")
+    @Test("[N-04] a one-time subscription fires once, also under concurrent writes and deliveries")
     func onceRaced() async throws {
         let found = try await TestThreads.offPool { () -> (Int, [String], [String]) in
             let bench = try RecordBench.forSubscriptions(inMemory: true, runsBodiesTwice: false)
@@ -118,7 +118,7 @@ struct QueryFiringTests {
         #expect(found.2 == [])
     }
 
-    @Test("[S-18] in the public database only what the subscriber may read is told")
+    @Test("[S-18] in the public database, subscribers hear only of what they can read")
     func grants() throws {
         let bench = try Self.bench()
         try bench.service.importSchema(
@@ -139,13 +139,13 @@ struct QueryFiringTests {
         try bench.save(.new("b", in: .defaultZone, type: "Open", ["size": .int64(1)]), in: .public)
         #expect(try bench.told(bench.alice) == ["open created b"])
         #expect(try bench.told(bench.bob) == ["open created b"])
-        // A private database tells nothing of the public one.
+        // A private database does not notify of the public one.
         try bench.subscribe(.query("private"))
         try bench.save(.new("c", in: .defaultZone, type: "Open", ["size": .int64(1)]), by: bench.bob, in: .public)
         #expect(try bench.told(bench.alice) == ["open created c"])
     }
 
-    @Test("what a participant does in a zone fires its owner's queries, and none of the participant's")
+    @Test("a participant's changes fire the owner's queries, and none of the participant's")
     func participants() throws {
         let bench = try Self.bench()
         try bench.share("folder", as: "Share", with: bench.bob, "bob@example.com")
@@ -156,7 +156,7 @@ struct QueryFiringTests {
         #expect(try bench.told(bench.bob) == [])
     }
 
-    @Test("[N-05] of a record one notification waits; an update behind a creation that nobody took is a creation")
+    @Test("[N-05] one notification per record waits; an update after an unread creation is a creation")
     func coalescing() throws {
         let bench = try Self.bench()
         try bench.subscribe(.query("q").with { $0.desiredKeys = ["size"] })
@@ -176,7 +176,7 @@ struct QueryFiringTests {
         #expect(try bench.told(bench.alice) == ["q deleted a"])
     }
 
-    @Test("a collapse key puts notifications together: by the field of its name, else by itself")
+    @Test("a collapse key merges notifications: by the field of its name, or else by the text itself")
     func collapsing() throws {
         let bench = try Self.bench()
         try bench.subscribe(
@@ -185,11 +185,11 @@ struct QueryFiringTests {
         try bench.save(.new("a", ["title": .string("x")]), .new("b", ["title": .string("x")]))
         try bench.save(.new("c", ["title": .string("y")]))
         try bench.deliver()
-        // No record stands behind a change of the database: its key is the text itself, and so the title of c.
+        // A change of the database has no record: its key is the text itself, and so the title of c.
         #expect(try bench.take(bench.alice).map(\.line) == ["q created b", "q created c"])
     }
 
-    @Test("[L-17][C-08] texts and values come from the record: cut, in their order, and nothing that is encrypted")
+    @Test("[L-17][C-08] texts and values come from the record: truncated, in their order, and without encrypted fields")
     func filling() throws {
         let bench = try Self.bench()
         let long = String(repeating: "\u{E9}", count: 150)
@@ -238,13 +238,13 @@ struct QueryFiringTests {
             told.subject
                 == .query(
                     reason: .recordCreated, record: .note("r"), fields: ["title": .string(cut), "size": .int64(-7)]))
-        // What is gone is told as it was.
+        // A deleted record is reported with its last values.
         try bench.delete(.note("r"))
         try bench.deliver()
         #expect(try bench.take(bench.alice).first?.alert.body.arguments == [cut, "-7", ""])
     }
 
-    @Test("the number on the icon grows with each notification, on each device, and from where it is set")
+    @Test("the badge grows with each notification, on each device, from the value it was set to")
     func badges() throws {
         let bench = try Self.bench()
         try bench.subscribe(.query("q").with { $0.badges = true }, .query("plain", .isSize(9)))
@@ -258,7 +258,7 @@ struct QueryFiringTests {
         #expect(try Set(bench.take(bench.alice, "pad").map(\.badge)) == [1, 2, 3, nil])
     }
 
-    @Test("a first record of a new field is found by words at once; a query that may not be asked any more is silent")
+    @Test("a first record of a new field matches words at once; a query that is no longer allowed is silent")
     func schema() throws {
         let bench = try Self.bench()
         let words = QueryFilter(key: "", comparator: .containsAnyToken, operand: .string("plans"))

@@ -1,4 +1,4 @@
-// Subscriptions to shared databases: everybody is told who sees or saw something of what changed, and nobody else.
+// Subscriptions to shared databases: everyone who sees or saw a part of the change is notified, and no one else.
 
 import Foundation
 import StratusCloud
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("subscriptions: shared databases")
 struct SharedDeliveryTests {
-    /// Alice shares; Bob and Carol have phones and listen to their shared databases.
+    /// Alice shares; Bob and Carol have phones and subscribe to their shared databases.
     private struct World {
         let bench: RecordBench
         let carol: Account
@@ -28,7 +28,7 @@ struct SharedDeliveryTests {
                 .new("in"), .new("page", parent: "in"), .new("leaf", parent: "page"), .new("out"))
         }
 
-        /// Who is told on their phones.
+        /// The people whose phones are notified.
         func told() throws -> [String] {
             try bench.deliver()
             var names: [String] = []
@@ -50,7 +50,7 @@ struct SharedDeliveryTests {
         }
     }
 
-    @Test("[N-05][M-08] joining and what happens in a share is told to its members, never to those outside or invited")
+    @Test("[N-05][M-08] members are notified of joins and changes in a share; outsiders and invited people are not")
     func members() throws {
         let world = try World()
         let bench = world.bench
@@ -69,7 +69,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["bob"])
         try world.accept(share, by: world.carol)
         #expect(try world.told() == ["bob", "carol"])
-        // What a member writes is told to the other members, to the member's other devices and to the owner.
+        // A member's writes notify the other members, the member's other devices and the owner.
         try bench.subscribe(.database("own"))
         try bench.save(.new(bench.shared("b"), parent: "in"), on: "phone", by: world.bob, in: .shared)
         try bench.deliver()
@@ -79,7 +79,7 @@ struct SharedDeliveryTests {
         #expect(try bench.subscriptionFindings() == [])
     }
 
-    @Test("[N-05][M-08] whoever joins between a commit and its delivery gets no notification of that commit")
+    @Test("[N-05][M-08] a person who joins between a commit and its delivery gets no notification of that commit")
     func joinedSince() throws {
         let world = try World()
         let bench = world.bench
@@ -89,14 +89,14 @@ struct SharedDeliveryTests {
         try bench.deliver()
         _ = try world.told()
         try bench.touch("leaf")
-        // Of this Carol's other devices would hear, and she has none.
+        // Carol's other devices would be notified of this, and she has none.
         try world.accept(share, by: world.carol, on: "phone")
         #expect(try world.told() == ["bob"])
         try bench.touch("leaf")
         #expect(try world.told() == ["bob", "carol"])
     }
 
-    @Test("[X-16][P-09] whoever loses access is told of that, and of nothing that happens after")
+    @Test("[X-16][P-09] a person who loses access is notified of that, and of nothing after it")
     func losing() throws {
         let world = try World()
         let bench = world.bench
@@ -114,7 +114,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["bob", "carol"])
         try bench.touch("leaf")
         #expect(try world.told() == ["bob"])
-        // Leaving is told to the other devices of whoever leaves.
+        // Leaving notifies the other devices of the person who leaves.
         let request = ModifyRecordsRequest(deletes: [bench.shared("Share")])
         let answer = try bench.service.modifyRecords(request, as: bench.caller(world.bob, on: "phone"), in: .shared)
         try answer.deletes[0].get()
@@ -125,7 +125,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("[D-08][X-03] stopping a share is told to its members, and to nobody who had been invited")
+    @Test("[D-08][X-03] stopping a share notifies its members, and not the invited people")
     func stopping() throws {
         let world = try World()
         let bench = world.bench
@@ -139,7 +139,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("[D-12] a record that is moved into a share or out of it is told to those who see it or saw it")
+    @Test("[D-12] a record moved into or out of a share notifies those who see or saw it")
     func moving() throws {
         let world = try World()
         let bench = world.bench
@@ -156,7 +156,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["carol"])
         try bench.move("page", below: "in")
         #expect(try world.told() == ["bob", "carol"])
-        // A type narrows what is told, but what comes or goes may hold anything.
+        // A type filters notifications, but zones that come or go may hold any type.
         try bench.subscribe(.database("s", type: "Task"), by: world.bob, in: .shared)
         try bench.touch("leaf")
         #expect(try world.told() == [])
@@ -166,7 +166,9 @@ struct SharedDeliveryTests {
         #expect(try world.told() == ["bob"])
     }
 
-    @Test("[D-04] a zone that is shared whole is told whole; a zone that is deleted to all who saw anything of it")
+    @Test(
+        "[D-04] a zone that is shared whole notifies of everything; deleting a zone notifies all who saw any part of it"
+    )
     func wholeZone() throws {
         let world = try World()
         let bench = world.bench
@@ -186,7 +188,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("[D-08] a deleted zone is told to its members also where its shares are let go of first")
+    @Test("[D-08] deleting a zone notifies its members, also if its shares are released first")
     func releasing() throws {
         let world = try World()
         let bench = world.bench
@@ -198,12 +200,12 @@ struct SharedDeliveryTests {
             .init(deletes: [RecordBench.notes]), as: bench.caller(world.alice), in: .private)
         try bench.service.performUpkeep(historySeconds: nil, UpkeepPace(pause: {}))
         #expect(try bench.outboxCount() == 0)
-        // It is told of with the next delivery, which has nothing left to do itself.
+        // The next delivery reports it, and has nothing left to do itself.
         #expect(try bench.deliver() == [DeviceAddress(account: world.carol.id, name: "phone")])
         #expect(try world.told() == ["carol"])
     }
 
-    @Test("deleting an account is told to the members of its shares, and to the owners of those it was in")
+    @Test("deleting an account notifies the members of its shares, and the owners of the shares it was in")
     func departure() throws {
         let world = try World()
         let bench = world.bench
@@ -229,7 +231,7 @@ struct SharedDeliveryTests {
         #expect(try next.bench.subscriptionFindings() == [])
     }
 
-    @Test("whoever joins is told of nothing from before, however late it is delivered")
+    @Test("a new participant is not notified of earlier changes, however late they are delivered")
     func late() throws {
         let world = try World()
         let bench = world.bench
@@ -247,7 +249,7 @@ struct SharedDeliveryTests {
         #expect(try world.told() == [])
     }
 
-    @Test("a person with no such subscription is told nothing, and a public user is told as long as they may read")
+    @Test("a person without such a subscription is not notified, and a public user is while they can read")
     func publicUsers() throws {
         let world = try World()
         let bench = world.bench

@@ -1,4 +1,4 @@
-// What the tests of subscriptions say again and again: devices, subscriptions, and what devices are told, as short lines.
+// Helpers for tests of subscriptions: devices, subscriptions, and the notifications of devices as short lines.
 
 import Foundation
 import StratusCloud
@@ -78,7 +78,7 @@ extension RecordBench {
         try service.takeNotifications(for: DeviceAddress(account: account.id, name: device), limit: limit)
     }
 
-    /// What a device is told after a delivery, in short.
+    /// The notifications of a device after a delivery, in short.
     func told(_ account: Account, _ device: String = "phone") throws -> [String] {
         try deliver()
         return try take(account, device).map(\.line)
@@ -103,7 +103,7 @@ extension RecordBench {
 }
 
 extension ClientNotification {
-    /// The subscription, and what it is about.
+    /// The subscription, and its subject.
     var line: String {
         let id = subscriptionID ?? "?"
         switch subject {

@@ -1,4 +1,4 @@
-// What subscriptions cost those who do not listen, counted: nothing.
+// The cost of subscriptions for people without any, counted: nothing.
 
 import Foundation
 import StratusCloud
@@ -22,7 +22,7 @@ struct SubscriptionCostTests {
         try cost(bench) { try bench.save(.new(name)) }
     }
 
-    @Test("a commit in a container without subscriptions reads and writes nothing for them, whatever others have")
+    @Test("a commit in a container without subscriptions pays nothing for them, whatever other containers have")
     func nobody() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         try bench.save(.new("warm"))
@@ -36,7 +36,7 @@ struct SubscriptionCostTests {
         }
         #expect(try Self.saveCost(bench, "r2") == alone)
         #expect(try bench.outboxCount() == 0)
-        // Nor do those who listen to something else of the same container: that nobody listens here is looked for once.
+        // Nor do listeners to other things of the same container: the lack of listeners here is looked up once.
         for index in 0..<50 { try bench.subscribe(.database("d\(index)"), by: bench.bob) }
         try bench.subscribe(.query("q"), by: bench.bob, in: .public)
         let looking = try Self.saveCost(bench, "r3")
@@ -46,14 +46,14 @@ struct SubscriptionCostTests {
         #expect(looking.entriesWritten == alone.entriesWritten)
         #expect(try Self.saveCost(bench, "r4") == alone)
         #expect(try bench.outboxCount() == 0)
-        // A checker that finds nothing proves nothing.
+        // A checker that never finds anything proves nothing.
         try bench.subscribe(.database("own"))
         #expect(try Self.saveCost(bench, "r5") != alone)
         #expect(try bench.outboxCount() == 1)
     }
 
-    /// What the first commits of a server cost that has just started: of Alice in a zone without shares, of Bob in a zone
-    /// of his, of Alice in what she shares with Bob, and of Alice once more.
+    /// The cost of the first commits of a new server: of Alice in a zone without shares, of Bob in a zone of his, of
+    /// Alice in what she shares with Bob, and of Alice once more.
     private static func firstCosts(amongOthers count: Int) throws -> [StoreCost] {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         let plain = ZoneAddress(zoneName: "Plain")
@@ -62,7 +62,7 @@ struct SubscriptionCostTests {
         try bench.share("in", as: "Share", with: bench.bob, "bob@example.com")
         try bench.subscribe(.database("d"), .query("q"), .zone("z"))
         try bench.subscribe(.database("s"), by: bench.bob, in: .shared)
-        // As they are stored; that they are some people's is nothing to a commit.
+        // As they are stored; whose they are does not matter to a commit.
         let bytes = try bench.service.engine.read { reader in
             var bytes: [[UInt8]] = []
             try reader.store.scan(GlobalKeys.subscriptions.keyRange) { _, value in
@@ -104,11 +104,11 @@ struct SubscriptionCostTests {
         }
         #expect(found[0] == found[1])
         #expect(found[1] == found[2])
-        // The owner, who listens, the container, and the zone: each is looked for once.
+        // The owner, who subscribes, the container, and the zone: each is looked up once.
         #expect(found[0][0].seeks >= found[0][3].seeks + 3)
     }
 
-    @Test("who writes in a share pays for those who see it and listen, not for those who listen to other shares")
+    @Test("a write in a share pays for its viewers who subscribe, not for subscribers to other shares")
     func otherShares() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         try bench.share("in", as: "Share", with: bench.bob, "bob@example.com")
@@ -146,7 +146,7 @@ struct SubscriptionCostTests {
         #expect(try bench.told(bench.bob).sorted() == ["q created a", "q created b", "q created c"])
     }
 
-    @Test("delivering costs the same however many others have subscribed to the same container")
+    @Test("delivery costs the same for any number of other subscribers to the same container")
     func delivering() throws {
         let found = try [2, 200].map { count in
             let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
@@ -175,7 +175,7 @@ struct SubscriptionCostTests {
         ]
     }
 
-    @Test("who saves a public record of a type that nobody has subscribed to pays nothing for other types")
+    @Test("saving a public record costs nothing for subscriptions to other types")
     func otherTypes() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)
         for type in ["Note", "Open"] { _ = try Self.publicCosts(bench, "warm", type: type) }
@@ -186,7 +186,7 @@ struct SubscriptionCostTests {
         #expect(try Self.publicCosts(bench, "r3", type: "Open") != alone)
     }
 
-    @Test("a commit reads and writes the same for one subscription to its type and for a hundred, where none matches")
+    @Test("a commit costs the same for one and for a hundred subscriptions to its type if none matches")
     func sameType() throws {
         let found = try [1, 10, 100].map { count in
             let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false)

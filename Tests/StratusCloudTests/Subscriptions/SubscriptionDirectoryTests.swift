@@ -1,4 +1,4 @@
-// What the server keeps in memory of subscriptions: a part, and never anything that is not so.
+// The server's cache of subscriptions: a part, and never anything stale.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// A store that can be told to refuse commits when their bodies have run.
+/// A store that can refuse commits after their bodies have run.
 private final class RefusingStore: StoreWrapper {
     struct Refusal: Error {}
 
@@ -27,7 +27,7 @@ private final class RefusingStore: StoreWrapper {
     }
 }
 
-/// A store that can hold a group of commits that is about to be written until the body of a later commit has run.
+/// A store that can delay a group of commits that is about to be written until the body of a later commit has run.
 private final class HoldingStore: StoreWrapper {
     let wrapped: any OrderedStore
     private let flight: Flight
@@ -113,7 +113,7 @@ struct SubscriptionDirectoryTests {
         }
     }
 
-    @Test("of many who write no more is kept than there is room for, and who is not kept costs a seek for each answer")
+    @Test("the cache stays within its limit for many writers, and a writer outside it costs a seek per answer")
     func bounded() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 16 << 10 }
         let people = try Self.crowd(bench, 60)
@@ -131,7 +131,7 @@ struct SubscriptionDirectoryTests {
         #expect(forgotten.pointReads == kept.pointReads)
         #expect(forgotten.entriesWritten == kept.entriesWritten)
         #expect(try save("b", by: people[0]).seeks == kept.seeks)
-        // Where nothing is kept all of it is looked for every time, and everybody is told.
+        // Without a cache everything is looked up every time, and everyone is notified.
         let without = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 0 }
         try without.subscribe(.database("d"))
         try without.save(.new("first"))
@@ -143,7 +143,7 @@ struct SubscriptionDirectoryTests {
         #expect(try without.told(without.alice) == ["d private"])
     }
 
-    @Test("[N-05] what is kept ages by use: whoever writes again and again costs nothing, however many write meanwhile")
+    @Test("[N-05] the cache is LRU: a frequent writer costs nothing, however many others write meanwhile")
     func recent() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 16 << 10 }
         let people = try Self.crowd(bench, 40)
@@ -156,7 +156,7 @@ struct SubscriptionDirectoryTests {
         }
     }
 
-    @Test("a subscription whose commit fails is not told, and one whose deletion fails still is")
+    @Test("a subscription whose commit fails does not fire, and one whose deletion fails still does")
     func refused() throws {
         let store = RefusingStore(MemoryStore())
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false, store: store)
@@ -171,7 +171,7 @@ struct SubscriptionDirectoryTests {
         refusing { try bench.subscribe(.database("d")) }
         try bench.save(.new("a"))
         #expect(try bench.outboxCount() == 0)
-        // The zones and what is subscribed to them, looked at and changed by one commit that fails.
+        // The zones and their subscriptions, read and changed by one commit that fails.
         let zones = ["One", "Two"].map { ZoneAddress(zoneName: $0) }
         for zone in zones {
             try bench.makeZone(zone)
@@ -192,7 +192,7 @@ struct SubscriptionDirectoryTests {
     }
 
     @Test(
-        "[N-07] who asks while a change of what is kept is in flight is answered with the change",
+        "[N-07] a read during a change of the cache is answered with the change",
         arguments: [true, false])
     func inFlight(isSubscribing: Bool) async throws {
         try await TestThreads.offPool {
@@ -220,7 +220,7 @@ struct SubscriptionDirectoryTests {
         }
     }
 
-    @Test("[N-07] the commit after a subscription was saved is told of, while others write and subscribe, each time")
+    @Test("[N-07] the commit after saving a subscription fires it, every time, under concurrent writes and saves")
     func beside() async throws {
         try await TestThreads.offPool {
             let bench = try RecordBench.forSubscriptions(inMemory: false, runsBodiesTwice: false)

@@ -1,9 +1,9 @@
-// Random histories of a zone with an owner and two participants, each with devices and subscriptions, and an oracle that knows
-// nothing of outboxes: it fetches every name there ever was for every person before and after each step, and holds the two
-// views against each other.
+// Random histories of a zone with an owner and two participants, each with devices and subscriptions, and an oracle
+// that knows nothing of outboxes: it fetches every name that ever existed for every person before and after each step,
+// and compares the two views.
 //
-//   own zones        told when any record differs, of the type asked for
-//   shared ones      told when what the person sees differs; not told when it does not
+//   own zones        notified if any record differs, of the subscribed type
+//   shared ones      notified if and only if what the person sees differs
 //   queries          created, updated and deleted follow from the record's values before and after
 //   never            the device that did it, a person who sees nothing of it, the same twice
 
@@ -17,13 +17,13 @@ import Testing
 
 @Suite("subscriptions: random histories")
 struct SubscriptionHistoryTests {
-    /// What the server keeps of subscriptions in memory: what it keeps in earnest, nothing, and a few answers.
+    /// The server's cache of subscriptions: the real one, none, and a small one.
     private static let keptByteCounts = [nil, 0, 3_000]
 
     private static func findings(count: Int, stepCount: Int, _ fault: PlantedTelling?) throws -> [String] {
         let seed = SplitMix64.announced("subscription histories")
         for index in 0..<count {
-            // Every other history delivers late: a planted fault is looked for where each step is told by itself.
+            // Every other history delivers late: a planted fault is searched where each step is delivered by itself.
             let isLate = fault == nil && index % 2 == 1
             let keptByteCount = fault == nil ? keptByteCounts[index / 2 % keptByteCounts.count] : nil
             var history = try TellingHistory(
@@ -35,7 +35,8 @@ struct SubscriptionHistoryTests {
     }
 
     @Test(
-        "[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after say")
+        "[N-04][N-05][D-12] in random histories every device has exactly the hints that the views before and after imply"
+    )
     func histories() async throws {
         let environment = ProcessInfo.processInfo.environment
         let count = environment["STRATUS_SUBSCRIPTION_HISTORIES"].flatMap { Int($0) } ?? 12
@@ -44,7 +45,7 @@ struct SubscriptionHistoryTests {
     }
 
     @Test(
-        "a hint that is lost, doubled, sent to whoever did it or to an outsider, or decided by a stale memory, is found",
+        "a hint that is lost, doubled, sent to its writer or an outsider, or based on a stale cache, is found",
         arguments: PlantedTelling.allCases)
     fileprivate func planted(fault: PlantedTelling) async throws {
         let findings = try await TestThreads.offPool { try Self.findings(count: 4, stepCount: 60, fault) }
@@ -52,17 +53,17 @@ struct SubscriptionHistoryTests {
     }
 }
 
-/// What a test makes of what was told, so that the oracle is seen to notice.
+/// Changes the notifications, so that the test shows that the oracle detects it.
 private enum PlantedTelling: CaseIterable {
     case lost
     case doubled
     case toOrigin
     case toOutsider
-    /// Subscriptions are saved and deleted by another server on the same store, of which this one does not hear.
+    /// Subscriptions are saved and deleted by another server on the same store, without this one noticing.
     case unheard
 }
 
-/// A record as somebody sees it.
+/// A record as a person sees it.
 private struct Seen: Equatable {
     let type: String
     let tag: String
@@ -78,13 +79,13 @@ private struct TellingHistory {
     private let fault: PlantedTelling?
     private var trace: [String] = []
     private var urls: [String: String] = [:]
-    /// Whether a step's commit was made on a device, by person.
+    /// Whether a step was committed by a device, by person.
     private var origin: (person: Int, device: String)?
     /// Whether several steps are delivered at once.
     private let isLate: Bool
-    /// What each device is to be told with the next delivery, by person and device.
+    /// The notifications that each device must get with the next delivery, by person and device.
     private var due: [[String: Set<String>]] = []
-    /// The devices that have done something since the last delivery.
+    /// The devices that have written since the last delivery.
     private var active: [Set<String>] = []
     /// Who saves subscriptions and deletes them.
     private let subscriber: CloudService
@@ -119,7 +120,7 @@ private struct TellingHistory {
             trace.append("--- \(step)")
             let before = try people.indices.map { try view($0) }
             origin = nil
-            // What waits for a late delivery is told by the subscriptions that are there then.
+            // A late delivery uses the subscriptions that exist then.
             if !isLate, random.isOne(in: 3) { try resubscribe() }
             do { try change() } catch let error as CloudError { trace.append("    refused: \(error.code.rawValue)") }
             let after = try people.indices.map { try view($0) }
@@ -158,7 +159,7 @@ private struct TellingHistory {
             request, as: bench.caller(people[index]), in: index == 0 ? .private : .shared)
     }
 
-    /// Somebody saves what they have not subscribed to, or deletes what they have, or all of it.
+    /// A person saves a missing subscription, or deletes one, or all of them.
     private mutating func resubscribe() throws {
         let index = random.below(people.count)
         let known = Self.subscriptions(of: index)
@@ -195,7 +196,7 @@ private struct TellingHistory {
         return view
     }
 
-    /// The lines that a person's devices must have, but for the device that did it.
+    /// The lines that a person's devices must have, except the writing device.
     private func expected(_ index: Int, _ before: [String: Seen], _ after: [String: Seen]) -> Set<String> {
         lines(index, before, after).filter { line in
             subscribed[index].contains(String(line.prefix { $0 != " " }))
@@ -239,9 +240,9 @@ private struct TellingHistory {
         }
     }
 
-    /// Steps are gathered, and told together now and then. Nobody is told what no step was to tell them; whoever was to be
-    /// told is, but for a device that has itself done something since: it may have left what it was to be told of. Why a
-    /// query fired depends on what came together.
+    /// Steps are collected, and delivered together now and then. No device gets a notification that no step caused.
+    /// Every expected notification arrives, except on a device that has itself written since: it may have caused the
+    /// change. The reason why a query fired depends on the combined steps.
     private mutating func compareLate(_ before: [[String: Seen]], _ after: [[String: Seen]]) throws {
         if due.isEmpty {
             due = people.map { _ in [:] }

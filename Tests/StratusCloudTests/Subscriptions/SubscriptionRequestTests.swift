@@ -16,7 +16,7 @@ struct SubscriptionRequestTests {
         return bench
     }
 
-    @Test("[N-01][D-10] each database takes its kinds of subscriptions and no others")
+    @Test("[N-01][D-10] each database accepts its kinds of subscriptions and no others")
     func places() throws {
         let bench = try Self.bench()
         let kinds: [(ClientSubscription, [DatabaseSelector])] = [
@@ -37,7 +37,7 @@ struct SubscriptionRequestTests {
         #expect(try bench.subscriptionError(.query("standard", zone: .defaultZone)) == nil)
     }
 
-    @Test("[N-03] a subscription without a template is saved, fetched without one, and told silently")
+    @Test("[N-03] a subscription without a template is saved, fetched without one, and notifies silently")
     func silent() throws {
         let bench = try Self.bench()
         try bench.subscribe(.database("silent"))
@@ -47,10 +47,12 @@ struct SubscriptionRequestTests {
         try bench.save(.new("a"))
         try bench.deliver()
         let told = try bench.take(bench.alice)
-        #expect(told.count == 1 && told[0].alert.isContentAvailable && told[0].alert.body.text == nil)
+        try #require(told.count == 1)
+        #expect(told[0].alert.isContentAvailable)
+        #expect(told[0].alert.body.text == nil)
     }
 
-    @Test("[N-04] a query subscription names what it fires on")
+    @Test("[N-04] a query subscription contains its triggers")
     func triggers() throws {
         let bench = try Self.bench()
         #expect(try bench.subscriptionError(.query("q", triggers: []))?.code == .invalidArguments)
@@ -59,7 +61,7 @@ struct SubscriptionRequestTests {
         #expect(try bench.subscriptionError(.query("q", triggers: [.deletion, .once])) == nil)
     }
 
-    @Test("[N-07] saving under an identifier that is there replaces; what is unknown cannot be fetched or deleted")
+    @Test("[N-07] saving an existing identifier replaces it; an unknown one cannot be fetched or deleted")
     func replacing() throws {
         let bench = try Self.bench()
         try bench.subscribe(.zone("s"), .database("t"))
@@ -78,7 +80,7 @@ struct SubscriptionRequestTests {
         #expect(try bench.subscriptionError(.database("u")) == nil)
     }
 
-    @Test("[N-08] subscriptions belong to a person and one of their databases, in one container")
+    @Test("[N-08] subscriptions belong to one person and one of their databases, in one container")
     func scopes() throws {
         let bench = try Self.bench()
         try bench.subscribe(.database("same"))
@@ -98,7 +100,7 @@ struct SubscriptionRequestTests {
         #expect(try bench.subscriptionFindings() == [])
     }
 
-    @Test("a subscription comes back as it was sent, the caller's zones under the name that stands for the caller")
+    @Test("a subscription round-trips, with the caller's zones under the owner name that stands for the caller")
     func roundTrip() throws {
         let bench = try Self.bench()
         let own = ZoneAddress(zoneName: "Notes", ownerName: bench.alice.userName.text)
@@ -145,10 +147,13 @@ struct SubscriptionRequestTests {
         ).saves.map { try $0.get() }
         let fetched = try bench.service.fetchSubscriptions(.named(sent.map(\.id)), as: caller, in: .private)
         #expect(try fetched.map { try $0.1.get() } == saved)
-        for (one, other) in zip(sent, saved) { #expect(one.id == other.id && one.template == other.template) }
+        for (one, other) in zip(sent, saved) {
+            #expect(one.id == other.id)
+            #expect(one.template == other.template)
+        }
         #expect(saved[2].subject == .zone(RecordBench.notes, recordType: "Note"))
         guard case .query(let query, let zone, _, let archive) = saved[0].subject else {
-            Issue.record("it is no query any more: \(saved[0])")
+            Issue.record("it is no longer a query: \(saved[0])")
             return
         }
         #expect(query.filters == filters)
@@ -156,7 +161,7 @@ struct SubscriptionRequestTests {
         #expect(archive == [0, 255])
     }
 
-    @Test("[L-13] a notification carries three fields at most, and no lists, bytes or assets")
+    @Test("[L-13] a notification carries at most three fields, and no lists, bytes or assets")
     func desiredKeys() throws {
         let bench = try Self.bench()
         func error(_ keys: [String]) throws -> CloudError.Code? {
@@ -169,7 +174,7 @@ struct SubscriptionRequestTests {
         #expect(try error(["data"]) == .invalidArguments)
     }
 
-    @Test("[Q-11][Z-04] a query that cannot be asked, a type and a zone that are not there are refused")
+    @Test("[Q-11][Z-04] an invalid query, an unknown type and a missing zone are refused")
     func refusals() throws {
         let bench = try Self.bench()
         let outside = QueryFilter(key: "size", comparator: .beginsWith, operand: .string("x"))
@@ -190,7 +195,7 @@ struct SubscriptionRequestTests {
         #expect(try bench.subscriptions() == [String(long.dropLast())])
     }
 
-    @Test("[L-01] limits of items, bytes and subscriptions are asked before any work")
+    @Test("[L-01] limits of items, bytes and subscriptions are checked before any work")
     func limits() throws {
         let bench = try RecordBench.forSubscriptions {
             $0.requestItemCount = 5
@@ -210,7 +215,7 @@ struct SubscriptionRequestTests {
         let answer = try bench.service.modifySubscriptions(
             .init(saves: Array(many.prefix(4))), as: caller, in: .private)
         #expect(answer.saves.map(\.code) == [nil, nil, nil, .limitExceeded])
-        // One may take the place of another, and be saved again.
+        // One may replace another, and be saved again.
         let next = try bench.service.modifySubscriptions(
             .init(saves: [many[4], many[1]], deletes: ["d0"]), as: caller, in: .private)
         #expect(next.saves.map(\.code) == [nil, nil])
@@ -230,7 +235,7 @@ struct SubscriptionRequestTests {
         #expect(error.code == .limitExceeded)
     }
 
-    @Test("[S-17][S-21] only whoever is signed in subscribes; planned faults come up before and after")
+    @Test("[S-17][S-21] only a signed-in user can subscribe; planned faults occur before and after the request")
     func callers() throws {
         let bench = try Self.bench()
         for database in DatabaseSelector.allCases {

@@ -1,4 +1,4 @@
-// The verifier of subscriptions finds what is planted, and nothing else.
+// The verifier of subscriptions finds the planted faults, and nothing else.
 
 import StratusCloud
 import StratusLayout
@@ -11,12 +11,12 @@ import Testing
 @Suite("verifying subscriptions")
 struct SubscriptionVerifierTests {
     private let bench: RecordBench
-    /// An entry of each keyspace, as the server has written it.
+    /// An entry of each keyspace, as the server wrote it.
     private let subscription: (key: [UInt8], value: [UInt8])
     private let notification: (key: [UInt8], value: [UInt8])
     private let outbox: (key: [UInt8], value: [UInt8])
 
-    /// Alice's phone has a notification waiting; what she wrote last is still to be told.
+    /// Alice's phone has a notification waiting; her last write is still to be delivered.
     init() throws {
         bench = try RecordBench.forSubscriptions()
         try bench.subscribe(.database("d"))
@@ -43,7 +43,7 @@ struct SubscriptionVerifierTests {
         try SubscriptionVerifier(engine: bench.service.engine).findings()
     }
 
-    /// What is found while entries are changed, which are put back afterwards.
+    /// The findings while entries are changed, which are restored afterwards.
     private func findings(planting faults: [([UInt8], [UInt8]?)]) throws -> [SubscriptionFinding] {
         let engine = bench.service.engine
         func set(_ entries: [([UInt8], [UInt8]?)]) throws {
@@ -62,7 +62,7 @@ struct SubscriptionVerifierTests {
 
     private func line(_ key: [UInt8]) -> String { "\(KeyDescription(key))" }
 
-    @Test("every planted fault is found as what it is")
+    @Test("every planted fault is found and classified correctly")
     func planted() throws {
         let phone = GlobalKeys.device(of: bench.alice.id, "phone")
         let ghosts = GlobalKeys.subscription(
@@ -87,7 +87,7 @@ struct SubscriptionVerifierTests {
             ),
             ([(notification.key, nil)], [.miscounted(line(phone), counted: 1, found: 0)]),
             ([(phone, DeviceEntry(next: 5, count: 3).encoded())], [.miscounted(line(phone), counted: 3, found: 1)]),
-            // A name that leads to nobody is told by who verifies accounts: what is theirs stays theirs.
+            // A name that points to no account is reported by the verifier of accounts: its data stays.
             ([(identity, nil)], []),
         ]
         for (planted, expected) in faults { #expect(try findings(planting: planted) == expected) }
@@ -99,7 +99,7 @@ struct SubscriptionVerifierTests {
         #expect(try findings() == [])
     }
 
-    @Test("who is being removed is not nobody, until the removal is done")
+    @Test("entries of a person who is being removed are not orphans until the removal is done")
     func departing() throws {
         let ghosts = GlobalKeys.subscription(
             SubscriptionKeyParts(container: RecordBench.container, user: "_ghost", database: 2, id: "d"))
@@ -111,7 +111,7 @@ struct SubscriptionVerifierTests {
         #expect(try findings(planting: leaving.map { ($0.0, .some($0.1)) }) == [])
     }
 
-    @Test("of very many faults the first of each kind are kept, and all are counted")
+    @Test("of very many faults, the first of each kind are kept and all are counted")
     func manyFaults() throws {
         let kept = VerifierFindings<SubscriptionFinding>.maximumCount
         let engine = bench.service.engine

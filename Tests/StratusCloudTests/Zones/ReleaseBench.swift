@@ -1,5 +1,5 @@
-// A server whose assets lie in memory, with one person who has zones full of them; it can be opened again over what it
-// has left, as after a crash.
+// A server with its assets in memory, with one person whose zones are full of them; it can be reopened over its
+// leftovers, as after a crash.
 
 import Foundation
 import StratusCloud
@@ -22,7 +22,7 @@ struct ReleaseBench {
 
     var caller: Caller { Caller(container: Self.container, account: account.id) }
 
-    /// Over a new store, or with `files` over one that is there.
+    /// Over a new store, or with `files` over an existing one.
     init(
         on store: any OrderedStore = MemoryStore(), files: MemoryFiles? = nil, clock: HandClock = HandClock(),
         batchCount: Int = 1_000, orphanCount: Int = 100_000
@@ -48,7 +48,7 @@ struct ReleaseBench {
         try ReleaseBench(on: store, files: files, clock: clock, batchCount: batchCount)
     }
 
-    /// A file of this content. Numbers below 1,000,000 give contents of one length.
+    /// A file with this content. Numbers below 1,000,000 give contents of one length.
     func file(_ number: Int) -> ClientAsset {
         let path = "/in/\(number)"
         if files.content(at: path) == nil { files.put(Array("content \(number + 1_000_000)".utf8), at: path) }
@@ -74,13 +74,13 @@ struct ReleaseBench {
         }
     }
 
-    /// One round of upkeep, which ends when `shouldContinue` says so.
+    /// One round of upkeep, which ends when `shouldContinue` returns false.
     func upkeep(shouldContinue: @escaping () -> Bool = { true }) throws {
         try service.performUpkeep(
             historySeconds: nil, UpkeepPace(pause: {}, shouldContinue: shouldContinue))
     }
 
-    /// Lets go of assets; after each batch `rest` is called.
+    /// Releases assets; after each batch `rest` is called.
     @discardableResult
     func release(
         rest: @escaping () -> Void = {}, shouldContinue: @escaping () -> Bool = { true }
@@ -112,7 +112,7 @@ struct ReleaseBench {
         }
     }
 
-    /// What all verifiers find; files that nobody counts are left out, for a crash leaves them to the next sweep.
+    /// The findings of all verifiers, except uncounted files, which a crash leaves to the next sweep.
     func problems() throws -> [String] {
         let engine = service.engine
         let assets = try service.verifyAssets().filter { if case .orphaned = $0 { false } else { true } }

@@ -1,5 +1,5 @@
-// Every operation of the store fails once while a zone with assets is deleted, released and purged: afterwards nothing is
-// counted wrongly, and the next round of upkeep leaves what it would have left without the failure.
+// Every operation of the store fails once while a zone with assets is deleted, released and purged: afterwards all
+// counts are correct, and the next round of upkeep has the same result as without the failure.
 
 import StratusCloud
 import StratusModel
@@ -8,9 +8,9 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("faults of the store while assets of deleted zones are let go of")
+@Suite("store faults while assets of deleted zones are released")
 struct ZoneReleaseFaultTests {
-    @Test("[S-21][R-14] whatever fails, every asset is let go of once")
+    @Test("[S-21][R-14] if anything fails, every asset is released exactly once")
     func sweep() async throws {
         let report = try await TestThreads.offPool { try Self.run() }
         #expect(report.runCounts.values.allSatisfy { $0 > 5 })

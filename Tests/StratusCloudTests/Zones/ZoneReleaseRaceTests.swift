@@ -1,5 +1,5 @@
-// Zones with the same files are made, filled and deleted by some threads while others let go of their assets, purge keys
-// and collect files.
+// Zones with the same files are created, filled and deleted by some threads while others release their assets, purge
+// keys and collect files.
 
 import StratusCloud
 import StratusModel
@@ -7,9 +7,10 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("assets of deleted zones, by many threads")
+@Suite("assets of deleted zones under concurrency")
 struct ZoneReleaseRaceTests {
-    @Test("[R-14] whoever deletes, releases and collects at the same time, every content is counted as it is held")
+    @Test(
+        "[R-14] during concurrent deletions, releases and collections, every content is counted as often as it is held")
     func race() async throws {
         let found = try await TestThreads.offPool {
             let bench = try ReleaseBench(batchCount: 3)

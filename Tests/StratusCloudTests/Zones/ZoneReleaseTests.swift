@@ -1,5 +1,5 @@
-// Deleting a zone that holds assets: gone at once for the same cost whatever it holds, its assets let go of afterwards,
-// each once, whatever happens in between.
+// Deleting a zone with assets: gone at once at a constant cost, its assets released afterwards, each once, whatever
+// happens in between.
 
 import Foundation
 import StratusCloud
@@ -15,7 +15,7 @@ struct ZoneReleaseTests {
     private static let notes = ReleaseBench.notes
     private static let photos = ReleaseBench.photos
 
-    @Test("letting go of assets tells of every record and tombstone, and goes on telling of what is left")
+    @Test("the release of assets reports progress for every record and tombstone, and continues with the rest")
     func progress() throws {
         let bench = try ReleaseBench(batchCount: 2)
         for zone in [Self.notes, Self.photos] { try bench.makeZone(zone) }
@@ -66,7 +66,7 @@ struct ZoneReleaseTests {
         }
     }
 
-    @Test("counting what a purge has to do is told of, and ends where nobody waits for it, with nothing removed")
+    @Test("counting a purge's work reports progress, and stops without removing anything if no caller waits for it")
     func counting() throws {
         let bench = try ReleaseBench()
         try bench.makeZone(Self.notes)
@@ -76,7 +76,7 @@ struct ZoneReleaseTests {
             _ = try bench.service.modifyRecords(request, as: bench.caller, in: .private)
         }
         try bench.deleteZone(Self.notes)
-        /// What counting told, and how many entries were removed of how many.
+        /// The reported counts, and how many entries of how many were removed.
         func purge(stopsWhenCounted: Bool) throws -> (counts: [Int], removed: Int, total: Int?) {
             var told: [FreeingProgress] = []
             let pace = UpkeepPace(
@@ -98,7 +98,7 @@ struct ZoneReleaseTests {
         #expect(whole.counts == Array(stride(from: interval, through: whole.removed, by: interval)))
     }
 
-    @Test("[Z-04][S-16] deleting a zone costs the same with 10 assets and with 2,000, and gives its quota back at once")
+    @Test("[Z-04][S-16] deleting a zone costs the same with 10 assets and with 2,000, and frees its quota at once")
     func cost() async throws {
         for purges in [false, true] {
             let costs = try await TestThreads.offPool {
@@ -110,7 +110,7 @@ struct ZoneReleaseTests {
         }
     }
 
-    /// What the deletion of a zone asks of the store, but for the lengths of its counters.
+    /// The store operations for deleting a zone, except the lengths of its counters.
     private static func costOfDeleting(assetCount: Int, purges: Bool) throws -> StoreCost {
         let bench = try ReleaseBench()
         try bench.makeZone(notes)
@@ -133,12 +133,14 @@ struct ZoneReleaseTests {
         return cost
     }
 
-    @Test("[R-14] what a deleted zone held goes in batches, and every verifier agrees before, between and after")
+    @Test(
+        "[R-14] the contents of a deleted zone are released in batches, and every verifier passes before, between and after"
+    )
     func batches() throws {
         let bench = try ReleaseBench(on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 7)
         try bench.makeZone(Self.photos)
         try bench.save(40..<60, in: Self.photos)
-        // The first upkeep of a store leaves a mark that it has looked at its indexes.
+        // The first upkeep of a store records that it has checked its indexes.
         try bench.upkeep()
         let empty = try bench.entryCount()
         try bench.makeZone(Self.notes)
@@ -187,7 +189,7 @@ struct ZoneReleaseTests {
         #expect(try bench.problems() == [])
     }
 
-    @Test("a process that ends after any batch leaves what the next one finishes, each asset counted once")
+    @Test("if the process ends after any batch, the next one finishes, and each asset is counted once")
     func crashes() throws {
         for batchCount in 0...8 {
             let store = MemoryStore()
@@ -212,7 +214,7 @@ struct ZoneReleaseTests {
         }
     }
 
-    @Test("a zone made anew under the same name, with the same files, keeps its own while the old one's go")
+    @Test("a zone recreated under the same name, with the same files, keeps its own while the old ones are released")
     func sameName() throws {
         let bench = try ReleaseBench(batchCount: 4)
         try bench.makeZone(Self.notes)
@@ -222,7 +224,7 @@ struct ZoneReleaseTests {
         try bench.save(0..<5, in: Self.notes)
         var step = 5
         try bench.release(rest: {
-            // Saved, deleted and made anew again between the batches.
+            // Saved, deleted and recreated between the batches.
             try? bench.save(step..<step + 1, in: Self.notes)
             step += 1
             if step == 7 {
@@ -240,7 +242,7 @@ struct ZoneReleaseTests {
         #expect(try bench.service.verifyUsage(of: bench.account.userName).isExact)
     }
 
-    @Test("two that release the same zone at the same time let go of everything once")
+    @Test("two concurrent releases of the same zone release everything exactly once")
     func twice() throws {
         let bench = try ReleaseBench(batchCount: 3)
         for zone in [Self.notes, Self.photos] {
@@ -252,7 +254,7 @@ struct ZoneReleaseTests {
         try bench.release(rest: {
             rounds += 1
             guard rounds == 2 else { return }
-            // The other takes some batches, and the rest of them after this one has gone on.
+            // The other takes some batches, and the rest of them after this one has continued.
             var asked = 0
             _ = try? bench.release(shouldContinue: {
                 asked += 1
@@ -265,7 +267,7 @@ struct ZoneReleaseTests {
         #expect(try bench.problems() == [])
     }
 
-    @Test("lists of assets, records in chunks and tombstones: all that is held is let go of, and nothing else")
+    @Test("lists of assets, records in chunks and tombstones: all held contents are released, and nothing else")
     func shapes() throws {
         let bench = try ReleaseBench(batchCount: 2)
         try bench.makeZone(Self.notes)
@@ -291,7 +293,7 @@ struct ZoneReleaseTests {
         #expect(try bench.contentCount() == 0)
     }
 
-    @Test("an account that goes takes along what its deleted zones still counted")
+    @Test("deleting an account also releases what its deleted zones still counted")
     func departure() throws {
         let bench = try ReleaseBench(batchCount: 3)
         try bench.makeZone(Self.notes)
@@ -314,7 +316,7 @@ struct ZoneReleaseTests {
         #expect(!names.contains(bench.account.userName))
     }
 
-    @Test("a zone whose assets are counted too low stays and is found; the others are released all the same")
+    @Test("a zone whose assets are counted too low stays and is reported; the others are still released")
     func damage() throws {
         let bench = try ReleaseBench()
         for zone in [Self.notes, Self.photos] { try bench.makeZone(zone) }

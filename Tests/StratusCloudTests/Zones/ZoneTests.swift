@@ -1,4 +1,4 @@
-// Zones: making, deleting, fetching, and what a host's purge leaves behind.
+// Zones: creating, deleting, fetching, and what a host's purge leaves behind.
 
 import StratusCloud
 import StratusModel
@@ -23,7 +23,7 @@ struct ZoneTests {
         try bench.service.fetchZones(request, as: bench.caller(bench.alice), in: database)
     }
 
-    @Test("[Z-01] zones are made and deleted in private databases only, elsewhere it is badDatabase")
+    @Test("[Z-01] zones are created and deleted in private databases only; elsewhere it is badDatabase")
     func badDatabase() throws {
         let bench = try RecordBench()
         let zone = ClientZone(address: RecordBench.notes)
@@ -45,7 +45,7 @@ struct ZoneTests {
         #expect(try fetch(bench, .all, in: .public).map { try $0.1.get().capabilities } == [[]])
     }
 
-    @Test("[Z-03] saving a zone that is there succeeds, writes nothing, and keeps its records")
+    @Test("[Z-03] saving an existing zone succeeds, writes nothing, and keeps its records")
     func savingAgain() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
@@ -73,7 +73,8 @@ struct ZoneTests {
         #expect(try bench.modify([.change(saved)]).saves[0].code == .unknownItem)
     }
 
-    @Test("[Z-05] all zones include the default one, unwritten too; the shared database has only other people's")
+    @Test(
+        "[Z-05] all zones include the default zone, even if never written; the shared database has only other people's")
     func all() throws {
         let bench = try RecordBench()
         #expect(try fetch(bench, .all).map(\.0) == [.defaultZone])
@@ -88,7 +89,7 @@ struct ZoneTests {
         #expect(try fetch(bench, .named([RecordBench.notes]), in: .public)[0].1.code == .zoneNotFound)
     }
 
-    @Test("[Z-06] the encryption scope is kept, fixed when the zone is made, and forgotten with the zone")
+    @Test("[Z-06] the encryption scope is stored, fixed when the zone is created, and deleted with the zone")
     func encryptionScope() throws {
         let bench = try RecordBench()
         let plain = ClientZone(address: ZoneAddress(zoneName: "Plain"))
@@ -149,7 +150,7 @@ struct ZoneTests {
     }
 
     @Test(
-        "[S-12][Z-07][Z-08] a purged zone is userDeletedZone, one of lost keys zoneNotFound with the mark, until made anew"
+        "[S-12][Z-07][Z-08] a purged zone is userDeletedZone, one with lost keys is zoneNotFound with the mark, until recreated"
     )
     func purged() throws {
         let bench = try RecordBench()
@@ -178,7 +179,7 @@ struct ZoneTests {
             }.code == .zoneNotFound)
     }
 
-    @Test("records, scopes and reasons are there after the store was closed and opened again")
+    @Test("records, scopes and reasons survive reopening the store")
     func reopening() throws {
         let bench = try RecordBench()
         let gone = ZoneAddress(zoneName: "Gone")
@@ -198,7 +199,7 @@ struct ZoneTests {
         #expect(try zones[0].1.get().encryptionScope == .perZone)
     }
 
-    @Test("planned errors of zones come up in their places")
+    @Test("planned errors of zones occur in their position")
     func faults() throws {
         let bench = try RecordBench(inMemory: true)
         bench.faults.set {

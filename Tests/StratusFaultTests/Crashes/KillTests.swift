@@ -1,6 +1,6 @@
 // A process that saves without pause is killed at a random moment, again and again over the same store. After each kill
-// everything acknowledged must be there, nothing half done, and no more than one commit of each writer unacknowledged; and
-// the work on indexes must be able to go on.
+// everything acknowledged must be there, no commit may be partial, and at most one commit of each writer may be
+// unacknowledged; and the work on indexes must be able to continue.
 
 import Foundation
 import StratusLevelDB
@@ -13,7 +13,7 @@ struct KillTests {
     private static let killCount = 204
     private static let partCount = 4
 
-    @Test("what was acknowledged survives a kill, whole", arguments: 0..<partCount)
+    @Test("an acknowledged commit survives a kill completely", arguments: 0..<partCount)
     func kills(part: Int) async throws {
         let (acknowledgedCount, unfinishedIndexCount) = try await TestThreads.offPool {
             var round = try KillRound(seed: UInt64(part + 1))
@@ -25,7 +25,7 @@ struct KillTests {
         #expect(unfinishedIndexCount > 0)
     }
 
-    @Test("an acknowledged commit that is lost, and half a commit, are found", arguments: KillPlant.all)
+    @Test("a lost acknowledged commit and half a commit are detected", arguments: KillPlant.all)
     fileprivate func planted(plant: KillPlant) async throws {
         let failure = await #expect(throws: HistoryFailure.self) {
             try await TestThreads.offPool {
@@ -36,7 +36,7 @@ struct KillTests {
         #expect(failure?.description.contains("the child") == false)
     }
 
-    @Test("a child that ends by itself, or says nothing, is found", arguments: ["/bin/true", "/bin/false"])
+    @Test("a child that exits by itself, or prints nothing, is detected", arguments: ["/bin/true", "/bin/false"])
     func endsByItself(program: String) async throws {
         let failure = await #expect(throws: ChildEndedByItself.self) {
             try await TestThreads.offPool {
@@ -48,13 +48,13 @@ struct KillTests {
     }
 }
 
-/// A child whose end was not the kill.
+/// A child that did not end by the kill.
 private struct ChildEndedByItself: Error {
     let end: ChildProcess.End
     let acknowledgementCount: Int
 }
 
-/// What is made of a store after a kill, so that the checks are seen to notice.
+/// Changes to a store after a kill, so that the checks are shown to detect them.
 private enum KillPlant {
     /// One commit more than there is counts as acknowledged.
     case lostCommit
@@ -63,20 +63,20 @@ private enum KillPlant {
     static let all: [KillPlant] = [.lostCommit] + CrashDamage.allCases.map { .halfCommit($0) }
 }
 
-/// One store over which children are killed. What is not as it must be is thrown as `HistoryFailure`.
+/// One store over which children are killed. A violation is thrown as `HistoryFailure`.
 private struct KillRound {
     private let directory: TemporaryStoreDirectory
     private let workload: CrashWorkload
     private var random: SplitMix64
     private var replays: [CrashWorkload.Replay]
     private(set) var acknowledgedCount = 0
-    /// Zones in which the work on indexes was not at its end.
+    /// Zones in which the work on indexes was unfinished.
     private(set) var unfinishedIndexCount = 0
     private let seed: UInt64
     private let program: URL
     private let planted: KillPlant?
 
-    /// `program` is what is killed.
+    /// `program` is the program to kill.
     init(seed: UInt64, program: URL = Self.child, planted: KillPlant? = nil) throws {
         self.seed = seed
         self.program = program
@@ -117,7 +117,7 @@ private struct KillRound {
             try replays[writer].check(engine)
         }
         try verify(engine)
-        // What a kill has left half filled or half cleared is gone on with.
+        // Indexes that a kill left half filled or half cleared are continued.
         unfinishedIndexCount += try engine.buildIndexes(pause: {}).zonesFinished
         try verify(engine)
     }
@@ -169,7 +169,7 @@ private struct KillRound {
     }
 }
 
-/// A path of its own, removed with what a store puts there.
+/// A path of its own, removed with the store's files.
 final class TemporaryStoreDirectory: Sendable {
     let path = FileManager.default.temporaryDirectory.appending(path: "stratus-\(UUID().uuidString)").path
 

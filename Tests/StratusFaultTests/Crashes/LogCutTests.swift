@@ -1,5 +1,6 @@
-// The newest log file of a store is cut, or a bit of it flipped, as a crash of the machine or a bad disk might. Cut, the
-// store holds exactly the commits that lie before the cut. Flipped, it says so or holds everything: never less in silence.
+// The newest log file of a store is cut, or a bit of it flipped, as a crash of the machine or a bad disk might. Cut,
+// the store holds exactly the commits before the cut. Flipped, it reports the damage or holds everything: it never
+// loses data silently.
 
 import Foundation
 import StratusLevelDB
@@ -12,7 +13,7 @@ import Testing
 struct LogCutTests {
     private static let partCount = 4
 
-    @Test("a log cut anywhere leaves the commits before the cut, whole", arguments: 0..<partCount)
+    @Test("a log truncated anywhere keeps the commits before the cut completely", arguments: 0..<partCount)
     func cuts(part: Int) async throws {
         try await TestThreads.offPool {
             let written = try WrittenStore(seed: 7, commitCount: 40)
@@ -54,7 +55,7 @@ struct LogCutTests {
         #expect(reported > 200)
     }
 
-    @Test("a commit too many and one too few are found", arguments: [-1, 1])
+    @Test("a commit too many and one too few are detected", arguments: [-1, 1])
     func wrongCommit(difference: Int) async throws {
         await #expect(throws: HistoryFailure.self) {
             try await TestThreads.offPool {
@@ -67,7 +68,7 @@ struct LogCutTests {
         }
     }
 
-    @Test("half a commit is found", arguments: CrashDamage.allCases)
+    @Test("half a commit is detected", arguments: CrashDamage.allCases)
     func halfCommit(damage: CrashDamage) async throws {
         await #expect(throws: HistoryFailure.self) {
             try await TestThreads.offPool {
@@ -81,13 +82,13 @@ struct LogCutTests {
     }
 }
 
-/// A closed store whose commits all lie in one log, with the log's size after each. What is not as it must be is thrown as
+/// A closed store whose commits are all in one log, with the log's size after each. A violation is thrown as
 /// `HistoryFailure`.
 private final class WrittenStore {
     private let directory = TemporaryStoreDirectory()
     private let workload: CrashWorkload
     private let logName: String
-    /// At index n the bytes of the log when commit n was acknowledged; at 0 when the zones had been made.
+    /// At index n the bytes of the log when commit n was acknowledged; at 0 when the zones had been created.
     private(set) var logSizes: [Int] = []
     private var replays: [Int: CrashWorkload.Replay] = [:]
 

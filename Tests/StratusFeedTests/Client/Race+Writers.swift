@@ -1,4 +1,4 @@
-// What the two writers do. Each has names that nobody else touches, so that it knows what can be seen of them; both
+// The acts of the two writers. Each has names that no one else touches, so that it knows what is visible of them; both
 // change one record in the shared tree.
 
 import StratusKit
@@ -10,7 +10,7 @@ extension Race {
     static let movingNames = (0..<6).map { "m\($0)" }
     /// What the owner changes and only the owner ever sees.
     static let hiddenNames = (0..<3).map { "x\($0)" }
-    /// What the first participant makes, moves and deletes in the shared tree.
+    /// The first participant's creations, moves and deletions in the shared tree.
     static let annsNames = (0..<4).map { "a\($0)" }
 
     func writeAsOwner() async throws {
@@ -20,7 +20,7 @@ extension Race {
             await pace.waitForPages(step)
             let name = random.element(of: Self.movingNames)
             var next = moved
-            // A parent may not be there, or be below; a record may have others below it.
+            // A parent may be missing, or be below; a record may have others below it.
             var allowed: Answers = [.done, .refused(.referenceViolation)]
             let outcome: Outcome
             switch random.below(8) {
@@ -57,7 +57,7 @@ extension Race {
             await pace.waitForPages(step)
             var name = random.element(of: Self.annsNames)
             var choice = random.below(6)
-            // In the end a record is made and deleted, so that there is a deletion to be told of.
+            // In the end a record is created and deleted, so that there is a deletion to report.
             if step >= Self.actCount - 2 { (name, choice) = (Self.annsNames[0], step == Self.actCount - 2 ? 5 : 0) }
             var allowed: Answers = .done
             let outcome: Outcome
@@ -82,14 +82,14 @@ extension Race {
     private func wrong(_ message: String) -> RaceFailure { RaceFailure(description: "seed \(seed): \(message)") }
 }
 
-/// Where the records lie that one writer alone moves.
+/// The places of the records that only one writer moves.
 private struct MovedRecords {
     private static let treeNames: Set<String> = ["top", "left", "right", "leaf"]
 
     /// By name, of those that there are.
     var parents: [String: String] = [:]
 
-    /// Those that lie in the shared tree.
+    /// Those in the shared tree.
     var seen: Set<String> { Set(parents.keys.filter { isInTree($0) }) }
 
     private func isInTree(_ name: String) -> Bool {

@@ -1,12 +1,12 @@
-// Two people who write in one shared zone, and three who read its pages, all at the same time. Writers say what they
-// may show before they ask for it, and what they have hidden when they have been answered, so that it can be said of
-// every page what it may tell, though not which moment it shows.
+// Two people who write in one shared zone, and three who read its pages, all at the same time. Writers announce what
+// they may show before the request, and what they have hidden after the answer. So it is known of every page what it
+// may contain, though not which moment it shows.
 
 import Foundation
 import StratusKit
 import StratusSharingSupport
 
-/// A zone whose tree is shared with two people, and those who race in it.
+/// A zone whose tree is shared with two people, and the racing people.
 struct Race {
     /// Of each writer.
     static let actCount = 40
@@ -18,7 +18,7 @@ struct Race {
     let seed: UInt64
     let pace = RacePace(writers: 2, readers: Race.readerCount)
     let ownersTimes = SeenTimes()
-    /// Of those with whom the tree is shared.
+    /// The people with whom the tree is shared.
     let othersTimes = SeenTimes()
 
     init(seed: UInt64, in directory: URL?) async throws {
@@ -40,7 +40,7 @@ struct Race {
         for times in [ownersTimes, othersTimes] { times.haveHidden([Self.goneName]) }
     }
 
-    /// Has everybody write and read until all is written, and returns what each reader was told.
+    /// Lets everyone write and read until all is written, and returns what each reader received.
     func run() async throws -> [RaceReading] {
         try await withThrowingTaskGroup(of: RaceReading?.self) { group in
             group.addTask {
@@ -62,7 +62,7 @@ struct Race {
         }
     }
 
-    /// Whoever waits for this one goes on, however it ends.
+    /// Waiting threads continue, however this one ends.
     private func write(_ body: () async throws -> Void) async throws {
         do { try await body() } catch {
             await pace.noteEndOfWriter()
@@ -98,7 +98,7 @@ struct Race {
             neverSeen: isOwner ? "nowhere" : "lone", gone: Self.goneName, resumptionCount: resumptionCount)
     }
 
-    /// What somebody can fetch.
+    /// What a person can fetch.
     private func tags(for person: Person) async throws -> [String: String] {
         let names =
             TreeTown.names + Self.movingNames + Self.hiddenNames + Self.annsNames + [Self.shareName, Self.goneName]

@@ -1,10 +1,10 @@
-// Keeps readers and writers going beside each other on any machine: a writer waits for a page now and then, and a
-// reader for an act after each of its pages. Nobody waits for time.
+// Interleaves readers and writers on any machine: a writer waits for a page now and then, and a reader for an act after
+// each of its pages. No one waits by the clock.
 //
-// Nobody waits for ever: a writer's act waits for no more pages than it has acts before it, so when all readers wait
-// for an act, one of the writers may go on.
+// No one waits forever: a writer's act waits for at most as many pages as it has acts before it, so when all readers
+// wait for an act, one of the writers may continue.
 
-/// What those who race have done until now.
+/// The acts of the racing people so far.
 actor RacePace {
     private let writerCount: Int
     private var writersAtWork: Int
@@ -23,7 +23,7 @@ actor RacePace {
 
     // MARK: Writers
 
-    /// Returns when so many pages were read, or no reader is left.
+    /// Returns after a number of pages were read, or when no reader is left.
     func waitForPages(_ count: Int) async {
         while pageCount < count, readersAtWork > 0 { await pause() }
     }

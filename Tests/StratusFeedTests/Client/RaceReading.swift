@@ -1,5 +1,5 @@
-// What a reader was told page by page while others wrote, and what is held against it afterwards. The same pages with
-// a lie in them must be refused.
+// What a reader received page by page while others wrote, and what it is compared with afterwards. The same pages with
+// a planted fault must be refused.
 
 struct RaceFailure: Error, CustomStringConvertible {
     let description: String
@@ -7,7 +7,7 @@ struct RaceFailure: Error, CustomStringConvertible {
 
 /// One page.
 struct RacePage: Sendable {
-    /// The time before it was asked for, and the one after it had come.
+    /// The time before the request, and the time after the answer.
     let begin: Int
     let end: Int
     /// Tags by name.
@@ -16,14 +16,14 @@ struct RacePage: Sendable {
     let isMoreComing: Bool
 }
 
-/// A lie about what pages told.
+/// A planted fault in the contents of pages.
 enum RaceLie: CaseIterable {
     case neverSeenIsShown, neverSeenIsDeleted
-    /// What could be seen once, and was gone before the first page.
+    /// What was visible once, and gone before the first page.
     case goneIsShown, goneIsDeleted
     case recordIsLost, oldVersionIsShown
 
-    /// The record that is seen by everybody and changed by two people.
+    /// The record that everyone sees and two people change.
     static let changedName = "leaf"
 
     func tell(_ pages: inout [RacePage], neverSeen: String, gone: String) {
@@ -42,7 +42,7 @@ enum RaceLie: CaseIterable {
     }
 }
 
-/// All that one reader was told, and what they can fetch in the end.
+/// Everything that one reader received, and what they can fetch in the end.
 struct RaceReading: Sendable {
     let person: String
     let pages: [RacePage]
@@ -53,10 +53,10 @@ struct RaceReading: Sendable {
     let neverSeen: String
     /// A name that they could see before the first page, and not since.
     let gone: String
-    /// How often they read on in the middle of their pages after others had written.
+    /// How often they continued in the middle of their pages after others had written.
     let resumptionCount: Int
 
-    /// Throws `RaceFailure` for the first thing that may not be told, or what a lie makes of it.
+    /// Throws `RaceFailure` for the first entry that a page must not contain, planted faults included.
     func check(telling lie: RaceLie? = nil) throws {
         var pages = self.pages
         lie?.tell(&pages, neverSeen: neverSeen, gone: gone)
@@ -74,7 +74,7 @@ struct RaceReading: Sendable {
             }
             for (name, tag) in page.shown { replica[name] = tag }
             for name in page.deleted { replica[name] = nil }
-            // The replica was what there is at some moment of this page.
+            // The replica equalled the state at some moment of this page.
             if !page.isMoreComing { since = page.begin }
         }
         for name in Set(replica.keys).union(there.keys).sorted() where replica[name] != there[name] {

@@ -1,5 +1,5 @@
-// Readers that page while others really write at the same time. Which moment a page shows cannot be said then; what
-// could not be seen while it was read must not be told, and in the end the replicas are what there is.
+// Readers that page while others really write at the same time. Which moment a page shows is then unknown; a page must
+// not contain what was invisible while it was read, and in the end the replicas equal the server's state.
 
 import StratusKit
 import StratusSharingSupport
@@ -9,8 +9,8 @@ import Testing
 struct ReadingWhileWritingTests {
     @Test(
         """
-        [D-12][T-06] replicas that were paged while two people wrote are what there is, and were told nothing that was \
-        not to be seen
+        [D-12][T-06] replicas that were paged while two people wrote equal the server's state, and never held \
+        anything hidden from them
         """, arguments: [(1, false), (2, false), (3, false), (4, true)] as [(UInt64, Bool)])
     func racing(seed: UInt64, isOnLevelDB: Bool) async throws {
         let directory = isOnLevelDB ? ScratchDirectory() : nil
@@ -18,14 +18,14 @@ struct ReadingWhileWritingTests {
         let readings = try await race.run()
         for reading in readings {
             do { try reading.check() } catch let failure as RaceFailure { Issue.record("seed \(seed): \(failure)") }
-            // The same pages are refused with a lie in them.
+            // The same pages are refused with a planted fault.
             for lie in RaceLie.allCases {
                 #expect(throws: RaceFailure.self, "seed \(seed), to \(reading.person): \(lie)") {
                     try reading.check(telling: lie)
                 }
             }
         }
-        // Reading and writing did overlap, in the middle of pages too, and deletions were told.
+        // Reading and writing did overlap, in the middle of pages too, and deletions were reported.
         let overlapCount = await race.pace.pagesBesideAllWriters
         #expect(overlapCount >= Race.actCount - 1, "seed \(seed)")
         #expect(readings.count == Race.readerCount)

@@ -1,9 +1,9 @@
-// When each name of a zone could be seen while others write: from before the request that may show it until after the
-// one that has hidden it. Times are counted, not measured: every change of what can be seen is the next one.
+// When each name of a zone was visible while others write: from before the request that shows it until after the one
+// that hides it. Times are counted, not measured: every change of visibility is the next time.
 
 import StratusStore
 
-/// When names could be seen by those who have the same right to see.
+/// When names were visible to those with the same rights.
 final class SeenTimes: Sendable {
     private struct Span: Sendable {
         let begin: Int
@@ -30,7 +30,7 @@ final class SeenTimes: Sendable {
         }
     }
 
-    /// To be said after the request has ended.
+    /// To be called after the request has ended.
     func haveHidden(_ names: Set<String>) {
         state.withLock { state in
             state.time += 1
@@ -42,7 +42,7 @@ final class SeenTimes: Sendable {
         }
     }
 
-    /// Whether it could be seen at any time after `begin` until `end`.
+    /// Whether it was visible at any time after `begin` until `end`.
     func couldSee(_ name: String, after begin: Int, until end: Int) -> Bool {
         state.withLock { state in
             state.spans[name, default: []].contains { $0.begin <= end && ($0.end ?? .max) > begin }

@@ -1,4 +1,4 @@
-// A client as an app would write it: it asks a database what changed, fetches those zones, applies what it is told, and
+// A client as an app would write it: it asks a database what changed, fetches those zones, applies the changes, and
 // keeps nothing between two runs but values and archived tokens.
 
 import Foundation
@@ -6,9 +6,9 @@ import StratusKit
 import StratusSharingSupport
 import Synchronization
 
-/// What an app keeps of one database.
+/// An app's data of one database.
 struct SyncClient: Sendable {
-    /// A zone and what is known of it.
+    /// A zone and its known state.
     struct Zone: Sendable {
         var token: Data?
         var records: [String: String] = [:]
@@ -28,9 +28,9 @@ struct SyncClient: Sendable {
     private let pageLimit: Int
     private var token: Data?
     private(set) var zones: [CKRecordZone.ID: Zone] = [:]
-    /// Zones that the database told of and that were not fetched yet.
+    /// Zones that the database reported and that were not fetched yet.
     private var changed: Set<CKRecordZone.ID> = []
-    /// Times a token had expired.
+    /// How often a token had expired.
     private(set) var expiryCount = 0
 
     init(_ user: Int, of town: Town, isShared: Bool, pageLimit: Int) {
@@ -49,7 +49,7 @@ struct SyncClient: Sendable {
             where error.code == .changeTokenExpired
         {
             expiryCount += 1
-            // What is not told from the beginning on is gone.
+            // What a complete fetch does not contain is gone.
             token = nil
             let known = Set(zones.keys)
             changed = []
@@ -123,7 +123,7 @@ struct SyncClient: Sendable {
             expiryCount += 1
             zones[id] = nil
         case .end(let id, .failure(let error as CKError)) where error.code == .zoneNotFound:
-            // The database will tell.
+            // The database will report it.
             zones[id] = nil
             changed.remove(id)
         case .end(_, .failure(let error)): throw error

@@ -1,5 +1,5 @@
-// Clients of an owner and of two participants, beside random histories: whenever they have synchronised, they hold what
-// there is.
+// Clients of an owner and of two participants, during random histories: after each synchronisation they have the
+// server's state.
 
 import Foundation
 import StratusKit
@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Clients that synchronise")
 struct SyncClientTests {
-    /// A client, and whose it is.
+    /// A client, and its owner.
     private struct Device {
         let user: Int
         let isShared: Bool
@@ -17,7 +17,7 @@ struct SyncClientTests {
     }
 
     @Test(
-        "[T-01][T-09][T-15][D-01] a client that keeps archived tokens holds what there is after every synchronisation",
+        "[T-01][T-09][T-15][D-01] a client that keeps archived tokens has the server's state after every synchronisation",
         arguments: 1...12 as ClosedRange<UInt64>)
     func convergence(seed: UInt64) async throws {
         let clock = Stratus.ManualClock()
@@ -43,7 +43,7 @@ struct SyncClientTests {
                 if random.isOne(in: 4), round != 11 { continue }
                 try await devices[index].client.fetchDatabase()
                 if random.isOne(in: 4), round != 11 {
-                    // Something happens meanwhile: there is no saying what is held until the next time.
+                    // Something happens meanwhile: the contents are unknown until the next time.
                     try await carryOut(generator.next(), &performer, oracle)
                     guard !oracle.isSuspended(devices[index].user) else { continue }
                     try await devices[index].client.fetchZones()
@@ -75,7 +75,7 @@ struct SyncClientTests {
 }
 
 extension SharingStep {
-    /// The same step, a share of a zone told like one of a record.
+    /// The same step, with the share of a zone treated like one of a record.
     fileprivate var sharing: SharingStep {
         if case .shareZone(let user, let zone) = self {
             return .share(user: user, zone: zone, root: "", share: SharingHistory.zoneShare)

@@ -1,27 +1,27 @@
-// Wrong feeds, made of right ones: each fault distorts what the feeds answer before a reader takes it in. The checks of
+// Wrong feeds, made of right ones: each fault distorts the feeds' answers before a reader applies them. The checks of
 // histories must find every one of them.
 
 import StratusKit
 import StratusSharingSupport
 
-/// A way in which a feed could be wrong.
+/// A possible fault of a feed.
 enum FeedFault: String, CaseIterable, Sendable {
     case deletionIsLost, recordIsLost, recordIsInvented, contentIsOld, endComesEarly, endNeverComes, pageIsLost
     /// Only the top of a subtree that moved away is deleted.
     case subtreeIsSkipped
-    /// Names are told that the reader never saw, of records that are there.
+    /// Names are reported that the reader never saw, of existing records.
     case hiddenNameIsDeleted
     case hiddenRecordIsShown, shownRecordIsDeleted, toldRecordIsDeleted, deletionHasOtherType
-    /// A reader that begins is told what was there once (T-08).
+    /// A new reader gets what existed earlier (T-08).
     case beginningTellsDeletions
-    /// Participants are shown what the owner is shown.
+    /// Participants see what the owner sees.
     case ownersViewIsShown
     case limitIsIgnored
-    /// Who knows everything is told something again.
+    /// A reader who knows everything gets something again.
     case oldNewsIsTold
-    /// A token of a zone that is gone is taken for the beginning (T-09).
+    /// A token of a deleted zone counts as the beginning (T-09).
     case newZoneTakesOldToken
-    /// Who has lost a zone is told that nothing has changed.
+    /// A reader who has lost a zone gets no changes.
     case lostZoneIsSilent
     case zoneIsNotTold, zoneDeletionIsNotTold, changedZoneIsNotTold, hiddenZoneIsTold
 }

@@ -1,6 +1,6 @@
 // Draws histories of feeds from a seed: what people do is drawn as in histories of sharing, and after every act some
-// readers read. Most are begun where an older reader stands, so that the tokens of one person and place are of every
-// age; some are left in the middle of their pages while others write.
+// readers read. Most begin at an older reader's position, so that the tokens of one person and place are of every age;
+// some are left in the middle of their pages while others write.
 
 import StratusKit
 import StratusSharingSupport
@@ -11,9 +11,9 @@ struct FeedGenerator {
     /// How long a history is, and how much is read in it.
     struct Size {
         var actCount: Int
-        /// Of a hundred acts, after so many something is read.
+        /// Of a hundred acts, the number after which something is read.
         var readPercentage = 70
-        /// Readers that read on in the end, of each person and place.
+        /// Readers that continue in the end, of each person and place.
         var lastReaderCount = 2
     }
 
@@ -27,7 +27,7 @@ struct FeedGenerator {
     private var acts: SharingGenerator
     private let zones: [Int]
     private var steps: [FeedStep] = []
-    /// Readers that have read to the end, in the order in which they did.
+    /// Readers that have read to the end, in that order.
     private var kept: [Reader] = []
     /// Readers in the middle of their pages.
     private var open: [Reader] = []
@@ -47,7 +47,7 @@ struct FeedGenerator {
 
     private init(seed: UInt64) {
         random = SplitMix64(seed: seed ^ 0xfeed)
-        // One zone, two of one owner, and those beside one of somebody else's.
+        // One zone, two of one owner, and one of another owner as well.
         zones = [[0], [0, 2], [0, 2], [0, 1, 2]][Int(seed % 4)]
         acts = SharingGenerator(seed: seed, zones: zones)
     }
@@ -70,7 +70,7 @@ struct FeedGenerator {
         return step
     }
 
-    /// What is missing for somebody to see something of another one's zone; nil where most see something.
+    /// What a person lacks to see something of another's zone; nil if most see something.
     private mutating func sharing(of zone: Int) -> SharingStep? {
         let (oracle, owner) = (acts.oracle, SharingHistory.owners[zone])
         guard let content = oracle.zones[zone] else { return .create(zone: zone) }
@@ -104,8 +104,8 @@ struct FeedGenerator {
         }
     }
 
-    /// Everybody reads everything once more, from some of the tokens they ever had; then the background work is done,
-    /// and changes nothing.
+    /// Everyone reads everything once more, from some of the tokens they ever had; then the background work runs, and
+    /// changes nothing.
     private mutating func end(_ size: Size) {
         for reader in open { finish(reader) }
         for user in 0..<SharingHistory.userCount {
@@ -135,7 +135,7 @@ struct FeedGenerator {
         open.append(reader)
     }
 
-    /// Most of the time somebody who sees something there, or has seen it, and most of the time not the owner.
+    /// Mostly a person who sees something there, or has seen it, and mostly not the owner.
     private mutating func user(of place: FeedPlace) -> Int {
         let all = Array(0..<SharingHistory.userCount)
         guard case .zone(let zone) = place, !random.isOne(in: 12) else { return random.element(of: all) }

@@ -1,11 +1,11 @@
-// A history of change feeds: what people do (`SharingStep`), and what readers read meanwhile, as plain values.
-// Readers are numbered; each stands at a token, and keeps what it has been told until then. A reader that nobody
-// moves keeps its token for ever, and others begin where it stands, so that tokens of every age are read from.
+// A history of change feeds: what people do (`SharingStep`), and what readers read meanwhile, as plain values. Readers
+// are numbered; each has a token, and the changes it received until then. A reader that is not moved keeps its token,
+// and others begin from its position, so that tokens of every age are used.
 
 import StratusKit
 import StratusSharingSupport
 
-/// What somebody reads the changes of.
+/// The subject of a person's feed.
 enum FeedPlace: Hashable, Sendable {
     case zone(Int)
     /// The zones of the person's private database, and of the shared one.
@@ -15,17 +15,17 @@ enum FeedPlace: Hashable, Sendable {
 /// One thing that happens.
 enum FeedStep: Hashable, Sendable {
     case act(SharingStep)
-    /// A new reader, which has read nothing, or stands where another one stands.
+    /// A new reader, which has read nothing, or begins at another's position.
     case begin(reader: Int, user: Int, FeedPlace, from: Int?)
     /// One page; with limit 0 as long as the server likes.
     case page(reader: Int, limit: Int)
-    /// All pages to the end. In between nobody writes.
+    /// All pages to the end, without writes in between.
     case finish(reader: Int, limit: Int)
     /// The same by an operation that fetches all changes.
     case operate(reader: Int, limit: Int)
-    /// The background work is done.
+    /// The background work runs.
     case upkeep
-    /// So many days pass, and the background work is done. The store keeps history for thirty.
+    /// A number of days pass, and the background work runs. The store keeps history for thirty.
     case age(days: Int)
 }
 
@@ -33,7 +33,7 @@ enum FeedStep: Hashable, Sendable {
 struct FeedHistory: Hashable, Sendable {
     var steps: [FeedStep]
 
-    /// The zones in which something is done.
+    /// The zones in which the history acts.
     var zones: [Int] {
         Set(steps.compactMap { step in if case .act(let act) = step { act.zone } else { nil } }).sorted()
     }
@@ -59,7 +59,7 @@ extension FeedPlace: CustomStringConvertible {
     }
 }
 
-// As text, one step a line; what people do is written as histories of sharing are:
+// As text, one step per line; people's acts are written like histories of sharing:
 //
 //     read 12 of 2 in A             a new reader of person 2
 //     read 13 of 2 in shared from 9
@@ -87,7 +87,7 @@ extension FeedStep: CustomStringConvertible {
 extension FeedHistory: CustomStringConvertible {
     var description: String { steps.map(\.description).joined(separator: "\n") }
 
-    /// Reads what `description` writes. Empty lines and lines that begin with # are passed over.
+    /// Parses the output of `description`. Empty lines and lines that begin with # are skipped.
     init(text: String) throws {
         steps = try text.split(separator: "\n").filter { !$0.hasPrefix("#") }.map(FeedStep.init(line:))
     }

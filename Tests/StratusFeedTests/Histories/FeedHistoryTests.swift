@@ -17,7 +17,7 @@ private enum Sizes {
     /// The histories of every run of the tests.
     static let seeds: ClosedRange<UInt64> = 1...200
     static let size = FeedGenerator.Size(actCount: 100)
-    /// Of so many of them one runs on LevelDB too.
+    /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 25
     static let soakSize = FeedGenerator.Size(
         actCount: HistorySettings.soakStepCount, readPercentage: 100, lastReaderCount: 6)
@@ -34,7 +34,7 @@ struct FeedHistoryTests {
     @Test(
         """
         [T-03][T-04][T-06][T-07][T-08][T-09][T-10][T-12][T-14][T-17][D-06][D-08][D-12][SH-13][X-03][X-16][M-08] from \
-        every token and in pages of every size readers are told what they may see, and nothing else, while others write
+        every token and in pages of every size readers get what they may see, and nothing else, while others write
         """, .enabled(if: !settings.isReplay), arguments: 0..<HistorySettings.partCount)
     func randomHistories(part: UInt64) async throws {
         let report = try await trial.report(
@@ -43,7 +43,7 @@ struct FeedHistoryTests {
         if let report { Issue.record("\(report)") }
     }
 
-    @Test("one history is run again", .enabled(if: settings.isReplay))
+    @Test("one history can be run again", .enabled(if: settings.isReplay))
     func replay() async throws {
         var history = FeedGenerator.history(
             seed: HistorySettings.seed ?? 0, HistorySettings.isSoak ? Sizes.soakSize : Sizes.size)
@@ -54,14 +54,14 @@ struct FeedHistoryTests {
         }
     }
 
-    @Test("a history reads back from its text", arguments: 1..<9 as Range<UInt64>)
+    @Test("a history parses from its text", arguments: 1..<9 as Range<UInt64>)
     func text(seed: UInt64) throws {
         let history = FeedGenerator.history(seed: seed, FeedGenerator.Size(actCount: 60))
         #expect(try FeedHistory(text: "# a comment\n\n\(history)\n") == history)
     }
 
     @Test(
-        "a line that says nothing known is refused",
+        "a line with an unknown statement is refused",
         arguments: ["read 1 of 9 in A", "read 1 of 2 in D", "page 1", "finish a by 2", "0 dance A b", "age"])
     func badText(line: String) {
         #expect(throws: SharingTextError.self) { try FeedHistory(text: line) }
@@ -72,17 +72,17 @@ struct FeedHistoryTests {
 struct FeedCheckerTests {
     private static let size = FeedGenerator.Size(actCount: 60)
 
-    @Test("a feed that is wrong is found out", arguments: FeedFault.allCases)
+    @Test("every faulty feed is detected", arguments: FeedFault.allCases)
     func wrongFeed(fault: FeedFault) async throws {
         for seed in 1...40 as ClosedRange<UInt64> {
             let history = FeedGenerator.history(seed: seed, Self.size)
             let isFound = try await FeedRunner.failure(of: history, fault: fault) != nil
             if isFound, try await FeedRunner.failure(of: history) == nil { return }
         }
-        Issue.record("nobody notices that \(fault)")
+        Issue.record("no check detects that \(fault)")
     }
 
-    @Test("what is found is shown by a short history")
+    @Test("a fault is shown by a short history")
     func shortest() async throws {
         let history = FeedGenerator.history(seed: 3, FeedGenerator.Size(actCount: 30))
         let shortest = try await StepShrinker.shortest(history.steps, maximumRunCount: 150) {
@@ -96,7 +96,7 @@ struct FeedCheckerTests {
 @Suite("Long histories of feeds")
 struct FeedHistorySoakTests {
     @Test(
-        "in long histories readers are told what they may see, and nothing else", .enabled(if: HistorySettings.isSoak),
+        "in long histories readers get what they may see, and nothing else", .enabled(if: HistorySettings.isSoak),
         arguments: 0..<HistorySettings.partCount)
     func longHistories(part: UInt64) async throws {
         let report = try await trial.report(

@@ -1,5 +1,5 @@
-// What everybody could see at every moment of a history, naively: all that ever was is kept, and looked through from
-// end to end. A moment is the number of acts before it.
+// What everyone could see at every moment of a history, computed naively: all states are kept and searched completely.
+// A moment is the number of acts before it.
 
 import StratusKit
 import StratusSharingSupport
@@ -21,7 +21,7 @@ final class FeedOracle {
     private(set) var moment = 0
     /// Each zone as it was, oldest first.
     private var versions: [Int: [Version]] = [:]
-    /// Answers of `view`, which are asked for again and again.
+    /// Answers of `view`, which are requested repeatedly.
     private var views: [ViewKey: [String: String]?] = [:]
 
     func apply(_ step: SharingStep) -> Answers {
@@ -35,7 +35,7 @@ final class FeedOracle {
 
     func isSuspended(_ user: Int) -> Bool { sharing.suspended.contains(user) }
 
-    /// The zones that there are for somebody, and whose birth is which.
+    /// The zones that a person sees, with the birth of each.
     func zones(of user: Int, isShared: Bool) -> [Int] {
         SharingHistory.zoneNames.indices.filter {
             sharing.owns(user, $0) != isShared && sharing.sees(user, $0) != nil
@@ -44,8 +44,8 @@ final class FeedOracle {
 
     func birth(of zone: Int) -> Int? { sharing.zones[zone]?.birth }
 
-    /// What somebody saw of a zone at a moment, records and shares in words by name; nil where there was no such zone
-    /// for them.
+    /// What a person saw of a zone at a moment, records and shares in words by name; nil if the zone did not exist for
+    /// them.
     func view(_ user: Int, _ zone: Int, at moment: Int) -> [String: String]? {
         index(of: zone, at: moment).flatMap { view(user, zone, version: $0) }
     }
@@ -54,7 +54,7 @@ final class FeedOracle {
         index(of: zone, at: moment).flatMap { versions[zone]?[$0].content?.birth }
     }
 
-    /// Whether somebody saw a record or share at that moment or later, in the zone that was born then.
+    /// Whether a person saw a record or share at that moment or later, in the zone that was born then.
     func saw(_ user: Int, _ name: String, in zone: Int, birth: Int?, since moment: Int) -> Bool {
         later(zone, than: moment).contains { index in
             versions[zone]?[index].content?.birth == birth && view(user, zone, version: index)?[name] != nil
@@ -65,7 +65,7 @@ final class FeedOracle {
         later(zone, than: moment).contains { view(user, zone, version: $0) != nil }
     }
 
-    /// Names that are in the zone and that somebody has not seen since that moment.
+    /// Names in the zone that a person has not seen since that moment.
     func unseenNames(_ user: Int, _ zone: Int, since moment: Int) -> [String] {
         guard let content = sharing.zones[zone] else { return [] }
         return (content.records.keys.sorted() + content.shares.keys.sorted()).filter {
@@ -89,7 +89,7 @@ final class FeedOracle {
         if let known = views[key] { return known }
         var seen: [String: String]?
         if let content = versions[zone]?[version].content {
-            // Standing has nothing to do with what may be seen.
+            // Standing does not affect visibility.
             var past = SharingOracle()
             past.zones[zone] = content
             if past.sees(user, zone) != nil {

@@ -3,7 +3,7 @@
 import StratusKit
 import StratusSharingSupport
 
-/// A record that a page tells of; of a zone only the name is told.
+/// A record in a page; of a zone it has only the name.
 struct ToldRecord: Hashable, Sendable {
     var text: String
     var tag: String?
@@ -12,15 +12,15 @@ struct ToldRecord: Hashable, Sendable {
 /// A page.
 struct FeedPage: Sendable {
     var changed: [String: ToldRecord] = [:]
-    /// With the type of a record, and the reason of a zone's end.
+    /// With the type of a record, and the reason of a zone's deletion.
     var deleted: [String: String] = [:]
-    /// Entries as they were counted; a name that is told twice counts twice.
+    /// The counted entries; a name that occurs twice counts twice.
     var entryCount = 0
     var token: CKServerChangeToken?
     var isMoreComing = false
 }
 
-/// What a reader is answered: pages, of which all but the last say that there are more, or a refusal.
+/// The answer to a reader: pages, of which all but the last say that there are more, or a refusal.
 enum FeedAnswer: Sendable {
     case pages([FeedPage])
     case refused(Outcome)
@@ -28,7 +28,7 @@ enum FeedAnswer: Sendable {
 
 /// Where a history and the oracle parted.
 struct FeedFailure: Error, CustomStringConvertible {
-    /// Nil where the store does not verify.
+    /// Nil if the store does not verify.
     let step: FeedStep?
     let message: String
 

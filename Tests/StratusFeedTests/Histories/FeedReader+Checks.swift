@@ -1,10 +1,10 @@
-// What a reader does with a page, and what is held against the rules on the way.
+// How a reader applies a page, and the checks on the way.
 
 import StratusKit
 import StratusSharingSupport
 
 extension FeedReader {
-    /// Applies a page that was told at this moment.
+    /// Applies a page of this moment.
     mutating func take(_ page: FeedPage, limit: Int, _ oracle: FeedOracle) throws {
         if limit > 0, page.entryCount > limit { throw wrong("\(page.entryCount) entries in a page of \(limit)") }
         if isAtEnd, readMoment == oracle.moment, page.entryCount > 0 || page.isMoreComing {
@@ -40,7 +40,7 @@ extension FeedReader {
             throw wrong("\(name) is told as '\(told.text)', and is '\(view[name] ?? "not to be seen")'")
         }
         for (name, type) in page.deleted.sorted(by: { $0.key < $1.key }) {
-            // A page in the middle may stand at a moment that has passed; the last page does not.
+            // A middle page may show a past moment; the last page may not.
             if view[name] != nil, !page.isMoreComing { throw wrong("\(name) is deleted and can be seen") }
             guard oracle.saw(user, name, in: zone, birth: birth, since: since ?? 0) else {
                 throw wrong("\(name) is deleted and could never be seen since moment \(since ?? 0)")
@@ -75,7 +75,7 @@ extension FeedReader {
 
     // MARK: The end
 
-    /// Nothing more is coming: the replica is what can be seen.
+    /// No more is coming: the replica equals what is visible.
     private mutating func end(_ oracle: FeedOracle) throws {
         switch place {
         case .zone(let zone):
@@ -90,7 +90,7 @@ extension FeedReader {
         since = oracle.moment
     }
 
-    /// The zones are those that there are, and each that has changed was told since.
+    /// The zones are the existing ones, and each changed one was reported since.
     private mutating func endZones(_ oracle: FeedOracle) throws {
         let zones = oracle.zones(of: user, isShared: place == .sharedZones)
         let names = zones.map { SharingHistory.zoneNames[$0] }

@@ -1,7 +1,7 @@
-// Everybody reads everything after every step: from every token that is kept of them, and now and then from the beginning,
-// to the end. Each of these replicas must be what its reader may see then, by the checks that all readers go through.
+// Everyone reads everything after every step: from every stored token of theirs, and now and then from the beginning,
+// to the end. Each of these replicas must equal what its reader may see then, by the same checks as for all readers.
 //
-// They are so many that they ask by the requests of the server: the same that the calls of `CKDatabase` make, without a
+// There are so many that they use the server's requests directly: the same as those of `CKDatabase`'s calls, without a
 // task and an operation around each.
 
 import Foundation
@@ -32,13 +32,13 @@ struct FeedReplays {
         }
     }
 
-    /// Reads on from every token to the end.
+    /// Continues from every token to the end.
     mutating func replay(at date: Date) async throws {
         stepCount += 1
         for place in places {
             var replicas = kept[place] ?? KeptReplicas()
             let readers = replicas.readers
-            // What is told from the beginning is what can be fetched: now and then all are held against that.
+            // A complete fetch equals what can be fetched: now and then all are compared.
             var youngest: FeedReader?
             if readers.isEmpty || stepCount.isMultiple(of: Self.stepsPerBeginning) {
                 youngest = try replayed(FeedReader(user: place.user, place: place.place), at: date)
@@ -61,7 +61,7 @@ struct FeedReplays {
         }
     }
 
-    /// The reader at the end of its pages; nil where it is refused, as it may be.
+    /// The reader at the end of its pages; nil if it is refused, as it may be.
     private func replayed(_ reader: FeedReader, limit: Int = 0, at date: Date) throws -> FeedReader? {
         var reader = reader
         for _ in 0..<FeedSource.maximumPageCount {
@@ -79,7 +79,7 @@ struct FeedReplays {
 }
 
 extension FeedPlace {
-    /// What somebody may read where there are these zones.
+    /// What a person may read, given these zones.
     static func all(of user: Int, _ zones: [Int]) -> [FeedPlace] {
         let own = zones.contains { SharingHistory.owners[$0] == user }
         let others = zones.contains { SharingHistory.owners[$0] != user }

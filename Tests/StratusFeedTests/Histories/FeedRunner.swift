@@ -1,5 +1,5 @@
-// Carries a history of feeds out against a store, by CloudKit's calls alone, and compares every page with what the
-// reader may see at that moment, and every replica with all that they may see when no more is coming.
+// Runs a history of feeds on a store, only by CloudKit's calls, and compares every page with what the reader may see at
+// that moment, and every complete replica with all that they may see.
 
 import Foundation
 import StratusKit
@@ -15,7 +15,7 @@ struct FeedRunner {
     private var readers: [Int: FeedReader] = [:]
     private var replays: FeedReplays
 
-    /// Where the history and the oracle part; nil when they never do.
+    /// Where the history and the oracle differ; nil if they never do.
     static func failure(
         of history: FeedHistory, in directory: URL? = nil, fault: FeedFault? = nil
     ) async throws -> FeedFailure? {
@@ -129,7 +129,7 @@ struct FeedRunner {
         return pages.last?.isMoreComing ?? false
     }
 
-    /// Replicas that stand at the end hold the very versions that can be fetched.
+    /// Replicas at the end have exactly the versions that can be fetched.
     private func compareTags() async throws {
         var fetched: [String: [String: String]] = [:]
         for (_, reader) in readers.sorted(by: { $0.key < $1.key }) {

@@ -1,11 +1,10 @@
-// The feeds by operations that fetch all changes themselves (T-03): what the blocks are told between two tokens is a
-// page.
+// The feeds by operations that fetch all changes themselves (T-03): the calls of blocks between two tokens are a page.
 
 import StratusKit
 import StratusSharingSupport
 import Synchronization
 
-/// What the blocks of one operation were told, in order.
+/// The calls of the blocks of one operation, in order.
 private final class BlockTrace: Sendable {
     enum Call: Sendable {
         case changed(CKRecord.ID, Result<CKRecord, any Error>)
@@ -84,7 +83,7 @@ extension FeedSource {
         }
         await withCheckedContinuation { continuation in
             operation.fetchRecordZoneChangesResultBlock = { result in
-                // A request that fails as a whole may say nothing of its zones (O-04).
+                // A request that fails as a whole need not report its zones (O-04).
                 if case .failure(let error) = result { trace.add(.end(.failure(error), moreComing: false)) }
                 continuation.resume()
             }

@@ -1,6 +1,6 @@
-// Asks the feeds as a client does: page by page with the calls of `CKDatabase`, or everything with an operation. What
-// is answered is checked for being well formed and made plain values; `fault` distorts it, to show that the checks
-// see it.
+// Reads the feeds like a client: page by page with the calls of `CKDatabase`, or everything with an operation. Answers
+// are checked for well-formedness and converted to plain values; `fault` distorts them, to show that the checks detect
+// it.
 
 import Foundation
 import StratusKit
@@ -8,9 +8,9 @@ import StratusSharingSupport
 
 /// The feeds of a town.
 struct FeedSource {
-    /// A reader that has read so many pages gets nowhere.
+    /// A reader with this many pages makes no progress.
     static let maximumPageCount = 100
-    /// What the store keeps by default.
+    /// The store's default history.
     private static let historySeconds = 30.0 * 24 * 3600
 
     let performer: SharingPerformer
@@ -59,7 +59,7 @@ struct FeedSource {
 
     // MARK: Answers
 
-    /// How an answer ends, which is as it may end at that time.
+    /// The end of an answer, which is valid at that time.
     func outcome(_ answer: FeedAnswer, of reader: FeedReader, at date: Date) throws -> Outcome {
         var outcome = Outcome.done
         if case .refused(let refusal) = answer { outcome = refusal }
@@ -124,7 +124,7 @@ struct FeedSource {
         page.entryCount += 1
     }
 
-    /// A zone that changed, or with a reason one that is gone.
+    /// A zone that changed, or with a reason one that was deleted.
     func add(_ id: CKRecordZone.ID, _ reason: String?, to page: inout FeedPage, _ reader: FeedReader) throws {
         let person = town.people[reader.user]
         let zone = SharingHistory.zoneNames.indices.first { person.zoneID(performer.place($0)) == id }

@@ -1,17 +1,17 @@
-// The replicas of one person and place that are replayed after every step: each stands at a token of another age, and
-// stays there, however often it is read on from. Each time something new is told to the youngest one, its token is kept
-// too. The older tokens are, the fewer stay: the nth stays until it is older than the largest power of four in n, so that
-// there are always the latest, one of a few changes, one of a dozen, and one of many.
+// The replicas of one person and place that are replayed after every step: each has a token of another age, and keeps
+// it, however often it is continued. Each time the youngest one gets something new, its token is kept too. The older
+// tokens are, the fewer stay: the nth stays until it is older than the largest power of four in n, so that there are
+// always the latest, one of a few changes, one of a dozen, and one of many.
 
-/// What is kept of one person and place.
+/// The stored replicas of one person and place.
 struct KeptReplicas {
     private var kept: [(number: Int, reader: FeedReader)] = []
     private var count = 0
 
-    /// Those that stand at a token, the oldest first.
+    /// The replicas at a token, the oldest first.
     var readers: [FeedReader] { kept.map(\.reader) }
 
-    /// Keeps a reader that has read to the end, unless its token is the youngest that is kept.
+    /// Stores a reader that has read to the end, unless its token is the youngest stored one.
     mutating func keep(_ reader: FeedReader) {
         guard kept.last?.reader.token != reader.token else { return }
         count += 1

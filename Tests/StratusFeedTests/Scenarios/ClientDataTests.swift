@@ -1,4 +1,4 @@
-// What a client says of its own writes comes back with the feed (T-11).
+// A client's data about its own writes returns with the feed (T-11).
 
 import Foundation
 import StratusKit
@@ -6,7 +6,7 @@ import StratusSharingSupport
 import Synchronization
 import Testing
 
-@Suite("What clients say of their writes")
+@Suite("Clients' own change tokens")
 struct ClientDataTests {
     /// Saves with client data; how the saved record's own result ended.
     private func save(_ record: CKRecord, _ data: String, as person: Person, _ place: Place) async -> Outcome {
@@ -25,7 +25,7 @@ struct ClientDataTests {
         return outcome.withLock { $0 } ?? .done
     }
 
-    /// The data that the feed gives with its last token.
+    /// The data that the feed returns with its last token.
     private func data(as person: Person, _ place: Place, since token: CKServerChangeToken?) async -> String? {
         let id = person.zoneID(place)
         let operation = CKFetchRecordZoneChangesOperation(
@@ -47,7 +47,7 @@ struct ClientDataTests {
         return record
     }
 
-    @Test("[T-11] what was sent with a change comes back to who sent it, and to nobody else")
+    @Test("[T-11] a change token returns to its sender with the change, and to no one else")
     func echo() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -64,7 +64,7 @@ struct ClientDataTests {
         #expect(await data(as: owner, place, since: token) == "second")
     }
 
-    @Test("[T-11] a request that repeats what was processed already changes nothing")
+    @Test("[T-11] a request that repeats a processed change has no effect")
     func repeated() async throws {
         let tree = try await TreeTown()
         let (owner, place) = (tree.owner, tree.place)

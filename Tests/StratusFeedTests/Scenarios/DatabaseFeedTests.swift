@@ -1,4 +1,4 @@
-// The feed of a private database: which zones changed, and which are gone and why.
+// The feed of a private database: which zones changed, and which were deleted and why.
 
 import Foundation
 import StratusKit
@@ -9,7 +9,7 @@ import Testing
 struct DatabaseFeedTests {
     private func zoneID(_ name: String) -> CKRecordZone.ID { CKRecordZone.ID(zoneName: name) }
 
-    @Test("[T-02][T-06][T-08] zones that are there are told, then those that changed, then those that are gone")
+    @Test("[T-02][T-06][T-08] existing zones come first, then changed ones, then deleted ones")
     func zones() async throws {
         let tree = try await TreeTown()
         let owner = tree.owner
@@ -28,17 +28,17 @@ struct DatabaseFeedTests {
         let third = try await owner.pullZones(since: second.token)
         #expect(third.changed == [zoneID("Docs")])
         #expect(third.deleted == [zoneID("More"): .deleted])
-        // Made again it is a zone like any other.
+        // Recreated it is a zone like any other.
         try await TreeTown.fill(more, by: owner)
         let last = try await owner.pullZones(since: second.token)
         #expect(last.changed == [zoneID("Docs"), zoneID("More")])
         #expect(last.deleted == [:])
         #expect(try await owner.pullZones(since: third.token).changed == [zoneID("More")])
-        // Nobody else is told.
+        // No one else is notified.
         #expect(try await tree.ann.pullZones().changed == [])
     }
 
-    @Test("[D-06][Z-07] a shared zone that is created again, with fewer changes than it had, has changed")
+    @Test("[D-06][Z-07] a shared zone that is recreated with fewer changes than before is reported as changed")
     func createdAgain() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -56,7 +56,7 @@ struct DatabaseFeedTests {
         #expect(try await ann.pull(place).names == ["Share", "new"])
     }
 
-    @Test("[T-03][T-04][T-14] a database's operation tells tokens between pages, or one page")
+    @Test("[T-03][T-04][T-14] a database operation delivers tokens between pages, or fetches one page")
     func paging() async throws {
         let tree = try await TreeTown()
         for name in ["P", "Q"] { #expect(await tree.owner.make(Place(name, of: tree.owner)) == .done) }
@@ -66,7 +66,8 @@ struct DatabaseFeedTests {
         let log = await all.trace(in: database)
         #expect(log.all.count { $0.hasPrefix("changed ") } == 3)
         #expect(log.count(of: "token") == 2, "\(log.all)")
-        #expect(log.all.last == "end" && log.all.suffix(2).first != "token", "\(log.all)")
+        #expect(log.all.last == "end", "\(log.all)")
+        #expect(log.all.suffix(2).first != "token", "\(log.all)")
         let rest = try await tree.owner.pullZones(since: log.allTokens.dropFirst().first)
         #expect(rest.changed.count == 1)
 
@@ -75,10 +76,11 @@ struct DatabaseFeedTests {
         one.fetchAllChanges = false
         let page = await one.trace(in: database)
         #expect(page.all.count { $0.hasPrefix("changed ") } == 2)
-        #expect(page.all.last == "more" && page.count(of: "token") == 0, "\(page.all)")
+        #expect(page.all.last == "more", "\(page.all)")
+        #expect(page.count(of: "token") == 0, "\(page.all)")
     }
 
-    @Test("[T-10][T-13][Z-07][Z-08] a purged zone is told as purged where the block is set, else as deleted")
+    @Test("[T-10][T-13][Z-07][Z-08] a purged zone is reported as purged if the block is set, otherwise as deleted")
     func purged() async throws {
         let tree = try await TreeTown()
         let owner = tree.owner
@@ -100,11 +102,11 @@ struct DatabaseFeedTests {
         #expect(told.all.sorted() == ["end", "purged Docs", "reset More"])
         #expect(await owner.pulling(tree.place, since: tokens.0) == .refused(.userDeletedZone))
         #expect(await owner.pulling(more, since: tokens.1) == .refused(.zoneNotFound))
-        // Without a token what is gone is not told.
+        // Without a token deletions are not reported.
         #expect(try await owner.pullZones().deleted == [:])
     }
 
-    @Test("[T-10] a participant is told of a purged zone as of one that is deleted")
+    @Test("[T-10] a participant gets a purged zone as a deleted one")
     func purgedShare() async throws {
         let tree = try await TreeTown()
         let (owner, ann) = (tree.owner, tree.ann)

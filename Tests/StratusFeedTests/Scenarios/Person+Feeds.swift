@@ -1,11 +1,12 @@
-// What people ask of the feeds in scenarios: one page with the calls of `CKDatabase`, or all that an operation tells.
+// What people read from the feeds in scenarios: one page with the calls of `CKDatabase`, or everything that an
+// operation delivers.
 
 import Foundation
 import StratusKit
 import StratusSharingSupport
 import Synchronization
 
-/// What somebody was told of a zone.
+/// A person's changes of a zone.
 struct PulledRecords {
     var records: [String: CKRecord] = [:]
     /// With their types.
@@ -16,7 +17,7 @@ struct PulledRecords {
     var names: [String] { records.keys.sorted() }
 }
 
-/// What somebody was told of a database.
+/// A person's changes of a database.
 struct PulledZones {
     var changed: Set<CKRecordZone.ID>
     var deleted: [CKRecordZone.ID: CKDatabase.DatabaseChange.Deletion.Reason]
@@ -58,7 +59,7 @@ extension Person {
     }
 }
 
-/// What the blocks of an operation were told, as words in the order in which they were called.
+/// The calls of an operation's blocks, as words in order.
 final class BlockLog: Sendable {
     private let calls = Mutex<[String]>([])
     private let tokens = Mutex<[CKServerChangeToken]>([])
@@ -77,8 +78,8 @@ final class BlockLog: Sendable {
 }
 
 extension CKFetchRecordZoneChangesOperation {
-    /// Runs the operation in a database. Every block writes what it was told: `record a`, `deleted a Item`, `token`,
-    /// `zone Docs` and whether more is coming, or the error; then how the whole ended.
+    /// Runs the operation in a database. Every block writes its arguments: `record a`, `deleted a Item`, `token`, `zone
+    /// Docs` and whether more is coming, or the error; then how the whole ended.
     func trace(in database: CKDatabase, onToken: @escaping @Sendable () -> Void = {}) async -> BlockLog {
         let log = BlockLog()
         recordWasChangedBlock = { id, result in log.add("record \(id.recordName) \(Outcome(result))") }

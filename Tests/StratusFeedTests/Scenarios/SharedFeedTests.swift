@@ -1,4 +1,4 @@
-// What participants are told: exactly what enters and leaves their sight.
+// The feeds of participants: exactly what enters and leaves their sight.
 
 import Foundation
 import StratusKit
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Feeds of participants")
 struct SharedFeedTests {
-    @Test("[M-08][D-06] nothing is told before acceptance, then a new zone with the tree in it")
+    @Test("[M-08][D-06] before acceptance nothing is reported, then a new zone with its tree")
     func accepting() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -26,7 +26,7 @@ struct SharedFeedTests {
         #expect(pulled.records.values.allSatisfy { $0.recordID.zoneID == ann.zoneID(place) })
     }
 
-    @Test("[D-03][D-06] a second share of a zone that is seen is a change of the zone, and told from old tokens")
+    @Test("[D-03][D-06] a second share of a visible zone is a change of the zone, also for old tokens")
     func secondShare() async throws {
         let tree = try await TreeTown()
         let (ann, place) = (tree.ann, tree.place)
@@ -42,12 +42,12 @@ struct SharedFeedTests {
         #expect(pulled.deleted == [:])
     }
 
-    @Test("[T-07][D-12] records that change again within one page of a participant are in it once, as they are last")
+    @Test("[T-07][D-12] a record that changes again during a participant's page is in it once, in its last state")
     func severalRounds() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
         try await tree.share("top", with: ann)
-        // The first page leaves most of its round to the next one, in which the round of these changes follows.
+        // The first page leaves most of its round to the next one, followed by the round of these changes.
         let first = try await ann.pull(place, limit: 1)
         #expect(first.isMoreComing)
         #expect(await owner.change("top", to: 2, in: place) == .done)
@@ -73,7 +73,9 @@ struct SharedFeedTests {
         }
     }
 
-    @Test("[D-08][P-13][P-15][X-16] who loses the last share is told that the zone is gone", arguments: Loss.allCases)
+    @Test(
+        "[D-08][P-13][P-15][X-16] losing the last share of a zone reports the zone as deleted", arguments: Loss.allCases
+    )
     func lastShare(loss: Loss) async throws {
         let tree = try await TreeTown()
         let (ann, place) = (tree.ann, tree.place)
@@ -89,10 +91,11 @@ struct SharedFeedTests {
         // And changes of the zone are none of theirs from then on.
         #expect(await tree.owner.change("leaf", to: 9, in: place) == .done)
         let later = try await ann.pullZones(isShared: true, since: gone.token)
-        #expect(later.changed == [] && later.deleted == [:])
+        #expect(later.changed == [])
+        #expect(later.deleted == [:])
     }
 
-    @Test("[D-08] who loses one of several shares is told of its records", arguments: Loss.allCases)
+    @Test("[D-08] losing one of several shares reports its records as deleted", arguments: Loss.allCases)
     func oneOfSeveral(loss: Loss) async throws {
         let tree = try await TreeTown()
         let (ann, place) = (tree.ann, tree.place)
@@ -112,7 +115,7 @@ struct SharedFeedTests {
         #expect(pulled.names == [])
     }
 
-    @Test("[D-12] what is moved out of a shared tree is deleted, with all below it, and moved in is told")
+    @Test("[D-12] a record moved out of a shared tree is deleted with its descendants, and one moved in is added")
     func moving() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -122,11 +125,12 @@ struct SharedFeedTests {
         let out = try await ann.pull(place, since: start)
         #expect(out.deleted == ["leaf": "Item", "left": "Item"])
         #expect(out.names == [])
-        // Changes out of sight are not told.
+        // Invisible changes are not reported.
         #expect(await owner.change("leaf", to: 5, in: place) == .done)
         #expect(await owner.create("hidden", under: "left", in: place) == .done)
         let silent = try await ann.pull(place, since: out.token)
-        #expect(silent.names == [] && silent.deleted == [:])
+        #expect(silent.names == [])
+        #expect(silent.deleted == [:])
         #expect(await owner.delete("hidden", in: place) == .done)
         #expect(await owner.move("lone", under: "right", in: place) == .done)
         for token in [start, out.token, silent.token] {
@@ -139,7 +143,7 @@ struct SharedFeedTests {
         #expect(back.records["leaf"]?["value"] as? Int == 5)
     }
 
-    @Test("[D-12] a request that moves two subtrees past each other is told to both readers")
+    @Test("[D-12] a request that swaps two subtrees is reported to both readers")
     func swapping() async throws {
         let tree = try await TreeTown()
         let (owner, ann, ben, place) = (tree.owner, tree.ann, tree.ben, tree.place)
@@ -161,7 +165,7 @@ struct SharedFeedTests {
         #expect(hisPull.deleted == ["below": "Item"])
     }
 
-    @Test("[X-03][SH-10] when a share is stopped its root is told, without it")
+    @Test("[X-03][SH-10] when a share is stopped its root is reported, without the share")
     func stopping() async throws {
         let tree = try await TreeTown()
         let (owner, place) = (tree.owner, tree.place)
@@ -177,7 +181,7 @@ struct SharedFeedTests {
         #expect(root.recordChangeTag == (try await owner.record("top", in: place).recordChangeTag))
     }
 
-    @Test("[SH-11] with the root its share is deleted")
+    @Test("[SH-11] a share is deleted with its root")
     func deletingRoot() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -189,7 +193,7 @@ struct SharedFeedTests {
         #expect(try await ann.pull(place, since: hers).deleted == ["Lone": "cloudkit.share", "lone": "Item"])
     }
 
-    @Test("[T-17][SH-13] a share is told as one, to whoever sees it, when its people or keys change")
+    @Test("[T-17][SH-13] a share is reported as a share, to everyone who sees it, when its participants or keys change")
     func shareRecord() async throws {
         let tree = try await TreeTown()
         let (owner, ann, ben, place) = (tree.owner, tree.ann, tree.ben, tree.place)
@@ -209,7 +213,7 @@ struct SharedFeedTests {
         }
         #expect(await owner.invite(ben, to: "Share", in: place) == .done)
         #expect(try await told(owner, tokens.0)?.participants.count == 3)
-        // the others are not shown who is only invited.
+        // the others do not see invited people.
         #expect(try await ann.pull(place).records["Share"].flatMap { $0 as? CKShare }?.participants.count == 2)
         let later = (try await owner.pull(place).token, try await ann.pull(place).token)
         let url = try #require(try await owner.shareRecord("Share", in: place).url)
@@ -218,7 +222,7 @@ struct SharedFeedTests {
         #expect(try await told(ann, later.1)?.participants.count == 3)
     }
 
-    @Test("[D-04] a shared zone is told whole, and so are records under nothing")
+    @Test("[D-04] a shared zone is reported in full, including records without a parent")
     func zoneWide() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -231,12 +235,12 @@ struct SharedFeedTests {
         #expect(later.names == ["hers"])
         #expect(later.deleted == ["leaf": "Item"])
         #expect(later.records["hers"]?.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
-        // The owner is told in the private database (D-01).
+        // The owner gets it in the private database (D-01).
         let owners = try await owner.pull(place)
         #expect(owners.records["hers"]?.creatorUserRecordID?.recordName == ann.userName)
     }
 
-    @Test("[X-06] participants are not told the parent of a root")
+    @Test("[X-06] participants do not get the parent of a root")
     func rootParent() async throws {
         let tree = try await TreeTown()
         let (ann, place) = (tree.ann, tree.place)
@@ -252,7 +256,7 @@ struct SharedFeedTests {
         #expect(moved.deleted == [:])
     }
 
-    @Test("[X-09] a suspended person is told nothing, and later everything that was missed")
+    @Test("[X-09] a suspended person gets nothing, and later everything that was missed")
     func suspended() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -268,7 +272,7 @@ struct SharedFeedTests {
         #expect(try await ann.pullZones(isShared: true, since: zones).changed == [ann.zoneID(place)])
     }
 
-    @Test("[D-08] a token from before a time without access goes on exactly after it")
+    @Test("[D-08] a token from before a time without access continues exactly after it")
     func rejoining() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -282,11 +286,12 @@ struct SharedFeedTests {
         #expect(await owner.change(ann, of: "Share", in: place) { $0.permission = .readOnly } == .done)
         let pulled = try await ann.pull(place, since: token)
         #expect(pulled.deleted == ["leaf": "Item"])
-        #expect(pulled.names.contains("right") && pulled.names.contains("Share"))
+        #expect(pulled.names.contains("right"))
+        #expect(pulled.names.contains("Share"))
         #expect(pulled.records["right"]?["value"] as? Int == 5)
     }
 
-    @Test("[D-08] when an account is deleted its zones are gone for those who saw them")
+    @Test("[D-08] deleting an account deletes its zones for those who saw them")
     func deletedOwner() async throws {
         let tree = try await TreeTown()
         let (ann, place) = (tree.ann, tree.place)
@@ -305,7 +310,7 @@ struct SharedFeedTests {
         #expect(try await ann.pullZones(isShared: true, since: gone.token).deleted == [:])
     }
 
-    @Test("[D-08] zones that are lost and come back are told as they are in the end")
+    @Test("[D-08] zones that are lost and regained are reported in their final state")
     func comingBack() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -339,7 +344,7 @@ struct SharedFeedTests {
         #expect(foreign == .refused(.invalidArguments))
     }
 
-    @Test("[D-03] two zones of one owner are told apart")
+    @Test("[D-03] two zones of one owner are distinguished")
     func twoZones() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)

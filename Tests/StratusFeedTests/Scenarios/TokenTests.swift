@@ -1,4 +1,4 @@
-// Tokens: what they are good for, and where they are refused.
+// Tokens: where they are valid, and where they are refused.
 
 import Foundation
 import StratusKit
@@ -64,7 +64,7 @@ struct TokenTests {
         #expect(Self.refusals.contains(await other.owner.pullingZones(since: database)))
     }
 
-    @Test("[T-01] a token survives archiving, and is equal to what it was")
+    @Test("[T-01] a token round-trips through an archive, equal to the original")
     func archiving() async throws {
         let tree = try await TreeTown()
         let tokens = [try await tree.owner.pull(tree.place).token, try await tree.owner.pullZones().token]
@@ -83,7 +83,7 @@ struct TokenTests {
         #expect(try await tree.owner.pull(tree.place, since: token).names == ["new"])
     }
 
-    @Test("[X-24] an archived token in which anything was changed is not read, or refused")
+    @Test("[X-24] an archived token with any change is unreadable or refused")
     func damagedTokens() async throws {
         let tree = try await TreeTown()
         let zone = try await tree.owner.pull(tree.place, limit: 2).token
@@ -107,7 +107,7 @@ struct TokenTests {
         #expect(refusedCount >= 16, "\(refusedCount) damaged tokens could be read")
     }
 
-    @Test("[T-09] a token of a zone that was deleted and made again has expired")
+    @Test("[T-09] a token of a zone that was deleted and created again has expired")
     func newZone() async throws {
         let tree = try await TreeTown()
         let (owner, ann, place) = (tree.owner, tree.ann, tree.place)
@@ -119,16 +119,16 @@ struct TokenTests {
         #expect(await ann.pulling(place, since: annsToken) == .refused(.zoneNotFound))
         try await TreeTown.fill(place, by: owner)
         #expect(await owner.pulling(place, since: token) == .refused(.changeTokenExpired))
-        // Nothing tells that the zone is there again until it is shared again.
+        // No feed shows that the zone exists again until it is shared again.
         #expect(await ann.pulling(place, since: annsToken) == .refused(.zoneNotFound))
         try await tree.share("top", with: ann)
         #expect(await ann.pulling(place, since: annsToken) == .refused(.changeTokenExpired))
         #expect(try await owner.pull(place).names.count == TreeTown.names.count + 1)
-        // The databases' tokens are good, and tell of the zone.
+        // The databases' tokens are valid, and report the zone.
         #expect(try await owner.pullZones().changed == [owner.zoneID(place)])
     }
 
-    @Test("[T-09] a token older than the history that is kept expires, with newer ones nothing is missed")
+    @Test("[T-09] a token older than the kept history expires, and with newer ones nothing is missed")
     func purgedHistory() async throws {
         let clock = Stratus.ManualClock()
         let tree = try await TreeTown {
@@ -151,7 +151,7 @@ struct TokenTests {
         try await tree.town.store.performUpkeep()
         #expect(await owner.pulling(place, since: old) == .refused(.changeTokenExpired))
         #expect(await ann.pulling(place, since: annsOld) == .refused(.changeTokenExpired))
-        // A zone that is gone is told as long as a token may know it.
+        // A deleted zone is reported as long as a token may know it.
         let zones = await Outcome.of {
             let deleted = try await owner.pullZones(since: oldDatabase).deleted
             #expect(deleted == [owner.zoneID(gone): .deleted])
@@ -161,7 +161,7 @@ struct TokenTests {
         #expect(try await ann.pull(place).names == ["Share", "left", "top"])
     }
 
-    @Test("[T-09] tokens outlive a store's closing, and are refused by a copy of it")
+    @Test("[T-09] tokens survive closing the store, and a copy of it refuses them")
     func reopening() async throws {
         let directory = ScratchDirectory()
         let url = directory.url.appendingPathComponent("store")
@@ -203,7 +203,7 @@ struct TokenTests {
         _ = directory
     }
 
-    @Test("[T-09] a token of the future, from a store that was set back, is refused")
+    @Test("[T-09] a token of the future, from a store that was restored to an earlier state, is refused")
     func setBack() async throws {
         let directory = ScratchDirectory()
         try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)
@@ -216,7 +216,7 @@ struct TokenTests {
         for number in 0..<3 { #expect(await tree.owner.create("later\(number)", in: tree.place) == .done) }
         let token = try await tree.owner.pull(tree.place).token
         await tree.town.close()
-        // The copy takes the place of the store.
+        // The copy replaces the store.
         try FileManager.default.removeItem(at: url)
         try FileManager.default.moveItem(at: saved, to: url)
         var options = Stratus.Options()
@@ -232,7 +232,7 @@ struct TokenTests {
         _ = directory
     }
 
-    @Test("[T-09] tokens of the future are refused where the files of an older copy took the place of the store's")
+    @Test("[T-09] tokens of the future are refused after the files of an older copy replaced the store's")
     func copiedBack() async throws {
         let directory = ScratchDirectory()
         try FileManager.default.createDirectory(at: directory.url, withIntermediateDirectories: true)

@@ -1,4 +1,4 @@
-// Where scenarios of feeds begin: an owner's zone with a small tree in it, and two people it can be shared with.
+// The start of scenarios of feeds: an owner's zone with a small tree in it, and two people to share it with.
 
 import Foundation
 import StratusKit
@@ -33,7 +33,7 @@ struct TreeTown {
         guard outcomes.allSatisfy(\.isDone) else { throw TownError(description: "the tree is not made: \(outcomes)") }
     }
 
-    /// Shares a record, or the zone where there is none, with somebody who accepts; returns the share's name.
+    /// Shares a record, or the zone if there is none, with a person who accepts; returns the share's name.
     @discardableResult
     func share(
         _ root: String?, with person: Person, as name: String = "Share",

@@ -1,4 +1,4 @@
-// A writer of binary keyed archives, so that tests can make archives that Foundation on Linux does not write: with
+// A writer of binary keyed archives, so that tests can create archives that Foundation on Linux does not write: with
 // Apple's class names, and wrong ones.
 
 import Foundation

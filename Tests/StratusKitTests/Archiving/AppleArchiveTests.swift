@@ -6,14 +6,14 @@ import StratusTesting
 import Testing
 
 @Suite struct AppleArchiveTests {
-    @Test("class names are registered before any code of a client runs")
+    @Test("class names are registered before any client code runs")
     func registered() {
         #expect(NSKeyedUnarchiver.class(forClassName: "CKRecordID") == CKRecord.ID.self)
         #expect(NSKeyedUnarchiver.class(forClassName: "CKRecord") == CKRecord.self)
         #expect(NSKeyedUnarchiver.class(forClassName: "CKReference") == CKRecord.Reference.self)
     }
 
-    @Test("our archives name Apple's class as the one to fall back on")
+    @Test("our archives name Apple's class as the fallback")
     func fallback() throws {
         let data = try ArchiveSamples.archive(ArchiveSamples.recordID)
         #expect(data.range(of: Data("$classhints".utf8)) != nil)
@@ -51,11 +51,12 @@ import Testing
         let byFoundation = try #require(
             try NSKeyedUnarchiver.unarchivedObject(ofClass: CKOperationGroup.self, from: data))
         for group in [byFoundation, try StratusArchive.decode(CKOperationGroup.self, from: data)] {
-            #expect(group.name == "Sync" && group.quantity == 5)
+            #expect(group.name == "Sync")
+            #expect(group.quantity == 5)
         }
     }
 
-    @Test("a record that an older version archived, as dictionaries of objects, decodes")
+    @Test("a record that an older version archived as dictionaries of objects decodes")
     func dictionaries() throws {
         let objects: [TestList] =
             AppleArchive.recordObjects + [
@@ -82,7 +83,7 @@ import Testing
         #expect(try StratusArchive.decode(CKRecord.ID.self, from: data) == expected)
     }
 
-    @Test("[X-24] a change token and a cursor of Apple's systems decode, and are refused by the server", .stratus)
+    @Test("[X-24] a change token and a cursor from Apple's systems decode, and the server refuses them", .stratus)
     func foreignPlaces() async throws {
         func archive(_ className: String, _ key: String) -> Data {
             AppleArchive.archive(
@@ -112,15 +113,18 @@ import Testing
         await #expect(throws: CKError.self) { try await database.records(continuingMatchFrom: cursor) }
     }
 
-    @Test("[X-22] a participant of Apple's systems decodes with the person, and a share with who takes part")
+    @Test("[X-22] a participant from Apple's systems decodes with the person, and a share with its participants")
     func shareOfApple() throws {
         let objects = AppleArchive.shareObjects
         let personData = AppleArchive.archive(objects: objects, top: [("root", .reference(2))])
         let person = try #require(
             try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.Participant.self, from: personData))
         for person in [person, try StratusArchive.decode(CKShare.Participant.self, from: personData)] {
-            #expect(person.participantID == "guest" && person.role == .privateUser && person.permission == .readWrite)
-            #expect(person.acceptanceStatus == .accepted && person.userIdentity.hasiCloudAccount)
+            #expect(person.participantID == "guest")
+            #expect(person.role == .privateUser)
+            #expect(person.permission == .readWrite)
+            #expect(person.acceptanceStatus == .accepted)
+            #expect(person.userIdentity.hasiCloudAccount)
             #expect(person.userIdentity.userRecordID?.recordName == "_bob")
             #expect(person.userIdentity.lookupInfo?.emailAddress == "bob@example.com")
         }
@@ -133,8 +137,10 @@ import Testing
         let share = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKShare.self, from: shareData))
         for share in [share, try StratusArchive.decode(CKShare.self, from: shareData)] {
             #expect(share.participants.map(\.participantID).sorted() == ["guest", "owner"])
-            #expect(share.owner.participantID == "owner" && share.currentUserParticipant?.participantID == "owner")
-            #expect(share.publicPermission == .readOnly && share.recordChangeTag == "4c")
+            #expect(share.owner.participantID == "owner")
+            #expect(share.currentUserParticipant?.participantID == "owner")
+            #expect(share.publicPermission == .readOnly)
+            #expect(share.recordChangeTag == "4c")
             #expect(share.url?.absoluteString == "https://www.icloud.com/share/0abc")
         }
     }

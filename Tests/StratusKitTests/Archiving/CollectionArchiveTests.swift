@@ -1,4 +1,4 @@
-// Collections of CloudKit's objects out of archives, by the class of what is in them.
+// Collections of CloudKit's objects from archives, by the class of their elements.
 
 import Foundation
 import StratusKit
@@ -8,7 +8,7 @@ import Testing
 @Suite struct CollectionArchiveTests {
     private let ids = ["a", "b"].map { CKRecord.ID(recordName: $0) }
 
-    @Test("[T-01] a dictionary of zones' tokens comes out of an archive, and its tokens are taken", .stratus)
+    @Test("[T-01] a dictionary of zone tokens decodes, and the server accepts its tokens", .stratus)
     func tokens() async throws {
         let database = CKContainer.default().privateCloudDatabase
         var tokens: [CKRecordZone.ID: CKServerChangeToken] = [:]
@@ -24,11 +24,12 @@ import Testing
         #expect(decoded == tokens)
         for (zoneID, token) in decoded {
             let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
-            #expect(changes.modificationResultsByID.isEmpty && !changes.moreComing)
+            #expect(changes.modificationResultsByID.isEmpty)
+            #expect(!changes.moreComing)
         }
     }
 
-    @Test("an array comes out of an archive in its order")
+    @Test("an array decodes in its order")
     func array() throws {
         let archive = try NSKeyedArchiver.archivedData(
             withRootObject: NSArray(array: ids), requiringSecureCoding: true)
@@ -36,7 +37,7 @@ import Testing
         #expect(decoded == ids)
     }
 
-    @Test("an archive of something else is nil or an error, and what is no archive is an error")
+    @Test("an archive of another type is nil or an error, and data that is not an archive is an error")
     func others() throws {
         let single = try NSKeyedArchiver.archivedData(withRootObject: ids[0], requiringSecureCoding: true)
         #expect(try NSKeyedUnarchiver.unarchivedArrayOfObjects(ofClass: CKRecord.ID.self, from: single) == nil)

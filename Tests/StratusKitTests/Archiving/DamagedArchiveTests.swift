@@ -1,4 +1,4 @@
-// Archives that were damaged or made up: each is refused or decodes, and none ends the process.
+// Damaged and random archives: each is refused or decodes, and none crashes.
 
 import Foundation
 import StratusTestSupport
@@ -35,7 +35,7 @@ import Testing
         return archives.map { [UInt8]($0) }
     }
 
-    /// A person of whom everything is known.
+    /// A person with every property.
     private static func person() -> CKUserIdentity {
         var name = PersonNameComponents()
         (name.givenName, name.familyName) = ("Zo\u{EB}", "Zoe\u{308}")
@@ -44,7 +44,7 @@ import Testing
             nameComponents: name, hasiCloudAccount: true)
     }
 
-    /// A group in which everything is set.
+    /// A group with every property set.
     private static func group() -> CKOperationGroup {
         let group = CKOperationGroup()
         group.name = "import"
@@ -60,8 +60,8 @@ import Testing
         return group
     }
 
-    /// Decodes an archive, and uses what comes out. An archive of something else than a record has been decoded whole
-    /// before it is found to be of the wrong class.
+    /// Decodes an archive, and uses the result. An archive of another class is decoded completely before its class is
+    /// rejected.
     private static func decodes(_ bytes: [UInt8]) -> Bool {
         do throws(StratusArchiveError) {
             let record = try StratusArchive.decode(CKRecord.self, from: Data(bytes))
@@ -76,7 +76,7 @@ import Testing
     @Test("100,000 damaged archives are refused or decode, and none traps", arguments: 0..<partCount)
     func mutations(part: Int) async throws {
         let random = SplitMix64.announced("damaged archives \(part)")
-        // For so long the threads that all tests share must not be held.
+        // This takes too long for the threads that all tests share.
         let decoded = try await TestThreads.offPool { try Self.decodedCount(part, random) }
         // Neither all nor none: the mutations reach both sides.
         #expect((Self.caseCount / 100..<Self.caseCount * 99 / 100).contains(decoded), "\(decoded) decoded")
@@ -90,7 +90,7 @@ import Testing
         var decoded = 0
         for index in 0..<Self.caseCount {
             var generator = random.generator(forCase: part * Self.caseCount + index)
-            // A change of length damages every offset behind it, so that half of the inputs keep theirs.
+            // A change of length damages every later offset, so half of the inputs keep theirs.
             let input =
                 generator.isOne(in: 2)
                 ? mutator.input(&generator) : Self.withBytesChanged(generator.element(of: corpus), &generator)
@@ -113,7 +113,7 @@ import Testing
         return bytes
     }
 
-    @Test("every archive that is cut short is refused")
+    @Test("every truncated archive is refused")
     func cut() throws {
         for archive in try Self.corpus() {
             for length in stride(from: 0, to: archive.count, by: 7) {
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("an archive larger than the limit is refused unread")
+    @Test("an archive larger than the limit is refused without decoding")
     func size() throws {
         let data = try ArchiveSamples.archive(ArchiveSamples.recordID)
         #expect(throws: StratusArchiveError.self) {
@@ -139,7 +139,7 @@ import Testing
         #expect(code(of: Data("<plist/>".utf8), CKRecord.self) == .notAnArchive)
     }
 
-    @Test("circles, deep nesting and a container in a million places are refused quickly")
+    @Test("cycles, deep nesting and a container referenced a million times are refused quickly")
     func bombs() {
         let circle: [TestList] = [
             .text("$null"), .dictionary([("$class", .reference(2)), ("NS.objects", .array([.reference(1)]))]),
@@ -156,7 +156,7 @@ import Testing
         #expect(
             code(of: AppleArchive.archive(objects: nest, top: [("root", .reference(2))]), CKRecord.self) == .damaged)
 
-        // Each list holds the one before it, and all stand side by side, so that each is found near the top.
+        // Each list contains the previous one, and all are side by side, so that each is found near the top.
         var stairs: [TestList] = [
             .text("$null"), .className("NSArray"),
             .dictionary([
@@ -185,9 +185,9 @@ import Testing
         #expect(code(of: data, CKRecord.self) != nil)
     }
 
-    @Test("[X-25] references in the place of objects, which lead in a circle, are refused", arguments: [1, 2, 3])
+    @Test("[X-25] references in place of objects that form a cycle are refused", arguments: [1, 2, 3])
     func circlesOfReferences(length: Int) {
-        // An unknown key names the first of the circle; whether that is empty must not be looked for without end.
+        // An unknown key names the first of the cycle; checking whether that is empty must terminate.
         var objects: [TestList] = [
             .text("$null"),
             .dictionary([("$class", .reference(2)), ("NS.objects", .array([])), ("Unknown", .reference(3))]),
@@ -199,9 +199,9 @@ import Testing
         }
     }
 
-    @Test("objects that fail to decode are tried once, not once for each place")
+    @Test("an object that fails to decode is tried once, not once per reference")
     func failingObjects() {
-        // Each record names the next one under five keys and fails for want of a type, forty levels deep.
+        // Each record names the next one under five keys and fails because it lacks a type, forty levels deep.
         let keys = ["RecordID", "CreatorUserRecordID", "LastModifiedUserRecordID", "ParentReference", "ShareReference"]
         var objects: [TestList] = [.text("$null"), .className("CKRecord"), .text("Note")]
         for level in 3..<33 {

@@ -1,4 +1,4 @@
-// Values that Foundation on Linux takes for the same object: each comes out of an archive as it went in.
+// Values that Foundation on Linux treats as the same object: each round-trips through an archive.
 
 import Foundation
 import StratusKit
@@ -15,9 +15,11 @@ import Testing
 
     private static func scalars(_ text: String?) -> [Unicode.Scalar] { (text ?? "").unicodeScalars.map { $0 } }
 
-    @Test("[C-06] integers and numbers of one value stay what they are", arguments: ArchivingTests.Way.allCases)
+    @Test(
+        "[C-06] integers and floating-point numbers of equal value keep their type",
+        arguments: ArchivingTests.Way.allCases)
     func numbers(way: ArchivingTests.Way) throws {
-        // Which of two equal objects stands for both depends on the order of a dictionary: many pairs leave no chance.
+        // The order of a dictionary decides which of two equal objects represents both: many pairs leave no chance.
         let record = CKRecord(recordType: "Note")
         for index in 0..<50 {
             record["integer\(index)"] = index
@@ -43,7 +45,7 @@ import Testing
     }
 
     @Test(
-        "[C-06] texts that differ in their normalisation alone stay what they are",
+        "[C-06] texts that differ only in normalisation stay different",
         arguments: ArchivingTests.Way.allCases)
     func normalisations(way: ArchivingTests.Way) throws {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: texts[0]))
@@ -68,7 +70,7 @@ import Testing
         #expect(Self.scalars(reference?.recordID.recordName) == Self.scalars(texts[1]))
     }
 
-    @Test("identifiers that differ in their normalisation alone can stand in one archive")
+    @Test("identifiers that differ only in normalisation can be in one archive")
     func identifiers() throws {
         let recordIDs = (0..<200).flatMap { index in
             texts.map { CKRecord.ID(recordName: "\(index)\($0)", zoneID: CKRecordZone.ID(zoneName: $0)) }
@@ -78,7 +80,7 @@ import Testing
         #expect(decoded == recordIDs)
     }
 
-    @Test("a block of values that is damaged is refused, and never traps")
+    @Test("a damaged block of values is refused, and never traps")
     func damagedBlocks() async throws {
         let archive = [UInt8](try ArchiveSamples.archive(ArchiveSamples.record()))
         let bytes = Data(archive)

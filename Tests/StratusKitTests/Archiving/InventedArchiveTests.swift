@@ -1,5 +1,5 @@
-// Archives of invented objects: well-formed property lists in which some objects name others, classes and keys at
-// random, so that what lies behind the property list is reached too.
+// Archives of random objects: well-formed property lists in which some objects name others, classes and keys at random,
+// so that the code behind the property list is reached too.
 
 import Foundation
 import StratusKit
@@ -100,13 +100,13 @@ import Testing
         return AppleArchive.archive(objects: objects, top: top)
     }
 
-    @Test("4,000 archives of invented objects are refused or decode, and none traps")
+    @Test("4,000 archives of random objects are refused or decode, and none traps")
     func invented() async throws {
         let whole = try StratusArchive.decode(
             CKRecord.self, from: AppleArchive.archive(objects: Self.objects, top: Self.top))
         #expect(whole.allKeys() == ["Notes", "asset", "n1"])
         let random = SplitMix64.announced("invented archives")
-        // For so long the threads that all tests share must not be held.
+        // This takes too long for the threads that all tests share.
         let decoded = try await TestThreads.offPool { try Self.decodedCount(random) }
         #expect((400..<3_900).contains(decoded), "\(decoded) decoded")
     }
@@ -120,7 +120,7 @@ import Testing
             }
             decoded += 1
             _ = record.map { "\($0)" }
-            // What decoded can be archived, and decodes again.
+            // A decoded object can be archived, and decodes again.
             let again = try ArchiveSamples.archive(record)
             try #require(try StratusArchive.decode(CKRecord.self, from: again).recordID == record.recordID)
         }

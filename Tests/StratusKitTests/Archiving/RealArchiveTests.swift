@@ -6,7 +6,7 @@ import Testing
 
 @testable import StratusKit
 
-/// The archives that lie beside this file.
+/// The archives next to this file.
 enum RealArchive: String, CaseIterable {
     case record
     case unsavedRecord = "record-unsaved"
@@ -35,10 +35,11 @@ enum RealArchive: String, CaseIterable {
         #expect(record.creationDate == Date(timeIntervalSinceReferenceDate: 547_826_405.465))
         #expect(record.modificationDate == Date(timeIntervalSinceReferenceDate: 547_826_453.433))
         #expect(record.creatorUserRecordID?.recordName == CKCurrentUserDefaultName)
-        #expect(record.parent == nil && record.share == nil)
+        #expect(record.parent == nil)
+        #expect(record.share == nil)
     }
 
-    @Test("[X-29] a record decodes with all of its values, and has no changes", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] a record decodes with all of its values, and without changes", arguments: ArchivingTests.Way.allCases)
     func values(way: ArchivingTests.Way) throws {
         let record = try way.decode(CKRecord.self, from: RealArchive.record.data)
         #expect(record.allKeys() == ["age", "avatar", "isDeveloper", "name", "website"])
@@ -61,7 +62,7 @@ enum RealArchive: String, CaseIterable {
         #expect(asset.appleContent?.uuid == "6FFF815F-90A1-255C-9C1F-99322A4893CD")
     }
 
-    @Test("[X-29] what the values of a decoded record were is its ancestor's", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] the decoded values are the record's ancestor", arguments: ArchivingTests.Way.allCases)
     func ancestor(way: ArchivingTests.Way) throws {
         let record = try way.decode(CKRecord.self, from: RealArchive.record.data)
         record["age"] = 27
@@ -69,7 +70,9 @@ enum RealArchive: String, CaseIterable {
         #expect(record.makeAncestor()["age"] as? Int == 26)
     }
 
-    @Test("[X-27] a record that was never saved fails for its asset", .stratus, arguments: ArchivingTests.Way.allCases)
+    @Test(
+        "[X-27] a record that was never saved fails because of its asset", .stratus,
+        arguments: ArchivingTests.Way.allCases)
     func unsaved(way: ArchivingTests.Way) async throws {
         let record = try way.decode(CKRecord.self, from: RealArchive.unsavedRecord.data)
         #expect(record.recordChangeTag == nil)
@@ -94,20 +97,22 @@ enum RealArchive: String, CaseIterable {
     func share(way: ArchivingTests.Way) throws {
         let share = try way.decode(CKShare.self, from: RealArchive.shareOfOwner.data)
         #expect(share[CKShare.SystemFieldKey.title] as? String == "Cleo")
-        #expect(share.recordID.zoneID.zoneName == "Chats" && share.recordChangeTag == "cr")
+        #expect(share.recordID.zoneID.zoneName == "Chats")
+        #expect(share.recordChangeTag == "cr")
         #expect(share.participants.map(\.role) == [.owner, .privateUser, .privateUser])
         #expect(share.participants.allSatisfy { $0.acceptanceStatus == .accepted })
         #expect(share.participants.allSatisfy { $0.permission == .readWrite })
-        // The second name is as the archive has it.
+        // The second name is as in the archive.
         let names = share.participants.map { $0.userIdentity.nameComponents }
         #expect(names.map { $0?.givenName } == ["Ada", "Ada", "Bert"])
         #expect(names.map { $0?.familyName } == ["Example", "Example", "Sample"])
         #expect(share.owner.userIdentity.lookupInfo?.emailAddress == "person2@example.com")
         #expect(share.currentUserParticipant?.participantID == share.owner.participantID)
-        #expect(share.publicPermission == .none && share.changedKeys().isEmpty)
+        #expect(share.publicPermission == .none)
+        #expect(share.changedKeys().isEmpty)
     }
 
-    @Test("[X-29] a share knows who took part when it was fetched", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] a share has the participants of its last fetch", arguments: ArchivingTests.Way.allCases)
     func fetchedParticipants(way: ArchivingTests.Way) throws {
         let share = try way.decode(CKShare.self, from: RealArchive.shareOfOwner.data)
         share.removeParticipant(share.participants[2])
@@ -123,26 +128,31 @@ enum RealArchive: String, CaseIterable {
         #expect(metadata.share[CKShare.SystemFieldKey.title] as? String == "Ada Example")
         let root = try #require(metadata.hierarchicalRootRecordID)
         #expect(root.recordName == "76205C5B-D9F5-62E6-22D7-0A6D88CBC61C")
-        #expect(root.zoneID == metadata.share.recordID.zoneID && root.zoneID.zoneName == "Chats")
-        #expect(metadata.facts.rootType == "Chat" && metadata.rootRecord == nil)
+        #expect(root.zoneID == metadata.share.recordID.zoneID)
+        #expect(root.zoneID.zoneName == "Chats")
+        #expect(metadata.facts.rootType == "Chat")
+        #expect(metadata.rootRecord == nil)
         #expect(metadata.participantRole.rawValue == 3)
         #expect(metadata.participantStatus.rawValue == 1)
         #expect(metadata.participantPermission.rawValue == 3)
         let owner = metadata.ownerIdentity
-        #expect(owner.nameComponents?.givenName == "Ada" && owner.nameComponents?.familyName == "Example")
+        #expect(owner.nameComponents?.givenName == "Ada")
+        #expect(owner.nameComponents?.familyName == "Example")
         #expect(owner.lookupInfo?.emailAddress == "person2@example.com")
         let caller = metadata.share.currentUserParticipant
         #expect(caller?.userIdentity.userRecordID?.recordName == "_e7c17922bda8c440090caddb0cf4977a")
-        #expect(caller?.role == .privateUser && caller?.acceptanceStatus == .pending)
+        #expect(caller?.role == .privateUser)
+        #expect(caller?.acceptanceStatus == .pending)
     }
 
-    @Test("[X-29] a participant without parts of a name decodes", arguments: ArchivingTests.Way.allCases)
+    @Test("[X-29] a participant with an incomplete name decodes", arguments: ArchivingTests.Way.allCases)
     func participant(way: ArchivingTests.Way) throws {
         let participant = try way.decode(CKShare.Participant.self, from: RealArchive.participant.data)
         #expect(participant.userIdentity.nameComponents == PersonNameComponents())
         #expect(participant.userIdentity.userRecordID?.recordName == "_4c802e75d7aaa04fbb2f59b238ee547c")
         #expect(participant.userIdentity.hasiCloudAccount)
-        #expect(participant.role == .privateUser && participant.permission == .readOnly)
+        #expect(participant.role == .privateUser)
+        #expect(participant.permission == .readOnly)
     }
 
     @Test("[X-29] zones decode with their capabilities")
@@ -156,11 +166,12 @@ enum RealArchive: String, CaseIterable {
         }
     }
 
-    @Test("[C-06] what decoded is archived by Foundation and decodes with its values", arguments: Way.allCases)
+    @Test("[C-06] a decoded record is archived by Foundation and decodes with its values", arguments: Way.allCases)
     func again(way: ArchivingTests.Way) throws {
         let record = try way.decode(CKRecord.self, from: RealArchive.record.data)
         let decoded = try way.decode(CKRecord.self, from: ArchiveSamples.archive(record))
-        #expect(decoded.allKeys() == record.allKeys() && decoded["age"] as? Int == 26)
+        #expect(decoded.allKeys() == record.allKeys())
+        #expect(decoded["age"] as? Int == 26)
         let asset = record["avatar"] as? CKAsset
         #expect((decoded["avatar"] as? CKAsset)?.appleContent == asset?.appleContent)
         #expect(asset?.appleContent != nil)

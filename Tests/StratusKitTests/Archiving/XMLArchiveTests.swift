@@ -1,4 +1,4 @@
-// Archives in XML: what an archiver writes whose format is set so.
+// Archives in XML: the output of an archiver with that format.
 
 import Foundation
 import StratusKit
@@ -34,13 +34,15 @@ import Testing
     func values(way: ArchivingTests.Way) throws {
         let record = Self.record()
         let decoded = try way.decode(CKRecord.self, from: Self.archive(record))
-        #expect(decoded.recordID == record.recordID && decoded.parent == record.parent)
-        #expect(decoded.allKeys() == record.allKeys() && decoded.changedKeys() == record.changedKeys())
+        #expect(decoded.recordID == record.recordID)
+        #expect(decoded.parent == record.parent)
+        #expect(decoded.allKeys() == record.allKeys())
+        #expect(decoded.changedKeys() == record.changedKeys())
         #expect(decoded["mark"] as? String == "<&>'\" 😀")
         #expect(decoded["double"] as? Double == 2.5)
     }
 
-    @Test("a place comes back from XML to the last bit", arguments: ArchivingTests.Way.allCases)
+    @Test("a location round-trips through XML to the last bit", arguments: ArchivingTests.Way.allCases)
     func numbers(way: ArchivingTests.Way) throws {
         let place = CLLocation(latitude: 52.123456789012345, longitude: -1.0 / 3)
         #expect(try way.decode(CLLocation.self, from: Self.archive(place)) == place)
@@ -63,7 +65,7 @@ import Testing
 
     private static let root = "<dict><key>CF$UID</key><integer>0</integer></dict>"
 
-    @Test("what is no property list, or a damaged one, is refused")
+    @Test("data that is not a property list, or a damaged one, is refused")
     func damaged() {
         #expect(code(of: Self.list(Self.root)) == .wrongClass)
         #expect(code(of: "<plist/>") == .notAnArchive)
@@ -77,7 +79,7 @@ import Testing
         #expect(code(of: Self.list(Self.root) + "x") == .damaged)
     }
 
-    @Test("a document type with entities, and deep nesting, are refused quickly")
+    @Test("a document type with entities and deep nesting are refused quickly")
     func bombs() {
         let entities = "<!DOCTYPE plist [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;&a;\">]>"
         #expect(code(of: entities + Self.list(Self.root)) == .damaged)
@@ -91,7 +93,7 @@ import Testing
         let random = SplitMix64.announced("damaged archives in XML")
         let mutator = ByteMutator(
             corpus: corpus, dictionary: ["<dict>", "</key>", "<!--", "&#x"].map { Array($0.utf8) })
-        // For so long the threads that all tests share must not be held.
+        // This takes too long for the threads that all tests share.
         let decoded = try await TestThreads.offPool {
             (0..<4_000).count { index in
                 var generator = random.generator(forCase: index)

@@ -1,10 +1,10 @@
-// What programs get wrong, through CloudKit's own calls: the documented error each, and nothing is written.
+// Mistakes of programs, through CloudKit's own calls: each has the documented error, and nothing is written.
 
 import Foundation
 import StratusKit
 import Testing
 
-/// Records to save into a zone, of which the first is wrong, and what it is answered.
+/// Records to save into a zone, the first of them wrong, and its answer.
 struct Mistake: CustomTestStringConvertible, Sendable {
     let testDescription: String
     let code: CKError.Code
@@ -70,7 +70,7 @@ struct Mistake: CustomTestStringConvertible, Sendable {
 @Suite("Bad input")
 struct BadInputTests {
     @Test(
-        "[L-01][L-03][L-07][L-09][S-11][S-14][R-01][R-07][C-10] a mistake has its error, and nothing is written beside it",
+        "[L-01][L-03][L-07][L-09][S-11][S-14][R-01][R-07][C-10] each mistake has its error, and nothing else of its request is written",
         arguments: Mistake.all)
     func refused(mistake: Mistake) async throws {
         let (store, account) = try Stratus.tested()
@@ -90,16 +90,17 @@ struct BadInputTests {
         } catch let error as CKError { code = error.code }
         #expect(code == mistake.code)
         let changes = try await database.recordZoneChanges(inZoneWith: zoneID, since: nil)
-        #expect(changes.modificationResultsByID.isEmpty && changes.deletions.isEmpty)
+        #expect(changes.modificationResultsByID.isEmpty)
+        #expect(changes.deletions.isEmpty)
         #expect(records.allSatisfy { $0.recordChangeTag == nil })
     }
 
-    @Test("[L-09][L-10] the refusal of a name of a field tells the name, in the user info and in the description")
+    @Test("[L-09][L-10] the refusal of a field name contains the name, in the user info and in the description")
     func fieldNames() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         let record = note("a")
-        // The client takes it, the server does not.
+        // The client accepts it, the server does not.
         record["price$"] = 5
         let error = try await #require(throws: CKError.self) { try await database.save(record) }
         #expect(error.code == .invalidArguments)
@@ -110,12 +111,11 @@ struct BadInputTests {
         let other = note("b")
         other["price in €"] = 5
         let misuse = try await #require(throws: CKError.self) { try await database.save(other) }
-        #expect(
-            misuse.code == .invalidArguments
-                && "\(misuse)".contains("recordKey (price in €) contains invalid characters"))
+        #expect(misuse.code == .invalidArguments)
+        #expect("\(misuse)".contains("recordKey (price in €) contains invalid characters"))
     }
 
-    @Test("[X-23][Q-01] records of another container, and questions that nobody can look into, are invalid arguments")
+    @Test("[X-23][Q-01] records of another container and unsupported queries are invalid arguments")
     func elsewhere() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase

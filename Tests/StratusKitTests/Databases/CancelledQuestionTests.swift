@@ -1,4 +1,4 @@
-// Questions that are no operations, asked by tasks that are cancelled, and by ones that do not wait for ever.
+// Requests outside operations, sent by tasks that are cancelled, and by tasks with time-outs.
 
 import Foundation
 import StratusCloud
@@ -13,7 +13,7 @@ import Testing
         } catch { return (error as? CKError)?.code }
     }
 
-    @Test("[O-08] a task that is cancelled while the server works on its question ends at once")
+    @Test("[O-08] a task that is cancelled while the server works on its request ends at once")
     func underWay() async throws {
         let bench = try OperationBench()
         let hold = bench.hold(.accountStatus)
@@ -21,13 +21,13 @@ import Testing
         let task = Task { try await container.accountStatus() }
         try await hold.arrived()
         task.cancel()
-        // The server still holds the question: only the cancelling can have ended the task.
+        // The server still holds the request: only the cancellation can have ended the task.
         #expect(await codeOfFailure(task) == .operationCancelled)
         hold.letGo()
         await bench.session.activity.untilIdle()
     }
 
-    @Test("[O-08] a question that waits for a thread is taken back when its task is cancelled")
+    @Test("[O-08] a request that waits for a thread is withdrawn when its task is cancelled")
     func waiting() async throws {
         let bench = try OperationBench(threadCount: 1)
         let hold = bench.hold(.accountStatus)
@@ -43,7 +43,7 @@ import Testing
         #expect(bench.interference.sent == [.accountStatus])
     }
 
-    @Test("[O-08] a task that was cancelled before it asks asks nothing")
+    @Test("[O-08] a task that was cancelled before its request sends nothing")
     func before() async throws {
         let bench = try OperationBench()
         let container = bench.container
@@ -57,7 +57,7 @@ import Testing
         #expect(bench.interference.sent.isEmpty)
     }
 
-    @Test("[O-12] questions have the time-outs of `configuredWith`, of its group, and else a minute")
+    @Test("[O-12] requests have the time-outs of `configuredWith`, or of its group, or else a minute")
     func time() async throws {
         let configuration = CKOperation.Configuration()
         configuration.timeoutIntervalForRequest = 5
@@ -79,7 +79,7 @@ import Testing
             bench.clock.advance(bySeconds: seconds - 2)
             #expect(bench.session.timers.count == 1)
             bench.clock.advance(bySeconds: 2)
-            // The server still holds the question.
+            // The server still holds the request.
             #expect(await codeOfFailure(task) == .networkFailure)
             hold.letGo()
             await bench.session.activity.untilIdle()
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test("[O-12] a question that waits for a thread longer than its time is not asked")
+    @Test("[O-12] a request that waits for a thread longer than its time-out is not sent")
     func waitingTooLong() async throws {
         let bench = try OperationBench(threadCount: 1)
         let hold = bench.hold(.accountStatus)

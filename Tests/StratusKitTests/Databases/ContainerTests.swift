@@ -1,4 +1,4 @@
-// Containers: which store they mean, whose account, who the user is.
+// Containers: their store, their account, and the user.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct ContainerTests {
-    @Test("the databases of a container are the same objects however they are asked for")
+    @Test("a container always returns the same database objects")
     func databases() throws {
         let container = try OperationBench().container
         #expect(container.privateCloudDatabase === container.database(with: .private))
@@ -21,7 +21,7 @@ import Testing
         #expect([CKDatabase.Scope.public, .private, .shared].map(\.rawValue) == [1, 2, 3])
     }
 
-    @Test("[X-28] the default container is that of the current store, remembered where it was made")
+    @Test("[X-28] the default container uses the store that was current when it was created")
     func current() async throws {
         let (one, other) = (try OperationBench(), try OperationBench())
         let (first, operation) = CurrentSession.$ofTask.withValue(one.session) {
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("[O-19] what cannot be a container is made without complaint, and is badContainer when it is used")
+    @Test("[O-19] an invalid container can be created, and fails with badContainer when it is used")
     func badContainer() async throws {
         let bench = try OperationBench()
         for identifier in ["", "iCloud.com/example", "with space", "é", String(repeating: "a", count: 255)] {
@@ -74,7 +74,7 @@ import Testing
         try await container.privateCloudDatabase.save(makeRecord("a"))
     }
 
-    @Test("[O-18] the status is an answer also without an account, and changes are posted")
+    @Test("[O-18] the status is a result also without an account, and changes are posted")
     func status() async throws {
         let bench = try OperationBench()
         let posts = Locked(0)
@@ -108,7 +108,7 @@ import Testing
     }
 
     @Test(
-        "[O-18] where the store cannot be asked the status is an error, and for a handler couldNotDetermine with it",
+        "[O-18] if the store fails, the status call throws, and a handler gets couldNotDetermine with the error",
         arguments: BenchStore.allCases)
     func unknownStatus(store: BenchStore) async throws {
         let bench = try OperationBench(store)
@@ -132,12 +132,13 @@ import Testing
     }
 
     @Test(
-        "[O-17] the user's record and its identifier; without an account notAuthenticated",
+        "[O-17] the user's record and its identifier are fetched; without an account the error is notAuthenticated",
         arguments: BenchStore.allCases)
     func userRecord(store: BenchStore) async throws {
         let bench = try OperationBench(store)
         let userID = try await bench.container.userRecordID()
-        #expect(userID.recordName == bench.account.userName.text && userID.zoneID == .default)
+        #expect(userID.recordName == bench.account.userName.text)
+        #expect(userID.zoneID == .default)
         let handled: CKRecord.ID? = await withCheckedContinuation { continuation in
             bench.container.fetchUserRecordID { id, _ in continuation.resume(returning: id) }
         }
@@ -158,7 +159,7 @@ import Testing
         await #expect { try await bench.container.userRecordID() } throws: { outcome($0) == "notAuthenticated" }
     }
 
-    @Test("an operation works on its database, else its configuration's container, else the one it was added to")
+    @Test("an operation runs on its database, or its configuration's container, or the container it was added to")
     func precedence() async throws {
         let bench = try OperationBench()
         func identifier(_ operation: CKModifyRecordsOperation, addedTo container: CKContainer) async throws -> [String]
@@ -190,7 +191,7 @@ import Testing
         #expect(try await identifier(placed, addedTo: containers[0]) == ["three"])
     }
 
-    @Test("closing a session refuses what comes later with serviceUnavailable")
+    @Test("after closing a session, requests fail with serviceUnavailable")
     func closed() async throws {
         let bench = try OperationBench()
         bench.session.close()

@@ -24,29 +24,36 @@ import Testing
         let database = bench.database
         let record = makeRecord("a")
         let saved = try await database.save(record)
-        #expect(saved === record && record.recordChangeTag != nil && record.changedKeys().isEmpty)
+        #expect(saved === record)
+        #expect(record.recordChangeTag != nil)
+        #expect(record.changedKeys().isEmpty)
         let fetched = try await database.record(for: record.recordID)
-        #expect(fetched !== record && fetched["text"] as? String == "text")
+        #expect(fetched !== record)
+        #expect(fetched["text"] as? String == "text")
         #expect(fetched.recordChangeTag == record.recordChangeTag)
         await #expect { try await database.save(makeRecord("a")) } throws: { outcome($0) == "serverRecordChanged" }
         #expect(try await database.deleteRecord(withID: record.recordID) == record.recordID)
         await #expect { try await database.record(for: record.recordID) } throws: { outcome($0) == "unknownItem" }
     }
 
-    @Test("[A-08] completion handlers are given what the awaited calls return and throw")
+    @Test("[A-08] completion handlers get what the async calls return and throw")
     func handlers() async throws {
         let bench = try OperationBench()
         let database = bench.database
         let record = makeRecord("a")
         #expect(await handled { database.save(record, completionHandler: $0) }.value === record)
         let again = await handled { database.save(makeRecord("a"), completionHandler: $0) }
-        #expect(again.value == nil && outcome(again.error) == "serverRecordChanged")
+        #expect(again.value == nil)
+        #expect(outcome(again.error) == "serverRecordChanged")
         let fetched = await handled { database.fetch(withRecordID: record.recordID, completionHandler: $0) }
-        #expect(fetched.value?.recordID == record.recordID && fetched.error == nil)
+        #expect(fetched.value?.recordID == record.recordID)
+        #expect(fetched.error == nil)
         let deleted = await handled { database.delete(withRecordID: record.recordID, completionHandler: $0) }
-        #expect(deleted.value == record.recordID && deleted.error == nil)
+        #expect(deleted.value == record.recordID)
+        #expect(deleted.error == nil)
         let missing = await handled { database.fetch(withRecordID: record.recordID, completionHandler: $0) }
-        #expect(missing.value == nil && outcome(missing.error) == "unknownItem")
+        #expect(missing.value == nil)
+        #expect(outcome(missing.error) == "unknownItem")
 
         let zone = CKRecordZone(zoneName: "Notes")
         #expect(await handled { database.save(zone, completionHandler: $0) }.value?.zoneID == zone.zoneID)
@@ -57,7 +64,8 @@ import Testing
             await handled { database.delete(withRecordZoneID: zone.zoneID, completionHandler: $0) }.value == zone.zoneID
         )
         let gone = await handled { database.fetch(withRecordZoneID: zone.zoneID, completionHandler: $0) }
-        #expect(gone.value == nil && outcome(gone.error) == "zoneNotFound")
+        #expect(gone.value == nil)
+        #expect(outcome(gone.error) == "zoneNotFound")
     }
 
     @Test("[A-08] single zones throw their own error")
@@ -75,7 +83,7 @@ import Testing
         } throws: { outcome($0) == "badDatabase" }
     }
 
-    @Test("[X-04] a host can have the single call succeed that deletes an unknown zone; batches still say so")
+    @Test("[X-04] with the host's option, deleting one unknown zone succeeds; batches still report it")
     func unknownZone() async throws {
         let bench = try OperationBench()
         let session = CloudSession(
@@ -87,7 +95,9 @@ import Testing
         #expect(results[zoneID].map { outcome($0) } == "zoneNotFound")
     }
 
-    @Test("[A-02][A-09] a batch answers every record, also when a zone fails whole; only the request throws")
+    @Test(
+        "[A-02][A-09] a batch returns a result for every record, also if a zone fails as a whole; only the request throws"
+    )
     func batch() async throws {
         let bench = try OperationBench()
         let zoneID = try await bench.makeZone()
@@ -111,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("[A-04] records with encrypted fields stand alone too where nothing is to be atomic")
+    @Test("[A-04] records with encrypted fields are independent too if the request is not atomic")
     func encrypted() async throws {
         let bench = try OperationBench()
         let zoneID = try await bench.makeZone()
@@ -123,7 +133,7 @@ import Testing
         #expect(results.saveResults[records[1].recordID].map { outcome($0) } == "serverRecordChanged")
     }
 
-    @Test("[A-09] the batch call with a handler answers in the same way")
+    @Test("[A-09] the batch call with a handler gives the same results")
     func batchWithHandler() async throws {
         let bench = try OperationBench()
         let record = makeRecord("a")
@@ -155,7 +165,7 @@ import Testing
         #expect(try known.get() == [zoneID: "ok"])
     }
 
-    @Test("[A-10] a fetch answers every identifier once, and desired keys limit what comes")
+    @Test("[A-10] a fetch returns each identifier once, and desired keys limit the fields")
     func fetch() async throws {
         let bench = try OperationBench()
         let record = makeRecord("a")
@@ -190,10 +200,11 @@ import Testing
         await bench.run(fetch)
         #expect(try await bench.database.records(for: []).isEmpty)
         #expect(try await bench.database.recordZones(for: []).isEmpty)
-        #expect(trace.all == ["ok", "ok"] && bench.interference.sent.isEmpty)
+        #expect(trace.all == ["ok", "ok"])
+        #expect(bench.interference.sent.isEmpty)
     }
 
-    /// What a call answers that the server holds for longer than a week, without a time-out for requests.
+    /// The result of a call that the server holds for longer than a week, without a time-out for requests.
     private func heldForAWeek<Value: Sendable>(
         _ bench: OperationBench, _ kind: RequestKind, _ urgency: QualityOfService?,
         _ call: @escaping @Sendable (CKContainer) async throws -> Value
@@ -212,7 +223,7 @@ import Testing
         return outcome(result)
     }
 
-    @Test("[O-11] convenience calls and questions have no resource time-out; a call that is told to be less urgent has")
+    @Test("[O-11] convenience calls have no resource time-out; a call configured as less urgent has one")
     func resourceTime() async throws {
         let bench = try OperationBench()
         let urgencies: [(QualityOfService?, String)] = [
@@ -230,7 +241,7 @@ import Testing
         #expect(status == "ok")
     }
 
-    @Test("[O-11] convenience calls are urgent: they go before operations that wait")
+    @Test("[O-11] convenience calls have a high priority: they run before waiting operations")
     func urgency() async throws {
         let bench = try OperationBench(threadCount: 1)
         let hold = bench.hold(.modifyZones)

@@ -1,4 +1,4 @@
-// Looking for people, asking for permissions, and what else is deprecated but still used.
+// Looking for people, asking for permissions, and other deprecated calls that are still used.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// What is deprecated, called where no warning is due: through a requirement that is not.
+/// Deprecated calls without warnings: through a requirement that is not deprecated.
 private protocol DeprecatedCalls {
     func people(_ container: CKContainer, bob: CKRecord.ID) async throws -> [String]
     func handled(_ container: CKContainer, bob: CKRecord.ID) async -> [String]
@@ -133,7 +133,7 @@ private struct Deprecated: DeprecatedCalls {
         return (bench, CKRecord.ID(recordName: bob.userName.text))
     }
 
-    @Test("people are found by address, number and record; who is not found is nil")
+    @Test("people are found by address, number and record; a person who is not found is nil")
     func people() async throws {
         let (bench, bob) = try makeBench()
         #expect(
@@ -146,7 +146,7 @@ private struct Deprecated: DeprecatedCalls {
             ])
     }
 
-    @Test("[O-15] operations that look for people tell of those found; with nobody to look for they succeed at once")
+    @Test("[O-15] discovery operations report the people they find; without anyone to look for they succeed at once")
     func operations() async throws {
         let (bench, _) = try makeBench()
         let trace = Trace()
@@ -155,7 +155,8 @@ private struct Deprecated: DeprecatedCalls {
         #expect(bench.interference.sent == [.discoverUsers])
     }
 
-    @Test("a user can be found as the host has set it, and is not asked; without an account it cannot be told")
+    @Test(
+        "users are discoverable as the host has set it, without being asked; without an account the status is unknown")
     func permission() async throws {
         let (bench, _) = try makeBench()
         #expect(await deprecated.permission(bench.container) == ["granted ok", "granted", "granted", "granted"])

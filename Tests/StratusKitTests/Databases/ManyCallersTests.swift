@@ -1,4 +1,4 @@
-// Many users in one store at the same time: nobody is held up for ever, and nobody sees what is another's.
+// Many users in one store at the same time: no one is blocked forever, and no one sees another's data.
 
 import Foundation
 import StratusCloud
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("64 callers over 16 accounts: each account has its own records and no others", arguments: BenchStore.allCases)
+    @Test("64 callers of 16 accounts: each account has its own records and no others", arguments: BenchStore.allCases)
     func manyCallers(store: BenchStore) async throws {
         let bench = try OperationBench(store)
         let databases = try (0..<Self.accountCount).map { index in
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("blocks that wait for other operations do not hold those up")
+    @Test("blocks that wait for other operations do not block those")
     func waitingBlocks() async throws {
         let bench = try OperationBench(threadCount: 2)
         let count = 40

@@ -1,4 +1,4 @@
-// What clients trip over, as the guide's page of that name says it: through the public API alone.
+// Pitfalls for clients, as on the guide's page of that name: only through the public API.
 
 import Foundation
 import StratusKit
@@ -6,7 +6,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("What clients trip over")
+@Suite("Pitfalls for clients")
 struct PitfallTests {
     private let container = "iCloud.test"
 
@@ -22,7 +22,7 @@ struct PitfallTests {
         return Stage(store: store, account: account, database: database)
     }
 
-    /// Runs an operation to its end.
+    /// Runs an operation until it ends.
     private func run(_ operation: CKDatabaseOperation, in database: CKDatabase) async {
         await withCheckedContinuation { continuation in
             operation.completionBlock = { continuation.resume() }
@@ -39,18 +39,22 @@ struct PitfallTests {
         record["price"] = 2.5
         let count: (any CKRecordValueProtocol)? = record["count"]
         let price: (any CKRecordValueProtocol)? = record["price"]
-        #expect(count as? Int64 == 5 && count as? Int == nil && count as? Double == nil)
-        #expect(price as? Double == 2.5 && price as? Float == nil)
+        #expect(count as? Int64 == 5)
+        #expect(count as? Int == nil)
+        #expect(count as? Double == nil)
+        #expect(price as? Double == 2.5)
+        #expect(price as? Float == nil)
         for (key, value) in record {
             #expect(key == "count" ? value is Int64 : value is Double)
         }
         // What casts to any number type, and what converts to it.
-        #expect(record["count"] as? Int == 5 && record["count"] as? Double == 5)
+        #expect(record["count"] as? Int == 5)
+        #expect(record["count"] as? Double == 5)
         let typed: Int? = record["count"]
         #expect(typed == 5)
     }
 
-    @Test("[L-07][L-08][L-09][L-10] an underscore may begin a record's name, and no zone's, type's or field's")
+    @Test("[L-07][L-08][L-09][L-10] a record's name may begin with an underscore; a zone's, type's or field's may not")
     func underscores() async throws {
         let database = try makeStage().database
         let named = try await database.save(note("_name"))
@@ -60,7 +64,7 @@ struct PitfallTests {
         #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
         #expect(await failure { try await database.save(CKRecord(recordType: "_Note")) } == "invalidArguments")
         try await database.save(CKDatabaseSubscription(subscriptionID: "_all"))
-        // The client takes the field; the server does not, plain or encrypted.
+        // The client accepts the field; the server does not, plain or encrypted.
         let plain = note("plain")
         plain["_text"] = "a"
         #expect(plain["_text"] as? String == "a")
@@ -70,20 +74,23 @@ struct PitfallTests {
         #expect(await failure { try await database.save(encrypted) } == "invalidArguments")
     }
 
-    @Test("[L-09][Q-09][C-22] a field named like a system field is a field of its own, and queries mean the system's")
+    @Test("[L-09][Q-09][C-22] a field named like a system field is separate, and queries mean the system field")
     func systemNames() async throws {
         let database = try makeStage().database
         let zoneID = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
         let record = note("a", in: "Notes")
         let old = Date(timeIntervalSince1970: 0)
-        #expect(record["creationDate"] == nil && record.value(forKey: "creationDate") == nil)
+        #expect(record["creationDate"] == nil)
+        #expect(record.value(forKey: "creationDate") == nil)
         record["creationDate"] = old
         record["recordID"] = "mine"
         try await database.save(record)
         let fetched = try await database.record(for: record.recordID)
         let created = try #require(fetched.creationDate)
-        #expect(created > old && fetched.recordID == record.recordID)
-        #expect(fetched["creationDate"] as? Date == old && fetched["recordID"] as? String == "mine")
+        #expect(created > old)
+        #expect(fetched.recordID == record.recordID)
+        #expect(fetched["creationDate"] as? Date == old)
+        #expect(fetched["recordID"] as? String == "mine")
         #expect(fetched[CKRecord.SystemFieldKey.creationDate] as? Date == created)
         // Key-value coding finds the field first, and the property only without it.
         #expect(fetched.value(forKey: "creationDate") as? Date == old)
@@ -100,15 +107,15 @@ struct PitfallTests {
         sorted.sortDescriptors = [NSSortDescriptor(key: "creationDate", ascending: true)]
         let found = try await database.records(matching: sorted, inZoneWith: zoneID).matchResults
         #expect(found.map(\.0.recordName) == ["a", "b"])
-        // The keys of system fields are the server's alone.
+        // The keys of system fields belong to the server.
         record[CKRecord.SystemFieldKey.modificationDate] = old
         #expect(await failure { try await database.save(record) } == "invalidArguments")
     }
 
-    // MARK: Zones that are gone
+    // MARK: Deleted zones
 
-    /// What each call answers for a zone, in words: "item" where the error is one record's or zone's, "call" where it is the
-    /// whole request's.
+    /// The answer of each call for a zone, in words: "item" if the error belongs to one record or zone, "call" if it
+    /// belongs to the whole request.
     private func answers(for zoneID: CKRecordZone.ID, in database: CKDatabase) async throws -> [String: String] {
         let recordID = CKRecord.ID(recordName: "a", zoneID: zoneID)
         func made() -> CKRecord { CKRecord(recordType: "Note", recordID: recordID) }
@@ -152,12 +159,12 @@ struct PitfallTests {
     }
 
     @Test(
-        "[A-07][A-08][S-12][Z-07] zoneNotFound and userDeletedZone are an item's error, and a call's where it has no items",
+        "[A-07][A-08][S-12][Z-07] zoneNotFound and userDeletedZone are an item's error, or the call's if it has no items",
         arguments: ["zoneNotFound", "userDeletedZone"])
     func missingZone(code: String) async throws {
         let stage = try makeStage()
         let zoneID = CKRecordZone.ID(zoneName: "Notes")
-        // A query of a type that nobody has saved is refused for that.
+        // A query of a type without records is refused for that reason.
         try await stage.database.save(note("known"))
         var token: CKServerChangeToken?
         if code == "userDeletedZone" {
@@ -176,7 +183,7 @@ struct PitfallTests {
         for call in calls { expected[call] = code }
         let answers = try await answers(for: zoneID, in: stage.database)
         #expect(answers == expected, "\(answers.filter { expected[$0.key] != $0.value })")
-        // A database's feed has no error for it, but a deletion of what was there.
+        // A database's feed has no error for it, but reports a deletion of an earlier zone.
         let deletions = try await stage.database.databaseChanges(since: token).deletions
         #expect(deletions.map(\.zoneID) == (code == "userDeletedZone" ? [zoneID] : []))
     }
@@ -188,7 +195,7 @@ struct PitfallTests {
             recordType: "Note", predicate: NSPredicate(format: format, "a"), subscriptionID: id, options: options)
     }
 
-    /// Pairs that are told of the same under two identifiers.
+    /// Pairs that are reported as equal under two identifiers.
     private func duplicates(_ zoneID: CKRecordZone.ID) -> [[CKSubscription]] {
         [
             ["d1", "d2"].map { CKDatabaseSubscription(subscriptionID: $0) },
@@ -198,7 +205,7 @@ struct PitfallTests {
     }
 
     @Test(
-        "[N-07] an equal subscription under another identifier is another one, or where the host says so refused",
+        "[N-07] an equal subscription with another identifier is separate, or refused if the host says so",
         arguments: [false, true])
     func duplicateSubscriptions(fails: Bool) async throws {
         let stage = try makeStage { $0.duplicateSubscriptionFails = fails }
@@ -209,7 +216,7 @@ struct PitfallTests {
             try await database.save(pair[0])
             pair[1].notificationInfo = CKSubscription.NotificationInfo(alertBody: "Look", shouldBadge: true)
             #expect(await failure { try await database.save(pair[1]) } == (fails ? "serverRejectedRequest" : "ok"))
-            // Saving it again is none, and it may take the other's place.
+            // Saving it again is not a duplicate, and it may replace the other.
             try await database.save(pair[0])
             let swapped = try await database.modifySubscriptions(saving: [pair[1]], deleting: [pair[0].subscriptionID])
             #expect(swapped.saveResults.values.map { outcome($0) } == ["ok"])
@@ -229,7 +236,7 @@ struct PitfallTests {
             .save(CKDatabaseSubscription(subscriptionID: "d4"))
     }
 
-    @Test("[N-07] a device hears of a change once for each of two equal subscriptions")
+    @Test("[N-07] a device gets one notification of a change for each of two equal subscriptions")
     func heardTwice() async throws {
         let stage = try makeStage()
         let phone = try await stage.store.device("phone", signedInAs: stage.account)
@@ -244,19 +251,22 @@ struct PitfallTests {
         #expect(heard.value.sorted() == ["d1", "d2"])
     }
 
-    @Test("[N-07][X-02] the refusal of a duplicate names the subscription that is there")
+    @Test("[N-07][X-02] the refusal of a duplicate names the existing subscription")
     func duplicateNamed() async throws {
         let database = try makeStage { $0.duplicateSubscriptionFails = true }.database
         try await database.save(CKDatabaseSubscription(subscriptionID: "first"))
         let error = try await #require(throws: CKError.self) {
             try await database.save(CKDatabaseSubscription(subscriptionID: "second"))
         }
-        #expect(error.code == .serverRejectedRequest && error.userInfo["existing"] as? String == "first")
+        #expect(error.code == .serverRejectedRequest)
+        #expect(error.userInfo["existing"] as? String == "first")
         #expect((error.userInfo[NSUnderlyingErrorKey] as? NSError)?.code == 2032)
         #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["first"])
     }
 
-    @Test("[Q-11] a query subscription to a type without records is unknownItem, until one was saved; others need none")
+    @Test(
+        "[Q-11] a query subscription for a type without records is unknownItem until one is saved; other kinds need none"
+    )
     func firstSubscription() async throws {
         let database = try makeStage().database
         let zoneID = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
@@ -264,17 +274,18 @@ struct PitfallTests {
             recordType: "Note", predicate: NSPredicate(value: true), subscriptionID: "query",
             options: .firesOnRecordCreation)
         let error = try await #require(throws: CKError.self) { try await database.save(query) }
-        #expect(error.code == .unknownItem && error.localizedDescription.contains("Did not find record type: Note"))
+        #expect(error.code == .unknownItem)
+        #expect(error.localizedDescription.contains("Did not find record type: Note"))
         try await database.save(CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "zone"))
         try await database.save(CKDatabaseSubscription(subscriptionID: "database"))
-        // The type stays known when its only record is gone.
+        // The type stays known after its only record is deleted.
         let first = try await database.save(note("a", in: "Notes"))
         try await database.deleteRecord(withID: first.recordID)
         try await database.save(query)
         #expect(try await database.allSubscriptions().count == 3)
     }
 
-    @Test("[Q-11] a query subscription to a type of an imported schema needs no record")
+    @Test("[Q-11] a query subscription for a type of an imported schema needs no record")
     func importedType() async throws {
         let stage = try makeStage()
         try await stage.database.save(note("a"))
@@ -291,7 +302,8 @@ struct PitfallTests {
 
     // MARK: Two engines
 
-    /// A program that may make its engine several times, as Apple's sample does: in its initialiser and where it is first used.
+    /// A program that may create its engine several times, like Apple's sample: in its initialiser and at its first
+    /// use.
     private actor Program: CKSyncEngineDelegate {
         private(set) var state: CKSyncEngine.State.Serialization?
         private(set) var fetchedCount = 0
@@ -321,7 +333,7 @@ struct PitfallTests {
     }
 
     @Test(
-        "[E-09][E-12] of two engines of one delegate each knows what it was given, and a later one what was stored last"
+        "[E-09][E-12] two engines of one delegate each know their own changes, and a later engine the state stored last"
     )
     func twoEngines() async throws {
         try await withSyncStage { stage in
@@ -333,24 +345,25 @@ struct PitfallTests {
             first.state.add(pendingDatabaseChanges: [.saveZone(CKRecordZone(zoneID: id.zoneID))])
             first.state.add(pendingRecordZoneChanges: [.saveRecord(id)])
             await stage.cloud.settle()
-            // One that begins with what the delegate has stored of the first goes on with it.
+            // An engine that begins with the first one's stored state continues from it.
             let third = await program.makeEngine(database)
             #expect(third.state.pendingRecordZoneChanges == [.saveRecord(id)])
-            // The second one knows nothing of it, and its state takes the place of what is stored.
+            // The second one knows nothing of it, and its state replaces the stored one.
             try await second.sendChanges()
             #expect(second.state.pendingRecordZoneChanges.isEmpty)
             #expect(try await database.allRecordZones().map(\.zoneID.zoneName) == ["_defaultZone"])
             let fourth = await program.makeEngine(database)
             #expect(fourth.state.pendingRecordZoneChanges.isEmpty)
-            // What the third one took over it sends once.
+            // The third one sends once what it took over.
             try await third.sendChanges()
-            #expect(third.state.pendingDatabaseChanges.isEmpty && third.state.pendingRecordZoneChanges.isEmpty)
+            #expect(third.state.pendingDatabaseChanges.isEmpty)
+            #expect(third.state.pendingRecordZoneChanges.isEmpty)
             #expect(try await database.record(for: id).recordChangeTag != nil)
             withExtendedLifetime([first, second, third, fourth]) {}
         }
     }
 
-    @Test("[E-12] two automatic engines of one delegate tell it of every change twice, and share a subscription")
+    @Test("[E-12] two automatic engines of one delegate report every change twice, and share a subscription")
     func twoAutomaticEngines() async throws {
         try await withSyncStage { stage in
             let database = try stage.database("phone")

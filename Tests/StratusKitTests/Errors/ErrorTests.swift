@@ -5,7 +5,7 @@ import StratusKit
 import Testing
 
 @Suite struct ErrorTests {
-    @Test("the codes have the numbers of the real framework")
+    @Test("the codes have the numbers of Apple's framework")
     func rawValues() {
         let names = CKError.Code.allCases.map { "\($0.rawValue) \($0)" }
         #expect(
@@ -44,7 +44,7 @@ import Testing
         #expect(caught(NSError(domain: "other", code: CKError.zoneNotFound.rawValue)) == "other")
     }
 
-    @Test("an error is an NSError with domain, code and user info, and comes back from one")
+    @Test("an error bridges to an NSError with domain, code and user info, and back")
     func bridging() {
         let error: any Error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3.5)])
         let bridged = error as NSError
@@ -59,7 +59,7 @@ import Testing
         #expect(CKError.errorDomain == "CKErrorDomain")
     }
 
-    @Test("an error is caught as an NSError, and an NSError of the domain as a CKError, by every kind of cast")
+    @Test("an error casts to an NSError, and an NSError of the domain to a CKError, by every kind of cast")
     func casts() throws {
         func code(_ error: any Error) -> Int {
             do {
@@ -73,7 +73,8 @@ import Testing
         let error: any Error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3.5)])
         #expect(code(error) == 23)
         let object = try #require((error as Any) as? NSError)
-        #expect(object.domain == CKErrorDomain && object.code == 23)
+        #expect(object.domain == CKErrorDomain)
+        #expect(object.code == 23)
         #expect(object.userInfo[CKErrorRetryAfterKey] as? Double == 3.5)
         #expect(object.localizedDescription == error.localizedDescription)
         #expect((error as Any) is NSObject)
@@ -97,15 +98,16 @@ import Testing
         #expect((outer.userInfo[NSUnderlyingErrorKey] as? CKError)?.code == .zoneBusy)
     }
 
-    @Test("the user info is found where programs of Swift 3 look for it")
+    @Test("the user info is where Swift 3 programs look for it")
     func oldUserInfo() {
         let error: any Error = CKError(.zoneBusy, userInfo: [CKErrorRetryAfterKey: NSNumber(value: 3.5)])
         #expect((error._userInfo as? NSDictionary)?[CKErrorRetryAfterKey] as? NSNumber == 3.5)
-        #expect(error._code == 23 && error._domain == CKErrorDomain)
+        #expect(error._code == 23)
+        #expect(error._domain == CKErrorDomain)
         #expect((error as NSError).userInfo[CKErrorRetryAfterKey] as? Double == 3.5)
     }
 
-    @Test("a client may make the error one with sentences of its own")
+    @Test("a client can create the error with texts of its own")
     func ownSentences() {
         #expect(!(CKError(.zoneBusy) is any LocalizedError))
     }
@@ -119,7 +121,7 @@ import Testing
     }
 
     @Test(
-        "[X-34] an error that a client makes has Foundation's sentence, and equals an NSError of its code and user info"
+        "[X-34] an error that a client creates has Foundation's text, and equals an NSError of its code and user info"
     )
     func descriptions() {
         for code in CKError.Code.allCases {
@@ -141,7 +143,7 @@ import Testing
         #expect("\(own)".contains("zoneBusy (23)"))
     }
 
-    @Test("[A-06] the errors of items cast to every dictionary that clients cast them to")
+    @Test("[A-06] the errors of items cast to every dictionary that clients use")
     func partialErrors() throws {
         let recordID = CKRecord.ID(recordName: "r")
         let errors: [AnyHashable: any Error] = [recordID: CKError(.unknownItem)]
@@ -163,7 +165,7 @@ import Testing
         #expect((bridged.userInfo[CKPartialErrorsByItemIDKey] as? [CKRecord.ID: NSError])?[recordID]?.code == 11)
     }
 
-    @Test("the records of a conflict are read from the user info")
+    @Test("the records of a conflict are in the user info")
     func conflict() {
         let records = (1...3).map { CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "\($0)")) }
         let error = CKError(

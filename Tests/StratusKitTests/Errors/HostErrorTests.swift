@@ -1,5 +1,5 @@
-// Errors of the host API, caught as NSErrors: on Linux a cast that fails where the compiler expects it to succeed ends the
-// process, so each of them is cast in every way.
+// Errors of the host API, caught as NSErrors: on Linux a cast that fails although the compiler expects success ends the
+// process, so each is cast in every way.
 
 import Foundation
 import StratusKit
@@ -32,13 +32,15 @@ struct HostErrorTests {
         } catch { return nil }
     }
 
-    @Test("each is caught as an NSError with its own domain and a sentence, and comes back from one")
+    @Test("each casts to an NSError with its own domain and a message, and back")
     func casts() throws {
         let errors = try Self.errors()
-        #expect(errors.first is StratusError && errors.last is StratusArchiveError)
+        #expect(errors.first is StratusError)
+        #expect(errors.last is StratusArchiveError)
         for (error, domain) in zip(errors, ["StratusErrorDomain", "StratusArchiveErrorDomain"]) {
             let object = try #require(caught(error))
-            #expect(object.domain == domain && object.code == 1)
+            #expect(object.domain == domain)
+            #expect(object.code == 1)
             #expect(object.localizedDescription == "\(error)")
             #expect(((error as Any) as? NSError)?.domain == domain)
             #expect((error as NSError).domain == domain)
@@ -54,7 +56,8 @@ struct HostErrorTests {
         }
         let back = try #require(caught(errors[0])) as any Error
         #expect((back as? StratusError)?.code == .invalidArgument)
-        #expect(!(back is StratusArchiveError) && !(back is CKError))
+        #expect(!(back is StratusArchiveError))
+        #expect(!(back is CKError))
         let archive = try #require(caught(errors[1])) as any Error
         #expect((archive as? StratusArchiveError)?.code == .notAnArchive)
         #expect(!(archive is StratusError))

@@ -1,4 +1,4 @@
-// The operations that fetch changes, with a server that answers what a test says.
+// The operations that fetch changes, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud
@@ -20,7 +20,7 @@ import Testing
         return server
     }
 
-    /// Notes everything the blocks are told.
+    /// Logs the arguments of all blocks.
     private func trace(_ operation: CKFetchRecordZoneChangesOperation) -> Trace {
         let trace = Trace()
         operation.recordWasChangedBlock = { trace.note("\($0.recordName) \(outcome($1))") }
@@ -55,7 +55,7 @@ import Testing
         #expect(server.requestCount == 3)
     }
 
-    @Test("[T-04] one page alone: no token in between, and the result says that there is more")
+    @Test("[T-04] a single page: no token in between, and the result says that there is more")
     func onePage() async {
         let server = makeServer()
         let operation = CKFetchRecordZoneChangesOperation(
@@ -74,7 +74,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test("[T-14] limit, token and keys of each zone reach the server; a limit below zero is none")
+    @Test("[T-14] limit, token and keys of each zone reach the server; a negative limit means none")
     func requests() async {
         let server = makeServer()
         let asked = Locked<[String]>([])
@@ -97,7 +97,7 @@ import Testing
     }
 
     @Test(
-        "[T-18][A-06][A-07] a zone that fails fails alone, and makes the old completion block's error a partial failure"
+        "[T-18][A-06][A-07] a failing zone fails alone, and is a partial failure for the deprecated completion block"
     )
     func zoneFailure() async throws {
         let server = makeServer(changeCount: 1)
@@ -118,7 +118,7 @@ import Testing
         #expect(error.partialErrorsByItemID?.keys.map { $0 as? CKRecordZone.ID } == [Self.other])
     }
 
-    @Test("[T-05] a failure of the network between pages fails the operation; what was delivered stands")
+    @Test("[T-05] a network failure between pages fails the operation; delivered items remain delivered")
     func networkFailure() async {
         let server = makeServer()
         server.onZoneChanges = { request in
@@ -131,7 +131,7 @@ import Testing
         #expect(trace.all == ["r0 ok", "r1 ok", "Notes [2] [9]", "result networkUnavailable"])
     }
 
-    @Test("[O-10] a page that the network loses is asked for again, and nothing is told twice")
+    @Test("[O-10] a page that the network loses is fetched again, and nothing is delivered twice")
     func retry() async {
         let server = makeServer()
         let failures = Locked(2)
@@ -156,7 +156,7 @@ import Testing
         let done = Gate("the operation to end")
         operation.completionBlock = { done.open() }
         container.add(operation)
-        // On a clock that stands still a pause ends when it is moved.
+        // On a clock that stands still a pause ends when the clock is moved.
         await session.activity.untilIdle()
         while !operation.isFinished {
             clock.advance(bySeconds: 1)
@@ -170,7 +170,7 @@ import Testing
         #expect(server.requestCount == 5)
     }
 
-    @Test("[O-08] cancelled by a block of a page: the next page is not asked for")
+    @Test("[O-08] cancelled by a block of a page, it does not fetch the next page")
     func cancelled() async {
         let server = makeServer()
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [Self.notes])
@@ -184,7 +184,7 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test("the next page is asked for when the blocks of the last one have returned, so that pages do not pile up")
+    @Test("the next page is fetched after the blocks of the last one have returned, so pages do not pile up")
     func backPressure() async {
         let server = makeServer()
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [Self.notes])
@@ -194,7 +194,7 @@ import Testing
         #expect(counts.value == [1, 1, 2, 3])
     }
 
-    @Test("[O-10] time that blocks take is none of a request's")
+    @Test("[O-10] time spent in blocks does not count for a request")
     func slowBlocks() async {
         let server = makeServer()
         let clock = HandClock()
@@ -209,7 +209,7 @@ import Testing
         #expect(server.requestCount == 3)
     }
 
-    @Test("[O-06] the blocks of before are called where those of today are not set")
+    @Test("[O-06] the deprecated blocks are called if the current ones are not set")
     func oldBlocks() async {
         let server = makeServer(changeCount: 3)
         let operation = CKFetchRecordZoneChangesOperation(recordZoneIDs: [Self.notes, Self.other])
@@ -229,7 +229,7 @@ import Testing
             ])
     }
 
-    @Test("[O-15] without zones there is nothing to ask for")
+    @Test("[O-15] without zones there is no request")
     func noZones() async {
         let server = makeServer()
         let operation = CKFetchRecordZoneChangesOperation()

@@ -7,8 +7,8 @@ import StratusModel
 @testable import StratusKit
 
 enum FeedScript {
-    /// A zone with so many changes, told in pages of two unless a limit is given. Every third change is a deletion; a
-    /// token is the number of changes that were told.
+    /// A zone with so many changes, delivered in pages of two unless a limit is given. Every third change is a
+    /// deletion; a token is the number of delivered changes.
     static func zone(_ request: FetchZoneChangesRequest, changeCount: Int) -> FetchZoneChangesResponse {
         let start = request.token.map { Int($0[0]) } ?? 0
         let end = min(start + (request.limit == 0 ? 2 : request.limit), changeCount)
@@ -31,7 +31,7 @@ enum FeedScript {
         return response
     }
 
-    /// A database in which the zones `z0`, `z1`, … have changed and three are gone, told in pages of two.
+    /// A database in which the zones `z0`, `z1`, … have changed and three are gone, delivered in pages of two.
     static func database(_ request: FetchDatabaseChangesRequest, zoneCount: Int) -> FetchDatabaseChangesResponse {
         let start = request.token.map { Int($0[0]) } ?? 0
         let end = min(start + (request.limit == 0 ? 2 : request.limit), zoneCount)

@@ -29,7 +29,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         }
     }
 
-    @Test("[T-11] what a client sent with its change comes back with the changes of the zone")
+    @Test("[T-11] a client's change token returns with the changes of the zone")
     func clientData() async throws {
         let (store, database, zoneID) = try await makeStore()
         defer { store.close() }
@@ -46,7 +46,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
     }
 
     @Test(
-        "[T-01][X-30] a token of the database is expired for a zone, and one of a zone for another, and the text says why"
+        "[T-01][X-30] a database token is expired for a zone, a zone's for another zone, and the message says why"
     )
     func foreignTokens() async throws {
         let (store, database, zoneID) = try await makeStore()
@@ -66,7 +66,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
     }
 
     @Test(
-        "[X-31] an unknown field is refused where the type's schema was imported, else warned of once and finds nothing"
+        "[X-31] an unknown field is refused if the schema was imported; otherwise it finds nothing, with one warning"
     )
     func unknownFields() async throws {
         let warnings = Locked<[String]>([])
@@ -116,7 +116,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
             options: .firesOnRecordCreation)
         let error = await #expect(throws: CKError.self) { try await everybodys.save(misspelt) }
         #expect(error?.code == .invalidArguments)
-        // A field that a record brings is known from then on.
+        // A field of a saved record is known from then on.
         record["subject"] = "new"
         _ = try await database.save(record)
         #expect(await ask("subject = 'y'", in: database) == nil)
@@ -200,7 +200,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
         #expect(error?.code == .zoneNotFound)
     }
 
-    @Test("the operation of before fetches a page of a zone, and says whether there is another")
+    @Test("the deprecated operation fetches a page of a zone, and says whether there is another")
     func oldOperation() async throws {
         let (store, database, zoneID) = try await makeStore()
         defer { store.close() }
@@ -221,7 +221,8 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
             isMoreComing.append(operation.moreComing)
         }
         #expect(names.value.sorted() == ["n0", "n1", "n2"])
-        #expect(isMoreComing == [true, false] && token.value != nil)
+        #expect(isMoreComing == [true, false])
+        #expect(token.value != nil)
     }
 }
 

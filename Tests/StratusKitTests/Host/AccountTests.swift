@@ -1,4 +1,4 @@
-// Accounts by the host API: made, found, changed, signed in, deleted.
+// Accounts in the host API: created, found, changed, signed in, deleted.
 
 import Foundation
 import StratusKit
@@ -9,7 +9,7 @@ import Testing
 struct HostAccountTests {
     private let id = CKRecord.ID(recordName: "a")
 
-    @Test("an account is made once for an external identifier, whoever asks first")
+    @Test("an account is created once per external identifier, also under concurrent calls")
     func externalID() async throws {
         let store = try await Stratus.inMemory(options: .tested())
         var name = PersonNameComponents()
@@ -66,7 +66,7 @@ struct HostAccountTests {
         #expect(try store.account(email: "shared@example.com")?.id == bob.id)
     }
 
-    @Test("names, discoverability and quotas change, and the account shows it when it is asked for anew")
+    @Test("names, discoverability and quotas can change, and a new look at the account shows it")
     func changing() throws {
         let (store, account) = try Stratus.tested()
         var name = PersonNameComponents()
@@ -82,7 +82,7 @@ struct HostAccountTests {
     }
 
     @Test(
-        "[S-17][O-18] clients see how an account stands",
+        "[S-17][O-18] clients see the standing of their account",
         arguments: [
             (Stratus.Standing.good, CKAccountStatus.available, CKError.Code?.none),
             (.restricted, .restricted, .managedAccountRestricted),
@@ -105,7 +105,7 @@ struct HostAccountTests {
         try await container.privateCloudDatabase.save(note("b"))
     }
 
-    @Test("[X-28] containers for accounts of their own work side by side and see only their own")
+    @Test("[X-28] containers of several accounts work side by side and see only their own data")
     func sideBySide() async throws {
         let store = try await Stratus.inMemory(options: .tested())
         let alice = try await store.createAccount(.init(), externalID: "alice")
@@ -126,7 +126,7 @@ struct HostAccountTests {
         }
     }
 
-    @Test("[O-17][O-18] signing in and out changes what containers of nobody in particular may do, and is posted")
+    @Test("[O-17][O-18] signing in and out changes what containers without a fixed account may do, and is posted")
     func signingIn() async throws {
         let (store, account) = try Stratus.tested()
         let posts = Collected<Notification.Name>()
@@ -152,7 +152,8 @@ struct HostAccountTests {
         #expect(posts.values.count >= 2)
     }
 
-    @Test("[O-18][X-32] a change is posted once for each living container of the account, with the container as object")
+    @Test(
+        "[O-18][X-32] a change is posted once for each existing container of the account, with the container as object")
     func postedContainers() async throws {
         let (store, account) = try Stratus.tested()
         let other = try await store.createAccount(.init(), externalID: "other")
@@ -184,7 +185,8 @@ struct HostAccountTests {
                 defer { posts = [] }
                 return posts
             }
-            #expect(!posted.contains(ObjectIdentifier(stranger)) && posted.allSatisfy { $0 != nil })
+            #expect(!posted.contains(ObjectIdentifier(stranger)))
+            #expect(posted.allSatisfy { $0 != nil })
             return containers.map { container in posted.count { $0 == ObjectIdentifier(container) } }
         }
         try await store.signIn(account)
@@ -195,7 +197,8 @@ struct HostAccountTests {
         #expect(await take() == [0, 0, 0, 0, 1])
         store.signOut()
         #expect(await take() == [1, 1, 1, 0, 0])
-        #expect(last.value == 3 && wasMade)
+        #expect(last.value == 3)
+        #expect(wasMade)
         try await store.signIn(account)
         _ = await take()
         try await onThread { try store.deleteAccountWithAllData(account) }
@@ -210,7 +213,7 @@ struct HostAccountTests {
         #expect(error.code == .unknownAccount)
     }
 
-    @Test("a deleted account takes everything it owns along, and nothing of others")
+    @Test("deleting an account deletes all that it owns, and nothing of others")
     func deleting() async throws {
         let store = try await Stratus.inMemory(options: .tested())
         let alice = try await store.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
@@ -244,7 +247,7 @@ struct HostAccountTests {
         #expect(error.code == .unknownAccount)
         #expect(try await bobs.record(for: id)["text"] as? String == "Bob's")
 
-        // Whoever comes after with the same identifiers is somebody else.
+        // A later account with the same identifiers is a different person.
         let again = try await store.createAccount(.init(emails: ["alice@example.com"]), externalID: "alice")
         #expect(again.id != alice.id)
         let database = store.container("iCloud.test", signedInAs: again).privateCloudDatabase

@@ -1,4 +1,4 @@
-// The content of one asset, asked for by the host for a record that was fetched without it.
+// The content of one asset, requested by the host for a record that was fetched without it.
 
 import Foundation
 import StratusKit
@@ -11,7 +11,7 @@ import Testing
         return CKAsset(fileURL: file)
     }
 
-    /// The text of an asset's file, and its path; nil where there is no asset. The call blocks.
+    /// The text of an asset's file, and its path; nil if there is no asset. The call blocks.
     private func content(
         _ key: String, at index: Int = 0, of id: CKRecord.ID, in database: CKDatabase, _ store: Stratus
     ) async throws -> (text: String, path: String)? {
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("[X-27] an asset that a fetch left out is copied alone, each time into a file of the caller's own")
+    @Test("[X-27] an asset that a fetch left out is copied alone, each time into a new file for the caller")
     func copies() async throws {
         let directory = try HostDirectory()
         let events = Collected<Stratus.Event>()
@@ -36,27 +36,29 @@ import Testing
         try await database.save(record)
         let id = record.recordID
         let known = try await database.records(for: [id], desiredKeys: ["text"])[id]?.get()
-        #expect(known?["text"] as? String == "text" && known?["file"] == nil)
+        #expect(known?["text"] as? String == "text")
+        #expect(known?["file"] == nil)
 
         let first = try #require(try await content("file", of: id, in: database, store))
         #expect(first.text == "sunset")
         try? Data("scribble".utf8).write(to: URL(fileURLWithPath: first.path))
         let second = try #require(try await content("file", of: id, in: database, store))
-        #expect(second.text == "sunset" && second.path != first.path)
+        #expect(second.text == "sunset")
+        #expect(second.path != first.path)
         for (index, text) in ["dawn", "noon", "night"].enumerated() {
             #expect(try await content("files", at: index, of: id, in: database, store)?.text == text)
         }
         let kinds = events.values.dropFirst(2).map { "\($0.operation) \($0.itemCount)" }
         #expect(kinds == Array(repeating: ["fetchRecords 1", "fetchAssets 1"], count: 5).flatMap { $0 })
 
-        // What holds no asset gives none.
+        // A field without an asset returns none.
         for (key, index) in [("text", 0), ("missing", 0), ("file", 1), ("files", 3), ("files", -1)] {
             #expect(try await content(key, at: index, of: id, in: database, store) == nil, "\(key) \(index)")
         }
     }
 
     @Test(
-        "[X-27][X-16] it is given with the rights of the account: to a guest while they see the record, to others never"
+        "[X-27][X-16] access follows the account's rights: a participant gets it while they see the record, others never"
     )
     func rights() async throws {
         let directory = try HostDirectory()
@@ -89,7 +91,7 @@ import Testing
                 == "notAuthenticated")
     }
 
-    @Test("[S-18][X-27] of a public record it is given to everybody who may read it, also without an account")
+    @Test("[S-18][X-27] the asset of a public record is available to everyone who can read it, also without an account")
     func publicAsset() async throws {
         let directory = try HostDirectory()
         let (store, account) = try Stratus.tested()
@@ -101,7 +103,7 @@ import Testing
     }
 
     @Test(
-        "[R-14] a record, zone or content that is gone is the error of the call, and so is a database of another store")
+        "[R-14] a missing record, zone or content is the error of the call, and so is a database of another store")
     func refusals() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())

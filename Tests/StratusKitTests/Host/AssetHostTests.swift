@@ -1,4 +1,4 @@
-// Assets in stores: where their contents are, that they survive closing, and that they go when nobody holds them.
+// Assets in stores: where their contents are, that they survive closing, and that unused ones are removed.
 
 import Foundation
 import StratusKit
@@ -21,7 +21,7 @@ struct AssetHostTests {
     }
 
     @Test(
-        "[X-27] an asset's content survives closing, and every copy handed out is the client's own",
+        "[X-27] an asset's content survives closing, and every copy belongs to the client",
         arguments: [false, true])
     func survival(isOnDisk: Bool) async throws {
         let directory = try HostDirectory()
@@ -47,7 +47,7 @@ struct AssetHostTests {
         try await onThread { opened.close() }
     }
 
-    @Test("[R-14] upkeep removes the contents that no record holds any more")
+    @Test("[R-14] upkeep removes the contents that no record holds")
     func collecting() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())
@@ -63,7 +63,7 @@ struct AssetHostTests {
     }
 
     @Test(
-        "[X-27] the file of a fetched asset stays as long as an asset of its record, and the time the host gives it",
+        "[X-27] the file of a fetched asset stays as long as an asset of its record, plus the host's delay",
         arguments: [TimeInterval?.some(100), nil])
     func copies(seconds: TimeInterval?) async throws {
         let clock = Stratus.ManualClock()
@@ -82,13 +82,13 @@ struct AssetHostTests {
             try await onThread { try store.performUpkeep() }
             return FileManager.default.fileExists(atPath: path)
         }
-        // The record is gone; its asset is not.
+        // The record is deleted; its asset is not.
         #expect(try await isThere(after: 1_000))
         withExtendedLifetime(asset) {}
         asset = nil
         #expect(try await isThere(after: 99))
         if seconds != nil {
-            // The operation that brought the record may be let go of a little later.
+            // The operation that fetched the record may be released a little later.
             let end = ContinuousClock.now + .seconds(900)
             while try await isThere(after: 1), ContinuousClock.now < end { await Task.yield() }
         }
@@ -96,7 +96,7 @@ struct AssetHostTests {
         #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
     }
 
-    @Test("[X-27] the file of a fetched asset is there when the fetch completes, whatever becomes of record and store")
+    @Test("[X-27] the file of a fetched asset exists when the fetch completes, whatever happens to record and store")
     func pinned() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())
@@ -138,7 +138,7 @@ struct AssetHostTests {
         withExtendedLifetime(unread) {}
     }
 
-    @Test("[X-27] files are fetched with their records alone: as a request of their own, and none for other fields")
+    @Test("[X-27] files are fetched only with their records, as a separate request, and not for other fields")
     func events() async throws {
         let events = Collected<Stratus.Event>()
         let directory = try HostDirectory()
@@ -157,7 +157,7 @@ struct AssetHostTests {
         #expect((try await database.record(for: id)["file"] as? CKAsset)?.fileURL != nil)
     }
 
-    /// What is done to the file of a content.
+    /// A change to the file of a content.
     enum Damage: CaseIterable {
         case missing, flipped, cut, unreadable
 
@@ -175,7 +175,7 @@ struct AssetHostTests {
     }
 
     @Test(
-        "a damaged content is the error of every item that has a result, and the host gets an event that names the file",
+        "a damaged content is the error of every item with a result, and the host gets an event with the file's name",
         arguments: Damage.allCases)
     func damagedContent(damage: Damage) async throws {
         let directory = try HostDirectory()
@@ -217,7 +217,7 @@ struct AssetHostTests {
         #expect(named.allSatisfy { $0.errorDescription?.contains(file.lastPathComponent) == true })
         #expect(named.allSatisfy { $0.errorDescription?.contains(file.path) == true })
 
-        // Without the asset nothing is in the way.
+        // Without the asset there is no obstacle.
         let titled = try await database.records(for: [bad], desiredKeys: ["title"])[bad]?.get()
         #expect(titled?["title"] as? String == "Sunset")
         #expect(try await oldChanges(database, zoneID).mapValues { $0 == nil } == ["bad": true, "good": false])
@@ -258,7 +258,7 @@ struct AssetHostTests {
         #expect(throws: CKError.self) { try found[id]?.get() }
     }
 
-    /// How many contents lie beside the store.
+    /// The number of contents next to the store.
     private func contentCount(_ directory: HostDirectory) throws -> Int {
         let content = directory.store.appendingPathComponent("assets/content")
         return FileManager.default.enumerator(atPath: content.path)?.count { entry in

@@ -1,5 +1,5 @@
-// Host calls in asynchronous code: the task is suspended while a thread of the store's own waits, and may be cancelled
-// before that thread has begun.
+// Host calls in async code: the task is suspended while a thread of the store's own waits, and may be cancelled before
+// that thread has begun.
 
 import Foundation
 import StratusStore
@@ -10,7 +10,7 @@ import Testing
 
 @Suite("awaited host calls")
 struct AwaitedCallTests {
-    /// A pool whose only thread waits until it is let go.
+    /// A pool whose only thread waits until it is released.
     private final class BusyPool: Sendable {
         let pool: BlockingPool
         private let gate = DispatchSemaphore(value: 0)
@@ -38,7 +38,7 @@ struct AwaitedCallTests {
     }
 
     @Test(
-        "a call whose task is cancelled before it, or before a thread begins with it, is never made",
+        "a call whose task is cancelled before the call, or before a thread starts it, is never made",
         arguments: [false, true])
     func cancelled(isBefore: Bool) async throws {
         let busy = try BusyPool()
@@ -55,7 +55,7 @@ struct AwaitedCallTests {
         #expect(!isMade.value)
     }
 
-    @Test("a call that has begun is carried out and answered although its task is cancelled")
+    @Test("a call that has started finishes and returns although its task is cancelled")
     func cancelledAfterwards() async throws {
         let pool = BlockingPool(threadCount: 1)
         let begun = AsyncStream<Void>.makeStream()
@@ -73,7 +73,7 @@ struct AwaitedCallTests {
         #expect(try await call.value == 7)
     }
 
-    @Test("a call is refused where too many wait, with what to do instead")
+    @Test("a call is refused if too many wait, with a remedy")
     func refused() async throws {
         let busy = try BusyPool(queueLimit: 1)
         try busy.pool.submit {}
@@ -84,7 +84,7 @@ struct AwaitedCallTests {
         busy.letGo()
     }
 
-    @Test("more stores are opened and closed at once than there are threads for it")
+    @Test("more stores can be opened and closed at once than there are threads for it")
     func manyStores() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<100 {
@@ -98,7 +98,7 @@ struct AwaitedCallTests {
         }
     }
 
-    @Test("more host calls are awaited at once than a store has threads")
+    @Test("more host calls can be awaited at once than a store has threads")
     func manyCalls() async throws {
         let store = try await Stratus.inMemory(options: .tested())
         try await withThrowingTaskGroup(of: Stratus.Account.self) { group in
@@ -112,7 +112,7 @@ struct AwaitedCallTests {
         await #expect(throws: StratusError.self) { _ = try await store.accounts() }
     }
 
-    @Test("a store is closed although the task that closes it was cancelled")
+    @Test("a store is closed even if the task that closes it was cancelled")
     func closingWhileCancelled() async throws {
         let store = try await Stratus.inMemory(options: .tested())
         let closing = Task {
@@ -124,7 +124,7 @@ struct AwaitedCallTests {
         await #expect(throws: StratusError.self) { _ = try await store.accounts() }
     }
 
-    @Test("awaited calls do what the blocking ones do", arguments: ["alice", "bob"])
+    @Test("async calls do the same as the blocking ones", arguments: ["alice", "bob"])
     func journey(name: String) async throws {
         let store = try await Stratus.inMemory(options: .tested())
         let account = try await store.createAccount(.init(emails: ["\(name)@example.com"]), externalID: name)

@@ -1,4 +1,4 @@
-// Backups of stores that go on serving: records, assets and long-lived operations agree in every copy.
+// Backups of stores in service: records, assets and long-lived operations agree in every copy.
 
 import Foundation
 import StratusCloud
@@ -58,7 +58,7 @@ struct BackupTests {
             }
         }
 
-        /// What the photos of a store hold, by name.
+        /// The contents of a store's photos, by name.
         func photos(at url: URL, _ names: [String]) async throws -> [String: String] {
             let store = try await Stratus.open(at: url, options: .tested())
             #expect(try store.service.verifyAssets().isEmpty)
@@ -74,7 +74,7 @@ struct BackupTests {
         }
     }
 
-    @Test("a backup of an open store has its records and assets, and keeps them whatever becomes of the store")
+    @Test("a backup of an open store has its records and assets, and keeps them whatever happens to the store")
     func whole() async throws {
         let fixture = try Fixture()
         try await fixture.database.save(try fixture.photo("a", "sunset"))
@@ -83,7 +83,9 @@ struct BackupTests {
         try await fixture.database.save(try fixture.photo("c", "noon"))
         try await fixture.database.deleteRecord(withID: CKRecord.ID(recordName: "c"))
         let report = try await TestThreads.offPool { try fixture.store.backup(to: fixture.copy) }
-        #expect(report.assetCount == 2 && report.attemptCount == 1 && report.unfinishedPaths.isEmpty)
+        #expect(report.assetCount == 2)
+        #expect(report.attemptCount == 1)
+        #expect(report.unfinishedPaths.isEmpty)
         try await TestThreads.offPool {
             try fixture.modify(delete: ["a", "b"])
             try fixture.store.performUpkeep()
@@ -94,7 +96,7 @@ struct BackupTests {
         #expect(!names.contains { $0.contains("incomplete") })
     }
 
-    @Test("contents that go while the store is copied are in the backup, or it is made again without their records")
+    @Test("contents deleted during the copy are in the backup, or the copy is repeated without their records")
     func overtaken() async throws {
         let fixture = try Fixture()
         try await fixture.database.save(try fixture.photo("old", "sunset"))
@@ -112,7 +114,7 @@ struct BackupTests {
         #expect(report.attemptCount == 2)
         #expect(try await fixture.photos(at: fixture.copy, ["old", "new"]).isEmpty)
 
-        // Gone after it was taken, and after the records that name it were copied: it is there.
+        // Deleted after it was copied, and after the records that name it were copied: it is there.
         try await fixture.database.save(try fixture.photo("old", "sunset"))
         backup = StoreBackup(
             source: fixture.directory.store.path, destination: fixture.copy.path + "-2",
@@ -128,7 +130,7 @@ struct BackupTests {
         try await TestThreads.offPool { fixture.store.close() }
     }
 
-    @Test("backups under saves, deletions and collections agree with themselves")
+    @Test("backups under saves, deletions and collections are consistent")
     func underLoad() async throws {
         let fixture = try Fixture()
         try await TestThreads.offPool {
@@ -159,7 +161,7 @@ struct BackupTests {
     }
 
     @Test(
-        "a store of which a content is missing or damaged is not copied, and nothing is left", arguments: [true, false])
+        "a store with a missing or damaged content is not copied, and nothing is left behind", arguments: [true, false])
     func damaged(isMissing: Bool) async throws {
         let fixture = try Fixture()
         try await fixture.database.save(try fixture.photo("a", "sunset"))
@@ -177,7 +179,7 @@ struct BackupTests {
         try await TestThreads.offPool { fixture.store.close() }
     }
 
-    @Test("what is counted wrongly and not lost is told, and is no reason to have no backup")
+    @Test("a wrong count without data loss is reported, and does not prevent the backup")
     func miscounted() async throws {
         let fixture = try Fixture()
         try await fixture.database.save(try fixture.photo("a", "sunset"))
@@ -196,7 +198,8 @@ struct BackupTests {
             }
         }
         let report = try await TestThreads.offPool { try fixture.store.backup(to: fixture.copy) }
-        #expect(report.assetCount == 1 && report.findings.count == 1)
+        #expect(report.assetCount == 1)
+        #expect(report.findings.count == 1)
         try await TestThreads.offPool { fixture.store.close() }
     }
 
@@ -219,7 +222,7 @@ struct BackupTests {
         try await TestThreads.offPool { fixture.store.close() }
     }
 
-    @Test("a destination that exists, a store in memory and a directory without a store are refused")
+    @Test("an existing destination, a store in memory and a directory without a store are refused")
     func refusals() async throws {
         let fixture = try Fixture()
         let memory = try await Stratus.inMemory(options: .tested())

@@ -1,4 +1,4 @@
-// Which store code means that only knows CloudKit. What belongs to the process is changed by one test at a time.
+// Which store code means that knows only CloudKit. One test at a time changes the process's store.
 
 import Foundation
 import StratusLevelDB
@@ -11,7 +11,7 @@ import Testing
 struct CurrentStoreTests {
     private let id = CKRecord.ID(recordName: "a")
 
-    @Test("[X-28] a task's own store is what default() and init(identifier:) mean, in the tasks it makes too")
+    @Test("[X-28] default() and init(identifier:) mean the task's own store, also in its child tasks")
     func ofTask() async throws {
         let (first, alice) = try Stratus.tested()
         let (second, bob) = try Stratus.tested()
@@ -33,7 +33,7 @@ struct CurrentStoreTests {
         #expect(try found[ids[0]]?.get() != nil)
     }
 
-    @Test("[X-28][O-01] an operation remembers the store that was current when it was made")
+    @Test("[X-28][O-01] an operation uses the store that was current when it was created")
     func captured() async throws {
         let (store, account) = try Stratus.tested()
         try await store.signIn(account)
@@ -47,7 +47,7 @@ struct CurrentStoreTests {
         #expect(try await database.record(for: id)["text"] as? String == "text")
     }
 
-    @Test("[X-28] the store of the process is used where the task has none")
+    @Test("[X-28] without a store of the task, the store of the process is used")
     func ofProcess() async throws {
         let (store, account) = try Stratus.tested()
         try await store.signIn(account)
@@ -63,7 +63,7 @@ struct CurrentStoreTests {
         #expect(current === other)
     }
 
-    @Test("[X-28][O-19] with nothing set up, the default store is opened, with one account signed in")
+    @Test("[X-28][O-19] without any setup, the default store is opened, with one account signed in")
     func defaultStore() async throws {
         let directory = try HostDirectory()
         let before = Stratus.defaultStore
@@ -77,7 +77,7 @@ struct CurrentStoreTests {
         let store = try Stratus.current
         #expect(store.directory?.lastPathComponent == "store")
         #expect(try await store.accounts().count == 1)
-        // Closed by somebody, it is opened again, with the same account and its data.
+        // After someone closed it, it is reopened, with the same account and its data.
         try await onThread { store.close() }
         let record = try await CKContainer.default().privateCloudDatabase.record(for: id)
         #expect(record["text"] as? String == "text")
@@ -87,7 +87,8 @@ struct CurrentStoreTests {
         try await onThread { again.close() }
     }
 
-    @Test("[X-28][O-19] where somebody holds the default store, operations fail with serviceUnavailable naming them")
+    @Test(
+        "[X-28][O-19] if another process holds the default store, operations fail with serviceUnavailable and its name")
     func heldDefaultStore() async throws {
         let directory = try HostDirectory()
         let before = Stratus.defaultStore
@@ -107,7 +108,7 @@ struct CurrentStoreTests {
         try await onThread { store.close() }
     }
 
-    @Test("[X-28] what is made over the default store stays with it, whatever becomes current later")
+    @Test("[X-28] objects created for the default store stay with it, whatever becomes current later")
     func pinned() async throws {
         let directory = try HostDirectory()
         let (choice, process) = (Stratus.defaultStore, Stratus.processWide)
@@ -146,7 +147,7 @@ struct CurrentStoreTests {
         try await onThread { store.close() }
     }
 
-    @Test("[X-28] what is made where there is no store has none later, and says when one was to be set")
+    @Test("[X-28] objects created without a store never get one, and say when it should have been set")
     func pinnedToNone() async throws {
         let (choice, process) = (Stratus.defaultStore, Stratus.processWide)
         defer { (Stratus.defaultStore, Stratus.processWide) = (choice, process) }
@@ -164,7 +165,7 @@ struct CurrentStoreTests {
         try await CKContainer.default().privateCloudDatabase.save(note("a"))
     }
 
-    @Test("[X-28] with the default store switched off, operations fail with serviceUnavailable and say what to do")
+    @Test("[X-28] with the default store disabled, operations fail with serviceUnavailable and a remedy")
     func off() async throws {
         let before = Stratus.defaultStore
         defer { Stratus.defaultStore = before }
@@ -178,7 +179,7 @@ struct CurrentStoreTests {
         #expect(reason.code == .noStore)
     }
 
-    @Test("the default store lies in the user's data directory, as the XDG specification has it")
+    @Test("the default store is in the user's data directory, according to the XDG specification")
     func dataDirectory() throws {
         func path(_ environment: [String: String]) throws -> String {
             try EmbeddedStore.directory(environment: environment).path
@@ -205,12 +206,12 @@ struct TraitTests {
         #expect(try Stratus.current.signedInAccount?.externalID == StratusTrait.externalID)
     }
 
-    @Test("nobody is signed in where the test wants it so", .stratus(signedInAs: nil))
+    @Test("a test can start without a signed-in account", .stratus(signedInAs: nil))
     func nobody() async throws {
         #expect(try await CKContainer.default().accountStatus() == .noAccount)
     }
 
-    @Test("options are the test's own", .stratus(options: { .tested { $0.requestItemCount = 2 } }))
+    @Test("each test has its own options", .stratus(options: { .tested { $0.requestItemCount = 2 } }))
     func options() async throws {
         let error = try await #require(throws: CKError.self) {
             try await CKContainer.default().privateCloudDatabase.modifyRecords(

@@ -28,14 +28,14 @@ struct DeletedAccountOperationTests {
         return operation
     }
 
-    @Test("[O-14] when deleting an account returns, no operation of it is left, nor a file that one uploads")
+    @Test("[O-14] after an account is deleted, none of its operations is left, nor their upload files")
     func deleted() async throws {
         let directory = try HostDirectory()
         let clock = Stratus.ManualClock()
         let store = try await Stratus.open(at: directory.store, options: .tested { $0.clock = .manual(clock) })
         let alice = try await store.createAccount(.init(), externalID: "alice")
         let bob = try await store.createAccount(.init(), externalID: "bob")
-        // Requests fail as those to a server that is out of reach, and are tried again when the clock is moved.
+        // Requests fail as if the server were unreachable, and are retried when the clock is moved.
         store.faults.fail(
             .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
         let uploads = try [upload(directory), upload(directory)]
@@ -50,7 +50,7 @@ struct DeletedAccountOperationTests {
         let mine = FileKeeper.name(of: uploads[0].operationID)
         #expect(names(directory).count == 2)
         #expect(!names(directory).contains { $0.hasPrefix(mine) })
-        // What goes on is not kept again.
+        // A continued operation is not stored again.
         store.faults.removeAll()
         clock.advance(by: 1_000)
         await store.settle()
@@ -59,7 +59,7 @@ struct DeletedAccountOperationTests {
         try await onThread { store.close() }
     }
 
-    @Test("[O-14] what a crash has left of a deleted account's operations goes when the store is opened, or by upkeep")
+    @Test("[O-14] operations that a crash left of a deleted account are removed at the next opening, or by upkeep")
     func leftovers() async throws {
         let directory = try HostDirectory()
         var store = try await Stratus.open(at: directory.store, options: .tested())
@@ -74,7 +74,7 @@ struct DeletedAccountOperationTests {
         store = try await Stratus.open(at: directory.store, options: .tested())
         #expect(names(directory) == [FileKeeper.name(of: "bob's") + ".operation"])
 
-        // One that the store learns of later, and that is nobody's either.
+        // One that the store finds later, and that has no owner either.
         let registry = store.session.longLived
         _ = try registry.join(entry("late", of: "nobody"), as: ObjectIdentifier(files)) {}
         #expect(names(directory).count == 2)

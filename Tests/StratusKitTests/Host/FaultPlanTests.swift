@@ -1,4 +1,4 @@
-// The fault plan alone: which fault comes up at which moment, and how often.
+// The fault plan alone: which fault occurs at which moment, and how often.
 
 import Foundation
 import StratusCloud
@@ -14,7 +14,7 @@ struct FaultPlanTests {
 
     private func plan() -> Stratus.FaultPlan { Stratus.FaultPlan(clock: clock) }
 
-    @Test("an empty plan says nothing at any moment")
+    @Test("an empty plan has no fault at any point")
     func empty() {
         let plan = plan()
         #expect(plan.error(at: .request(.modifyRecords, caller)) == nil)
@@ -22,7 +22,7 @@ struct FaultPlanTests {
         #expect(plan.count == 0)
     }
 
-    @Test("[L-16] a fault comes up as often as planned, with its code, its text and its retry-after")
+    @Test("[L-16] a fault occurs as often as planned, with its code, its text and its retry-after")
     func times() {
         let plan = plan()
         let fault = plan.fail(
@@ -38,7 +38,7 @@ struct FaultPlanTests {
         #expect(plan.count == 0)
     }
 
-    @Test("a fault for a time ends when the monotonic clock has moved so far, whatever the wall clock shows")
+    @Test("a fault with a duration ends by the monotonic clock, whatever the wall clock shows")
     func time() {
         let plan = plan()
         plan.fail(.everything, with: .serviceUnavailable, lasting: .seconds(30))
@@ -49,7 +49,7 @@ struct FaultPlanTests {
         #expect(plan.error(at: .request(.modifyZones, caller)) == nil)
     }
 
-    @Test("a fault until cancelled stays until it is cancelled")
+    @Test("a fault without an end stays until it is cancelled")
     func cancelled() {
         let plan = plan()
         let fault = plan.fail(.everything, with: .networkFailure, lasting: .untilCancelled)
@@ -60,7 +60,7 @@ struct FaultPlanTests {
         #expect(fault.hitCount == 100)
     }
 
-    @Test("a record's fault hits that record in any owner's zone, and no other")
+    @Test("a record's fault affects that record in any owner's zone, and no other")
     func record() {
         let plan = plan()
         let zoneID = CKRecordZone.ID(zoneName: "Notes")
@@ -77,7 +77,7 @@ struct FaultPlanTests {
         #expect(plan.error(at: .request(.modifyRecords, caller)) == nil)
     }
 
-    @Test("[Z-09] a zone's fault with an owner hits that owner's zone alone")
+    @Test("[Z-09] a zone's fault with an owner affects that owner's zone only")
     func zone() {
         let plan = plan()
         plan.fail(
@@ -88,7 +88,7 @@ struct FaultPlanTests {
         #expect(error(ZoneAddress(zoneName: "Tasks", ownerName: "_abc")) == nil)
     }
 
-    @Test("faults can be narrowed to a kind of request")
+    @Test("faults can be limited to a kind of request")
     func operation() {
         let plan = plan()
         plan.fail(.operation(.fetchRecords), with: .networkFailure, lasting: .untilCancelled)
@@ -98,7 +98,7 @@ struct FaultPlanTests {
         #expect(plan.error(at: .request(.modifyZones, caller))?.code == .serviceUnavailable)
     }
 
-    /// The public name of a kind. A new kind is not compiled before it has one.
+    /// The public name of a kind. A new kind does not compile without one.
     private func publicName(of kind: RequestKind) -> Stratus.Operation {
         switch kind {
         case .modifyRecords: .modifyRecords
@@ -129,7 +129,7 @@ struct FaultPlanTests {
         }
     }
 
-    @Test("every kind of request has a public name of its own, under which its faults are planned")
+    @Test("every kind of request has its own public name for planning faults")
     func publicNames() {
         for kind in RequestKind.allCases {
             let name = publicName(of: kind)
@@ -141,7 +141,7 @@ struct FaultPlanTests {
         }
     }
 
-    @Test("[S-21] a lost answer comes up after the commit only")
+    @Test("[S-21] a lost answer occurs only after the commit")
     func lostAnswer() {
         let plan = plan()
         plan.loseAnswers(of: .modifyRecords)
@@ -151,14 +151,14 @@ struct FaultPlanTests {
         #expect(plan.error(at: .response(.modifyRecords, caller)) == nil)
     }
 
-    @Test("other faults never come up after the commit")
+    @Test("other faults never occur after the commit")
     func neverAfterCommit() {
         let plan = plan()
         plan.fail(.everything, with: .internalError, lasting: .untilCancelled)
         #expect(plan.error(at: .response(.modifyRecords, caller)) == nil)
     }
 
-    @Test("the fault that was planned first comes up first, and one error uses one fault up")
+    @Test("the fault that was planned first occurs first, and one error uses up one fault")
     func order() {
         let plan = plan()
         plan.fail(.everything, with: .zoneBusy)
@@ -168,7 +168,7 @@ struct FaultPlanTests {
         #expect(plan.error(at: .request(.modifyRecords, caller)) == nil)
     }
 
-    @Test("every code of CKError can be planned and arrives", arguments: 1...37)
+    @Test("every code of CKError can be planned and is delivered", arguments: 1...37)
     func codes(rawValue: Int) throws {
         guard let code = CKError.Code(rawValue: rawValue) else { return #expect(rawValue == 13) }
         let plan = plan()

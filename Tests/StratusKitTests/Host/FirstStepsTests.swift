@@ -5,7 +5,7 @@ import Testing
 
 @Suite("First steps of a host")
 struct FirstStepsTests {
-    @Test("a store is opened, an account is made, and a note is saved")
+    @Test("opening a store, creating an account and saving a note works")
     func readme() async throws {
         let scratch = try HostDirectory()
         let directory = scratch.store
@@ -24,7 +24,7 @@ struct FirstStepsTests {
         try await onThread { cloud.close() }
     }
 
-    @Test("a schema that was learnt is exported, and imported where production is served")
+    @Test("a learnt schema can be exported, and imported for production")
     func schema() async throws {
         let (learning, alice) = try Stratus.tested()
         let development = learning.container("iCloud.test", signedInAs: alice).privateCloudDatabase

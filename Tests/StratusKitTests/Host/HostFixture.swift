@@ -40,7 +40,7 @@ extension LocalPatience {
 }
 
 extension Stratus {
-    /// Has the socket of this store wait for everybody.
+    /// Makes the socket of this store wait for all its connections.
     func serveToolPatiently() throws {
         stopServingTool()
         try startServingTool(.tested)

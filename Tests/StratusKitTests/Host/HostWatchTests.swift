@@ -21,7 +21,7 @@ struct HostWatchTests {
         return (store, Caller(container: "iCloud.test", account: AccountID(account.id)))
     }
 
-    /// What a watcher is told until it has been told of so many events, lost ones counted.
+    /// The events a watcher receives until a number of events is reached, including lost ones.
     private func take(_ count: Int, from watch: HostWatch) throws -> WatchedEvents {
         var all = WatchedEvents()
         while all.events.count + all.lostCount < count {
@@ -37,7 +37,7 @@ struct HostWatchTests {
         return all
     }
 
-    @Test("who watches is told of every request, in order, with what it cost")
+    @Test("a watcher gets every request, in order, with its cost")
     func telling() async throws {
         let (store, caller) = try open()
         defer { store.close() }
@@ -59,18 +59,18 @@ struct HostWatchTests {
         }
     }
 
-    @Test("a watcher that does not read keeps nobody waiting, and is told how much it has lost")
+    @Test("a watcher that does not read delays no one, and learns how many events it lost")
     func slowWatcher() async throws {
         let (store, caller) = try open()
         defer { store.close() }
-        // Else a host lets go of whoever does not read for long.
+        // Otherwise a host disconnects a watcher that does not read for long.
         try store.serveToolPatiently()
         try await TestThreads.offPool {
             let watch = try #require(try HostWatch(directory: directory.store.path))
             let fast = try #require(try HostWatch(directory: directory.store.path))
             let (roundCount, batchCount) = (1_000, 256)
             var count = 0
-            // Until nothing fits any more into its socket, whose size is the system's, and into what the host keeps for it.
+            // Until nothing more fits into its socket, whose size is the system's, and into the host's queue for it.
             while store.output.feed.untoldLostCount == 0, count < roundCount * batchCount {
                 for number in count..<count + batchCount {
                     store.output.tell(CloudEvent(kind: .query, caller: caller, itemCount: number))
@@ -80,15 +80,17 @@ struct HostWatchTests {
                 #expect(try take(batchCount, from: fast).lostCount == 0)
             }
             let told = try take(count, from: watch)
-            #expect(told.lostCount > 0 && told.events.count >= EventWatcher.eventCount)
+            #expect(told.lostCount > 0)
+            #expect(told.events.count >= EventWatcher.eventCount)
             #expect(told.events.count + told.lostCount == count)
-            // What is left is in order, and the newest is there.
+            // The remaining events are in order, and the newest is included.
             let numbers = told.events.map(\.itemCount)
-            #expect(numbers == numbers.sorted() && numbers.last == count - 1)
+            #expect(numbers == numbers.sorted())
+            #expect(numbers.last == count - 1)
         }
     }
 
-    @Test("the secrets of shares' URLs are not told")
+    @Test("the secrets of shares' URLs are not reported")
     func secrets() {
         let text = "refused: https://x.test/s/AbC-_9 (url=https://x.test/s/AbC-_9, other=https://x.test/t)"
         let told = WatchedEvent.text(text, hiding: "https://x.test/s/")
@@ -98,7 +100,7 @@ struct HostWatchTests {
 }
 
 extension EventFeed {
-    /// How many events are lost of which the watchers have still to be told.
+    /// How many lost events the watchers have not been told about yet.
     fileprivate var untoldLostCount: Int {
         watchers.withLock { Array($0.values) }.reduce(0) { $0 + $1.untoldLostCount }
     }

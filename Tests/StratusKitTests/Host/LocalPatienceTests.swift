@@ -1,4 +1,4 @@
-// How long a host waits for whoever is at its socket, and what long work tells them.
+// The time-outs of a host's socket, and the progress that long work reports.
 
 import Foundation
 import StratusCloud
@@ -13,7 +13,7 @@ import Testing
 
 @testable import StratusKit
 
-@Suite("The patience of the host's socket", .timeLimit(.minutes(15)))
+@Suite("Time-outs of the host's socket", .timeLimit(.minutes(15)))
 struct LocalPatienceTests {
     private let directory: HostDirectory
 
@@ -35,7 +35,7 @@ struct LocalPatienceTests {
         try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds)
     }
 
-    /// What the host says at last over a connection that it ends.
+    /// The host's last message on a connection that it ends.
     private func farewell(_ channel: LocalChannel) throws -> LocalSocketError {
         let frame = try #require(try next(channel))
         #expect(frame.kind == LocalFrame.Kind.refusal.rawValue)
@@ -43,7 +43,7 @@ struct LocalPatienceTests {
         return try LocalCoding.decode(from: frame.content)
     }
 
-    @Test("whoever asks nothing for too long, or begins a frame and does not end it, is told so and let go")
+    @Test("a client that sends nothing for too long, or an unfinished frame, gets an error and is disconnected")
     func silence() async throws {
         try await TestThreads.offPool {
             var patience = LocalPatience.tested
@@ -64,13 +64,13 @@ struct LocalPatienceTests {
                 try channel.send(bytes: Array(request[..<count]), seconds: 10)
                 #expect(try self.farewell(channel) == .tooSlow, "after \(count) bytes")
             }
-            // Who asks whole requests is served: what is there is in time.
+            // A client that sends complete requests is served: what has arrived is in time.
             let client = try #require(try LocalClient(directory: self.directory.store.path))
             #expect(throws: CloudError.self) { let _: RequestSize = try client.ask(.cloud(.limits)) }
         }
     }
 
-    @Test("a watcher that does not read is let go when the frame that it is sent takes too long")
+    @Test("a watcher that does not read is disconnected when sending a frame takes too long")
     func unreadEvents() async throws {
         let host = WorkingHost()
         try await TestThreads.offPool {
@@ -83,7 +83,7 @@ struct LocalPatienceTests {
             let event = WatchedEvent(
                 date: Date(), operation: String(repeating: "x", count: 1_000), container: "c", itemCount: 0,
                 failedItemCount: 0, conflictCount: 0, commitCount: 0, durationSeconds: 0)
-            // As much as fits into no socket's buffer, again and again, until nobody is watched for any more.
+            // More than fits into any socket's buffer, repeatedly, until no watcher is left.
             while host.feed.isWatched {
                 for _ in 0..<EventWatcher.eventCount { host.feed.tell(event) }
                 Thread.sleep(forTimeInterval: 0.02)
@@ -94,7 +94,7 @@ struct LocalPatienceTests {
 
     // MARK: Long work
 
-    @Test("long work tells how far it has come before its answer, and who does not ask gets the answer alone")
+    @Test("long work reports its progress before its answer, if the client asks for it")
     func progress() async throws {
         let host = WorkingHost(stepCount: 3)
         try await TestThreads.offPool {
@@ -105,7 +105,7 @@ struct LocalPatienceTests {
             let answer: PurgeProgress? = try client.ask(
                 .host(.purgeZones), telling: { told.append($0) }, isStopping: { false })
             #expect(answer?.entriesDeleted == 3)
-            // The first is told at once; others may come too soon behind it.
+            // The first one is delivered at once; others may follow too quickly.
             #expect(told.first == WorkProgress(doneCount: 0, totalCount: 3))
             #expect(told.map(\.doneCount) == told.map(\.doneCount).sorted())
             let alone: PurgeProgress = try client.ask(.host(.purgeZones))
@@ -113,9 +113,9 @@ struct LocalPatienceTests {
         }
     }
 
-    @Test("work is told when nobody waits for it any more, and the host serves the next one")
+    @Test("work learns that no client waits any longer, and the host serves the next client")
     func interruption() async throws {
-        // Without end, unless it is told.
+        // Without end, unless it is stopped.
         let host = WorkingHost(stepCount: nil)
         try await TestThreads.offPool {
             let listener = try self.listen(host, .tested)
@@ -126,7 +126,7 @@ struct LocalPatienceTests {
                 .host(.purgeZones), telling: { _ in hasBegun = true }, isStopping: { hasBegun })
             #expect(answer == nil)
             while !host.wasStopped { Thread.sleep(forTimeInterval: 0.01) }
-            // One that is killed says nothing.
+            // A killed client sends nothing.
             let channel = try self.connect()
             try channel.send(LocalFrame(.request, LocalCoding.encode(LocalRequest.host(.purgeZones))), seconds: 10)
             #expect(try self.next(channel)?.kind == LocalFrame.Kind.progress.rawValue)
@@ -136,7 +136,7 @@ struct LocalPatienceTests {
         }
     }
 
-    @Test("progress without a total is a host's of before, and one with a total does not trouble a tool of before")
+    @Test("progress without a total comes from older hosts, and a total does not break older tools")
     func progressOfOtherVersions() throws {
         let old: WorkProgress = try LocalCoding.decode(from: Array(#"{"doneCount":7}"#.utf8))
         #expect(old == WorkProgress(doneCount: 7))
@@ -147,7 +147,7 @@ struct LocalPatienceTests {
         #expect(try LocalCoding.decode(WorkProgress.self, from: new).part == "entries")
     }
 
-    @Test("a host compacts slice by slice, tells how far it has come, and stops where nobody waits any longer")
+    @Test("a host compacts in slices, reports progress, and stops if no client waits any longer")
     func compaction() async throws {
         let options = Stratus.Options.tested {
             $0.servesTool = true
@@ -157,7 +157,7 @@ struct LocalPatienceTests {
         defer { store.close() }
         try await TestThreads.offPool {
             let engine = try store.service.engine
-            // So much that LevelDB makes several tables of it as it comes.
+            // So much that LevelDB writes several tables of it meanwhile.
             for number in 0..<250 {
                 try engine.store.transact {
                     try $0.set([0xFE, UInt8(number)], to: [UInt8](repeating: UInt8(number), count: 90_000))
@@ -176,7 +176,9 @@ struct LocalPatienceTests {
                     if told.count == 2 { throw Stopped() }
                 }
             }
-            #expect(told.count == 2 && told[1].done > 0 && told[1].done < told[1].total, "\(told)")
+            try #require(told.count == 2, "\(told)")
+            #expect(told[1].done > 0, "\(told)")
+            #expect(told[1].done < told[1].total, "\(told)")
             let served = try #require(try ServedStore(directory: self.directory.store.path))
             var (first, totals): ((Int, Int?)?, Set<Int?>) = (nil, [])
             let files = try served.compact(progress: {
@@ -184,7 +186,9 @@ struct LocalPatienceTests {
                 totals.insert($0.totalCount)
             })
             #expect(try #require(files).byteCountAfter > 0)
-            #expect(first?.0 == 0 && totals.count == 1 && totals.allSatisfy { ($0 ?? 0) > 1 << 20 }, "\(totals)")
+            #expect(first?.0 == 0, "\(totals)")
+            #expect(totals.count == 1, "\(totals)")
+            #expect(totals.allSatisfy { ($0 ?? 0) > 1 << 20 }, "\(totals)")
             #expect(try served.compact(isStopping: { true }) == nil)
             // The host serves the next one, with everything there.
             #expect(try served.compact() != nil)
@@ -193,7 +197,7 @@ struct LocalPatienceTests {
     }
 
     @Test(
-        "a rebuild and a purge of a host's store tell how far they have come, and a rebuild that nobody waits for ends")
+        "a rebuild and a purge in a host's store report progress, and a rebuild without a waiting client stops")
     func ofStore() async throws {
         let store = try await Stratus.open(at: directory.store, options: .tested { $0.servesTool = true })
         defer { store.close() }
@@ -210,11 +214,12 @@ struct LocalPatienceTests {
             name: "Notes")
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.directory.store.path))
-            // Work that a closing host has stopped is not answered as if it were done.
+            // Work that a closing host has stopped is not reported as done.
             #expect(throws: CloudError.self) { _ = try store.answer(.purgeZones) { _ in false } }
             var told: [WorkProgress] = []
             let purged = try served.purgeDeletedZones(progress: { told.append($0) })
-            #expect(try #require(purged).entriesDeleted > 50 && told.first?.doneCount == 0)
+            #expect(try #require(purged).entriesDeleted > 50)
+            #expect(told.first?.doneCount == 0)
             #expect(told.contains { $0.part.flatMap(FreeingProgress.Part.init) != nil && $0.totalCount != nil })
             let incarnation = UUID()
             told = []
@@ -236,7 +241,7 @@ struct LocalPatienceTests {
     }
 }
 
-/// A host whose every work takes some steps, or goes on until it is told to stop.
+/// A host whose every work takes some steps, or continues until it is stopped.
 private final class WorkingHost: LocalHost {
     let feed = EventFeed()
     private let stepCount: Int?

@@ -1,4 +1,5 @@
-// The socket of a host, from the other end: who may come, what they may ask, and that nothing of it harms the host.
+// The socket of a host, from the client's side: who may connect, what they may request, and that nothing harms the
+// host.
 
 import Foundation
 import StratusCloud
@@ -31,7 +32,7 @@ struct LocalSocketTests {
         (try? FileManager.default.attributesOfItem(atPath: socket))?[.posixPermissions] as? Int
     }
 
-    @Test("it is its owner's alone, there while the store is open, and only where the host wants it")
+    @Test("only its owner can use it, it exists while the store is open, and only if the host wants it")
     func life() throws {
         let store = try open()
         #expect(mode == 0o600)
@@ -48,7 +49,7 @@ struct LocalSocketTests {
         #expect(try ServedStore(directory: path) == nil)
     }
 
-    @Test("a store with a path longer than a socket's address is served")
+    @Test("a store with a path longer than a socket address is served")
     func longPath() throws {
         let folder = directory.url.appendingPathComponent(String(repeating: "long", count: 50))
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -58,7 +59,7 @@ struct LocalSocketTests {
         #expect(try ServedStore(directory: url.path) != nil)
     }
 
-    @Test("a file that is no socket stays, and the store is not opened")
+    @Test("a file that is not a socket stays, and the store is not opened")
     func occupied() throws {
         try open { $0.servesTool = false }.close()
         try Data("mine".utf8).write(to: URL(fileURLWithPath: socket))
@@ -69,7 +70,7 @@ struct LocalSocketTests {
 
     // MARK: Reading and writing
 
-    @Test("reading sees one moment of the store, and the next reading what was done meanwhile")
+    @Test("a reading sees one snapshot of the store, and the next reading what changed since")
     func snapshots() async throws {
         let store = try open()
         defer { store.close() }
@@ -92,7 +93,7 @@ struct LocalSocketTests {
         for result in try store.service.modifyZones(request, as: caller, in: .private).saves { _ = try result.get() }
     }
 
-    @Test("records, errors and people come over the socket as they are")
+    @Test("records, errors and people pass through the socket unchanged")
     func values() async throws {
         let store = try open()
         defer { store.close() }
@@ -111,8 +112,10 @@ struct LocalSocketTests {
         sent["to"] = CKRecord.Reference(recordID: target, action: .none)
         let saved = try await remote.save(sent)
         let (here, there) = (try await direct.record(for: sent.recordID), try await remote.record(for: sent.recordID))
-        #expect(here.recordID == sent.recordID && there.recordID.recordName.utf8.elementsEqual("e\u{301}".utf8))
-        #expect(saved.recordChangeTag == here.recordChangeTag && there.recordChangeTag == here.recordChangeTag)
+        #expect(here.recordID == sent.recordID)
+        #expect(there.recordID.recordName.utf8.elementsEqual("e\u{301}".utf8))
+        #expect(saved.recordChangeTag == here.recordChangeTag)
+        #expect(there.recordChangeTag == here.recordChangeTag)
         for record in [here, there] {
             #expect(Set(record.allKeys()) == Set(sent.allKeys()))
             #expect(record["numbers"] as? [Int64] == [Int64.min, 0, Int64.max])
@@ -123,23 +126,24 @@ struct LocalSocketTests {
             #expect(record["text"] as? String == sent["text"] as? String)
             #expect((record["to"] as? CKRecord.Reference)?.recordID.recordName.utf8.elementsEqual("é".utf8) == true)
         }
-        // A conflict brings the server's record along.
+        // A conflict includes the server's record.
         let stale = try await direct.record(for: sent.recordID)
         here["text"] = "newer"
         _ = try await direct.save(here)
         stale["text"] = "older"
         let error = await #expect(throws: CKError.self) { _ = try await remote.save(stale) }
-        #expect(error?.code == .serverRecordChanged && error?.serverRecord?["text"] as? String == "newer")
+        #expect(error?.code == .serverRecordChanged)
+        #expect(error?.serverRecord?["text"] as? String == "newer")
         served.close()
     }
 
-    // MARK: What harms nobody
+    // MARK: Harmless input
 
     private func connect() throws -> LocalChannel {
         try #require(try LocalClient.connect(path))
     }
 
-    /// Makes a connection. The host notices in its own time that earlier ones have ended.
+    /// Creates a connection. The host needs some time to notice that earlier ones have ended.
     private func whenThereIsRoom<Connection>(_ connect: () throws -> Connection) throws -> Connection {
         while true {
             do {
@@ -151,7 +155,7 @@ struct LocalSocketTests {
         }
     }
 
-    /// What the host says at last to whoever sends this.
+    /// The host's last message to the sender.
     private func refusal(of frame: LocalFrame) throws -> LocalSocketError {
         let channel = try connect()
         try channel.send(frame, seconds: 10)
@@ -162,7 +166,7 @@ struct LocalSocketTests {
         return try LocalCoding.decode(from: answer.content)
     }
 
-    @Test("another version, another kind of frame, an unknown request and one without end are refused in words")
+    @Test("another version, an unknown frame or request and an endless request are refused with a message")
     func refusals() async throws {
         let store = try open()
         defer { store.close() }
@@ -183,7 +187,7 @@ struct LocalSocketTests {
         }
     }
 
-    @Test("whatever bytes are sent, the host serves the next one", arguments: [UInt64(1), 2, 3])
+    @Test("after any bytes from one client, the host serves the next", arguments: [UInt64(1), 2, 3])
     func garbage(seed: UInt64) async throws {
         let store = try open()
         defer { store.close() }
@@ -219,11 +223,11 @@ struct LocalSocketTests {
         #expect(try await store.account(externalID: "test") != nil)
     }
 
-    @Test("more connections than there may be are refused in words, and there is room again when one ends")
+    @Test("connections over the limit are refused with a message, and there is room again when one ends")
     func connections() async throws {
         let store = try open()
         defer { store.close() }
-        // Else the first may have gone for asking nothing by the time the last one comes.
+        // Otherwise the first may have timed out by the time the last one connects.
         try store.serveToolPatiently()
         try await TestThreads.offPool {
             var channels = try (0..<LocalSocketListener.connectionCount).map { _ in try self.connect() }
@@ -235,7 +239,7 @@ struct LocalSocketTests {
         }
     }
 
-    @Test("an error of a request ends the request alone")
+    @Test("an error of a request ends only that request")
     func errors() async throws {
         let store = try open()
         defer { store.close() }
@@ -248,10 +252,10 @@ struct LocalSocketTests {
         }
     }
 
-    @Test("closing and emptying the store waits for nobody who merely reads or watches")
+    @Test("closing and emptying the store does not wait for readers or watchers")
     func closing() async throws {
         let store = try open()
-        // Who is let go while they are told of the end are not told.
+        // A client that is disconnected during the last message does not get it.
         try store.serveToolPatiently()
         try await TestThreads.offPool {
             let served = try #require(try ServedStore(directory: self.path))
@@ -264,7 +268,7 @@ struct LocalSocketTests {
             }
             let told = try watch.next(waitingAtMost: TestThreads.deadlineSeconds, isStopping: { false })
             guard case .events(let last) = told else {
-                Issue.record("the watcher was told nothing")
+                Issue.record("the watcher got no message")
                 return
             }
             #expect(last.isLast)

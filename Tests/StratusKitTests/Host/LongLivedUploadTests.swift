@@ -1,4 +1,4 @@
-// Long-lived uploads: whose process ended before their request was sent, whose files went, which are too large.
+// Long-lived uploads: their process ended before the request, their files were deleted, or they are too large.
 
 import Foundation
 import StratusCloud
@@ -12,8 +12,8 @@ import Testing
 struct LongLivedUploadTests {
     private let id = CKRecord.ID(recordName: "photo")
 
-    /// A store whose requests to save fail as those to a server that is out of reach, so that they are tried again and
-    /// again; with time standing still that is never.
+    /// A store whose saves fail as if the server were unreachable, so that they are retried; with a stopped clock this
+    /// is never.
     private func unreachable(_ directory: URL) throws -> (store: Stratus, account: Stratus.Account) {
         let store = try Stratus.open(at: directory, options: .tested { $0.clock = .manual(Stratus.ManualClock()) })
         let account = try store.createAccount(.init(), externalID: "alice")
@@ -35,7 +35,7 @@ struct LongLivedUploadTests {
         return operation
     }
 
-    @Test("[O-14] what was to be uploaded is uploaded by the next process, though the file is gone")
+    @Test("[O-14] an interrupted upload is completed by the next process, even if the original file is gone")
     func upload() async throws {
         let directory = try HostDirectory()
         let (store, account) = try unreachable(directory.store)
@@ -50,7 +50,7 @@ struct LongLivedUploadTests {
             store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(first)
         }
         for file in files { try FileManager.default.removeItem(at: file) }
-        // What a crash leaves is what lies in the directory now.
+        // What a crash leaves is what is in the directory now.
         let crashed = directory.url.appendingPathComponent("crashed")
         try FileManager.default.copyItem(at: directory.store, to: crashed)
 
@@ -69,7 +69,7 @@ struct LongLivedUploadTests {
         let assets = [saved["file"] as? CKAsset, saved["same"] as? CKAsset] + (saved["files"] as? [CKAsset] ?? [])
         let contents = assets.map { $0?.fileURL.flatMap { try? String(contentsOf: $0, encoding: .utf8) } }
         #expect(contents == ["sunset", "sunset", "sunset", "sunrise"])
-        // The operation's files are gone with it; an asset of its record can be saved elsewhere all the same.
+        // The operation's files are deleted with it; an asset of its record can still be saved elsewhere.
         let other = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "other"))
         other["file"] = second.recordsToSave?.first?["file"] as? CKAsset
         try await container.privateCloudDatabase.save(other)
@@ -84,7 +84,8 @@ struct LongLivedUploadTests {
         }
     }
 
-    @Test("[X-33] an operation is listed and resumed on its device alone; containers without a device count as one")
+    @Test(
+        "[X-33] an operation is listed and resumed only on its device; containers without a device count as one device")
     func devices() async throws {
         let directory = try HostDirectory()
         let (store, account) = try unreachable(directory.store)
@@ -119,7 +120,7 @@ struct LongLivedUploadTests {
             }
         }
         try await expectLists(first)
-        // What a crash leaves is what lies in the directory now.
+        // What a crash leaves is what is in the directory now.
         let crashed = directory.url.appendingPathComponent("crashed")
         try FileManager.default.copyItem(at: directory.store, to: crashed)
         let next = try await Stratus.open(at: crashed, options: .tested())
@@ -131,7 +132,7 @@ struct LongLivedUploadTests {
         }
     }
 
-    @Test("[X-33] an operation that an earlier version has kept belongs to the containers without a device")
+    @Test("[X-33] an operation that an earlier version stored belongs to the containers without a device")
     func ofEarlierVersion() throws {
         let directory = try HostDirectory()
         let file = #"{"container":"iCloud.test","id":"a","kind":"modifyRecords","request":""}"#
@@ -143,7 +144,7 @@ struct LongLivedUploadTests {
         #expect(entry.device == local.keepingDevice)
     }
 
-    @Test("[O-14] a kept file that the disk has damaged is not uploaded: its record fails, and nothing is saved")
+    @Test("[O-14] a stored file that the disk damaged is not uploaded: its record fails, and nothing is saved")
     func damagedFile() async throws {
         let directory = try HostDirectory()
         let (store, account) = try unreachable(directory.store)
@@ -179,7 +180,7 @@ struct LongLivedUploadTests {
         }
     }
 
-    @Test("[O-14] what was to be uploaded is uploaded though the file is gone", arguments: [false, true])
+    @Test("[O-14] an upload succeeds even if the original file is gone", arguments: [false, true])
     func uploadByItself(isInMemory: Bool) async throws {
         let directory = try HostDirectory()
         let clock = Stratus.ManualClock()
@@ -208,7 +209,7 @@ struct LongLivedUploadTests {
             isKept.append(true)
         }
         database.add(operation)
-        // Its request has failed, and is made again when the clock is moved.
+        // Its request has failed, and is repeated when the clock is moved.
         await store.settle()
         #expect(isKept.values == [true])
         try FileManager.default.removeItem(at: file)
@@ -236,12 +237,12 @@ struct LongLivedUploadTests {
         store.container("iCloud.test", signedInAs: account).privateCloudDatabase.add(operation)
         await store.settle()
         #expect(outcomes.values == ["limitExceeded"])
-        // It is made with the first copy, and stays.
+        // It is created with the first copy, and stays.
         #expect(!FileManager.default.fileExists(atPath: directory.store.path + "/operations"))
         try await onThread { store.close() }
     }
 
-    @Test("[L-04][O-14] a file that is larger than the server takes is refused as always, and is not copied")
+    @Test("[L-04][O-14] a file over the server's limit is refused as usual, and is not copied")
     func tooLarge() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested { $0.assetByteCount = 5 })
@@ -262,7 +263,7 @@ struct LongLivedUploadTests {
         try await onThread { store.close() }
     }
 
-    @Test("[O-14][C-10] a file that is not there is told as always, and the operation is kept without it")
+    @Test("[O-14][C-10] a missing file is reported as usual, and the operation is stored without it")
     func missing() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())

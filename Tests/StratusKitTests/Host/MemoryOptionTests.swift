@@ -1,4 +1,4 @@
-// How much memory a store may take: what the options change, and what they do not.
+// The memory of a store: what the options change, and what they do not.
 
 import Foundation
 import StratusCloud
@@ -12,8 +12,8 @@ import Testing
 
 @Suite("Memory of a store")
 struct MemoryOptionTests {
-    /// Saves a chain of records under a share, looks at its end, and returns how many tables lie in the directory and what looking
-    /// at the end again has cost.
+    /// Saves a chain of records under a share, reads its end, and returns the number of tables in the directory and the
+    /// cost of reading the end again.
     private static func run(
         _ change: @escaping @Sendable (inout Stratus.Options) -> Void
     ) async throws -> (tableCount: Int, reads: Int) {
@@ -50,20 +50,20 @@ struct MemoryOptionTests {
     }
 
     @Test(
-        "hierarchyCacheByteCount keeps the walk up to a share from being read again; without it the answer is the same")
+        "hierarchyCacheByteCount avoids repeated reads of the path to a share; without it the answer is the same")
     func hierarchyCache() async throws {
         let usual = try await Self.run { _ in }
         let without = try await Self.run { $0.hierarchyCacheByteCount = 0 }
         #expect(without.reads >= usual.reads + 38, "\(usual), \(without)")
     }
 
-    @Test("writeBufferByteCount decides how much is gathered before it becomes a table")
+    @Test("writeBufferByteCount decides how much is buffered before it becomes a table")
     func writeBuffer() async throws {
         #expect(try await Self.run { _ in }.tableCount == 0)
         #expect(try await Self.run { $0.writeBufferByteCount = 64 << 10 }.tableCount > 0)
     }
 
-    @Test("options that make no sense become the nearest that do")
+    @Test("invalid options are replaced by the nearest valid ones")
     func bounds() {
         var options = Stratus.Options()
         options.cacheByteCount = -1

@@ -9,10 +9,10 @@ import Testing
 
 @Suite("Register of open stores")
 struct OpenStratusTests {
-    /// The register has forgotten a store that is open.
+    /// The register has lost an open store.
     private struct Forgotten: Error {}
 
-    @Test("two threads that close one store do not forget the one that a third opens meanwhile")
+    @Test("two threads that close one store do not remove the one that a third opens meanwhile")
     func closedTwice() async throws {
         let directory = try HostDirectory()
         let path = OpenStratus.canonicalPath(directory.store)
@@ -30,7 +30,7 @@ struct OpenStratusTests {
                                 closings += 1
                                 return closings
                             }
-                            // The second one is late: somebody has opened the directory again.
+                            // The second one is late: someone has opened the directory again.
                             if number == 2 { try? opened.wait() }
                         }
                     }

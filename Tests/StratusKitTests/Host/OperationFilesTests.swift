@@ -7,7 +7,7 @@ import Testing
 
 @testable import StratusKit
 
-/// The disk's files, except that a directory whose name ends so cannot be listed.
+/// The disk's files, except that a directory with this suffix cannot be listed.
 private struct UnlistableFiles: AssetFiles {
     let files = SystemAssetFiles()
     let suffix: String
@@ -45,7 +45,7 @@ struct OperationFilesTests {
             answered: answer.map { _ in Date(timeIntervalSince1970: 1_800_000_000) })
     }
 
-    @Test("[O-14] what was saved is there for the next process, in its newest form, until it is removed")
+    @Test("[O-14] the next process finds the stored operation, in its newest form, until it is removed")
     func keeping() throws {
         let directory = try HostDirectory()
         let path = directory.url.appendingPathComponent("operations").path
@@ -65,7 +65,7 @@ struct OperationFilesTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.url.path) == ["operations"])
     }
 
-    @Test("[O-14] a file that is kept is the operation's own, and goes with it")
+    @Test("[O-14] a stored file belongs to its operation, and is removed with it")
     func keptFiles() throws {
         let directory = try HostDirectory()
         let path = directory.url.appendingPathComponent("operations").path
@@ -85,7 +85,7 @@ struct OperationFilesTests {
         #expect(try FileManager.default.contentsOfDirectory(atPath: path) == [])
     }
 
-    @Test("[O-14] what a crash has left of an operation that was never kept is removed")
+    @Test("[O-14] files that a crash left of an operation that was never stored are removed")
     func leftovers() throws {
         let directory = try HostDirectory()
         let path = directory.url.appendingPathComponent("operations").path
@@ -102,7 +102,7 @@ struct OperationFilesTests {
     }
 
     @Test(
-        "a backup without an operation's files is none, unless the operation has no files",
+        "a backup without an operation's files is not valid, unless the operation has no files",
         arguments: [FileFailure.notFound, FileFailure.inputOutput])
     func copying(failureNumber: Int32) throws {
         let directory = try HostDirectory()
@@ -118,7 +118,7 @@ struct OperationFilesTests {
         }
     }
 
-    @Test("a pipe in place of an operation's file fails that operation alone, and nothing waits for it")
+    @Test("a pipe in place of an operation's file fails only that operation, without blocking")
     func pipe() async throws {
         let directory = try HostDirectory()
         let path = directory.url.appendingPathComponent("operations").path
@@ -129,10 +129,11 @@ struct OperationFilesTests {
         let next = OperationFiles(directory: path)
         #expect(try next.entries() == [entry("b")])
         let error = try #require(throws: CloudError.self) { try next.entry("a") }
-        #expect(error.code == .internalError && error.fields["file"] == file)
+        #expect(error.code == .internalError)
+        #expect(error.fields["file"] == file)
     }
 
-    @Test("a damaged file fails its own operation, is left alone, and gives way to what is saved or removed")
+    @Test("a damaged file fails its own operation, is not changed, and is replaced by a save or a removal")
     func damage() throws {
         let directory = try HostDirectory()
         let path = directory.url.appendingPathComponent("operations").path
@@ -150,7 +151,8 @@ struct OperationFilesTests {
         #expect(try next.entries() == [entry("c")])
         for (id, file) in zip(["a", "b"], files) {
             let error = try #require(throws: CloudError.self) { try next.entry(id) }
-            #expect(error.code == .internalError && error.fields["file"] == file.path)
+            #expect(error.code == .internalError)
+            #expect(error.fields["file"] == file.path)
         }
         #expect(try Data(contentsOf: files[0]) == Data("{".utf8))
 
@@ -161,7 +163,7 @@ struct OperationFilesTests {
         #expect(try last.entry("b") == nil)
     }
 
-    @Test("a file under another operation's name is damaged, and one without a digest is an older version's")
+    @Test("a file under another operation's name is damaged, and one without a digest is from an older version")
     func names() throws {
         let directory = try HostDirectory()
         let path = directory.url.appendingPathComponent("operations").path
@@ -177,7 +179,7 @@ struct OperationFilesTests {
         #expect(try OperationFiles(directory: path).entry("a") == entry("a"))
     }
 
-    @Test("what cannot be written is refused, and not remembered")
+    @Test("an operation that cannot be written is refused, and not remembered")
     func refusal() throws {
         let directory = try HostDirectory()
         let files = OperationFiles(directory: directory.url.appendingPathComponent("missing/operations").path)

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Events, logs, metrics")
 struct OutputTests {
-    @Test("every request is one event, with its items, failures, conflicts and commits")
+    @Test("every request emits one event, with its items, failures, conflicts and commits")
     func events() async throws {
         let events = Collected<Stratus.Event>()
         let (store, account) = try Stratus.tested { $0.onEvent = { events.append($0) } }
@@ -30,7 +30,7 @@ struct OutputTests {
         #expect(seen.allSatisfy { $0.errorCode == nil && $0.durationSeconds >= 0 })
     }
 
-    @Test("[A-01] an operation with 400 records in two zones is one event with two commits")
+    @Test("[A-01] an operation with 400 records in two zones emits one event with two commits")
     func commits() async throws {
         let events = Collected<Stratus.Event>()
         let (store, account) = try Stratus.tested { $0.onEvent = { events.append($0) } }
@@ -41,10 +41,12 @@ struct OutputTests {
         await store.settle()
         #expect(events.values.map(\.operation) == [.modifyZones, .modifyZones, .modifyRecords])
         let event = try #require(events.values.last)
-        #expect(event.itemCount == 400 && event.failedItemCount == 0 && event.commitCount == 2)
+        #expect(event.itemCount == 400)
+        #expect(event.failedItemCount == 0)
+        #expect(event.commitCount == 2)
     }
 
-    @Test("a request that fails as a whole is an event with its error")
+    @Test("a request that fails as a whole emits an event with its error")
     func failure() async throws {
         let events = Collected<Stratus.Event>()
         let (store, account) = try Stratus.tested { $0.onEvent = { events.append($0) } }
@@ -56,7 +58,7 @@ struct OutputTests {
         #expect(event.errorDescription?.contains("Out for lunch.") == true)
     }
 
-    @Test("requests are logged at trace, failed ones at debug, and those only the host can mend at error")
+    @Test("requests are logged at trace, failed ones at debug, and those only the host can fix at error")
     func log() async throws {
         let lines = Collected<String>()
         let logger = Logger(label: "test") { _ in CollectingLogHandler(lines: lines) }
@@ -76,14 +78,14 @@ struct OutputTests {
             ])
     }
 
-    @Test("[X-31] a field that no record has had is a warning in the log, once a type and field")
+    @Test("[X-31] a field that no record has had is logged as a warning, once per type and field")
     func unknownFields() async throws {
         let lines = Collected<String>()
         let logger = Logger(label: "test") { _ in CollectingLogHandler(lines: lines) }
         let (store, account) = try Stratus.tested { $0.logger = logger }
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
         _ = try await database.save(note("a"))
-        // No other test names these: a process warns once, and stores with one seed have one identity.
+        // No other test uses these names: a process warns once, and stores with one seed have one identity.
         for field in ["loggedTitle", "loggedTitle", "loggedOrder"] {
             let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "\(field) = 'x'"))
             _ = try await database.records(matching: query)
@@ -116,7 +118,7 @@ struct OutputTests {
     }
 }
 
-/// Keeps what is logged as lines.
+/// Stores log output as lines.
 private struct CollectingLogHandler: LogHandler {
     let lines: Collected<String>
     var logLevel = Logger.Level.trace

@@ -1,4 +1,4 @@
-// A store whose disk was full takes saves again in place: its containers, tokens and subscriptions go on.
+// A store whose disk was full accepts saves again in place: its containers, tokens and subscriptions continue.
 
 import Foundation
 import StratusCloud
@@ -37,7 +37,7 @@ struct RecoveryTests {
             _ = try await database.save(CKRecordZone(zoneName: RecoveryTests.zone))
         }
 
-        /// Saves by 16 callers until each has failed. Returns the names that were acknowledged, and the errors.
+        /// Saves by 16 callers until each has failed. Returns the acknowledged names, and the errors.
         func fill() async -> (saved: Set<String>, errors: [CKError.Code]) {
             await withTaskGroup(of: (Set<String>, CKError.Code?).self) { group in
                 for caller in 0..<16 {
@@ -74,7 +74,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("[S-21] on a full disk saves fail and reads go on; with room and recover() nothing acknowledged is lost")
+    @Test("[S-21] on a full disk saves fail and reads work; with space and recover() nothing acknowledged is lost")
     func fullDisk() async throws {
         let host = try await Host(byteCount: 6 << 20)
         guard host.volume.isMounted else { return }
@@ -88,10 +88,11 @@ struct RecoveryTests {
         let late = await #expect(throws: CKError.self) {
             try await host.database.save(note("refused", in: Self.zone))
         }
-        #expect(late?.code == .serviceUnavailable && late?.retryAfterSeconds != nil, "\(String(describing: late))")
+        #expect(late?.code == .serviceUnavailable, "\(String(describing: late))")
+        #expect(late?.retryAfterSeconds != nil, "\(String(describing: late))")
         #expect(try await host.names(since: token).0.isSuperset(of: saved))
 
-        // Without room nothing is closed.
+        // Without space nothing is closed.
         let refused = #expect(throws: StratusError.self) { try host.store.recover() }
         #expect(refused?.code == .diskFull)
         #expect(try await host.names(since: token).0.isSuperset(of: saved))
@@ -100,17 +101,19 @@ struct RecoveryTests {
         try await host.store.recover()
         #expect(host.store.writeFailure == nil)
         let (found, later) = try await host.names(since: token)
-        #expect(found.isSuperset(of: saved) && found.count <= saved.count + 16, "\(found.count) of \(saved.count)")
+        #expect(found.isSuperset(of: saved), "\(found.count) of \(saved.count)")
+        #expect(found.count <= saved.count + 16, "\(found.count) of \(saved.count)")
         _ = try await host.database.save(note("after", in: Self.zone))
         #expect(try await host.names(since: later).0 == ["after"])
         let codes = host.events.value.map(\.errorCode)
-        #expect(codes.first == .serviceUnavailable && codes.last == .some(nil), "\(codes)")
+        #expect(codes.first == .serviceUnavailable, "\(codes)")
+        #expect(codes.last == .some(nil), "\(codes)")
         // Asked again, there is nothing to do.
         try await host.store.recover()
         #expect(host.events.value.count == codes.count)
     }
 
-    @Test("a store that may recover by itself does once there is room, under load")
+    @Test("a store with automatic recovery recovers once there is space, under load")
     func byItself() async throws {
         let host = try await Host(byteCount: 6 << 20, recoveryPauseSeconds: 0.05)
         guard host.volume.isMounted else { return }
@@ -128,7 +131,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "an older copy, another store and an empty directory in the place of the store are refused; the right one is taken"
+        "an older copy, another store and an empty directory are refused as the store; the right one is accepted"
     )
     func wrongStore() async throws {
         let host = try await Host(byteCount: 32 << 20)
@@ -140,12 +143,12 @@ struct RecoveryTests {
         _ = try await host.database.save(note("first", in: Self.zone))
         try FileManager.default.moveItem(atPath: path, toPath: "\(host.volume.path)/moved")
         try FileManager.default.moveItem(atPath: copy, toPath: path)
-        // The save that finds the store gone is in doubt.
+        // The outcome of the save that finds the store gone is unknown.
         await #expect(throws: CKError.self) { try await host.database.save(note("second", in: Self.zone)) }
         let refused = #expect(throws: StratusError.self) { try host.store.recover() }
         #expect(refused?.code == .unavailable, "\(String(describing: refused))")
         try FileManager.default.removeItem(atPath: path)
-        // Another store, with more writes than this one has had.
+        // Another store, with more writes than this one.
         let elsewhere = "\(host.volume.path)/other"
         let other = try await Stratus.open(
             at: URL(fileURLWithPath: elsewhere), options: .tested { $0.identifiers = .seeded(2) })
@@ -207,11 +210,12 @@ struct RecoveryTests {
 
     private func expectRefusal(_ body: () throws -> Void) throws {
         let error = try #require(throws: CloudError.self) { try body() }
-        #expect(error.code == .serviceUnavailable && error.retryAfterSeconds != nil, "\(error)")
+        #expect(error.code == .serviceUnavailable, "\(error)")
+        #expect(error.retryAfterSeconds != nil, "\(error)")
     }
 
     @Test(
-        "[L-16] what is asked while a store is opened again, or cannot be, fails with serviceUnavailable and a retry time"
+        "[L-16] requests during or after a failed reopening fail with serviceUnavailable and a retry time"
     )
     func retryTime() async throws {
         let host = try MovingStore()
@@ -233,7 +237,7 @@ struct RecoveryTests {
                 default:
                     try isIn.wait()
                     defer { mayEnd.open() }
-                    // The request that runs holds recovery up; what comes from its beginning on is refused.
+                    // The running request delays recovery; requests after its beginning are refused.
                     try expectRefusal { while true { try server.withService { _ in TestThreads.yield() } } }
                 }
             }
@@ -249,7 +253,7 @@ struct RecoveryTests {
         #expect(host.store.writeFailure == nil)
     }
 
-    @Test("the host hears of each failed write at once, also while the store waits to recover by itself, and in order")
+    @Test("the host gets each failed write at once and in order, also while the store waits for automatic recovery")
     func secondFailure() async throws {
         let host = try MovingStore { $0.recoveryPauseSeconds = 3_600 }
         defer { host.store.close() }
@@ -265,7 +269,7 @@ struct RecoveryTests {
         }
     }
 
-    @Test("the hook of an event that recovers the store is refused; another thread that it starts recovers it")
+    @Test("the hook of an event cannot recover the store itself; another thread that it starts can")
     func fromEvent() async throws {
         let (store, refusals) = (Locked<Stratus?>(nil), Locked<[StratusError.Code?]>([]))
         let host = try MovingStore {
@@ -294,7 +298,7 @@ struct RecoveryTests {
         store.withLock { $0 = nil }
     }
 
-    @Test("a request whose hook recovers the store does not wait for itself for good")
+    @Test("a request whose hook recovers the store does not deadlock")
     func fromRequest() async throws {
         let (store, hasTried) = (Locked<Stratus?>(nil), Locked(false))
         let host = try MovingStore {
@@ -315,7 +319,7 @@ struct RecoveryTests {
         _ = try await host.database.save(note("after"))
     }
 
-    @Test("a tool that reads over the socket, or rests in the middle of it, is let go when the store is opened again")
+    @Test("a tool that reads or pauses over the socket is disconnected when the store is reopened")
     func remoteReaders() async throws {
         let host = try MovingStore { $0.servesTool = true }
         defer { host.store.close() }
@@ -353,7 +357,7 @@ struct RecoveryTests {
         _ = try await host.database.save(note("after"))
     }
 
-    @Test("[O-14] a long-lived operation that waits to be tried again goes on after recovery")
+    @Test("[O-14] a long-lived operation that waits for a retry continues after recovery")
     func longLivedOperation() async throws {
         let clock = Stratus.ManualClock()
         let host = try MovingStore { $0.clock = .manual(clock) }
@@ -362,7 +366,7 @@ struct RecoveryTests {
             .operation(.modifyRecords), with: .networkFailure, retryAfter: 1_000, lasting: .untilCancelled)
         let operation = CKModifyRecordsOperation(recordsToSave: [note("waiting")])
         operation.configuration.isLongLived = true
-        // Such operations are tried again after errors of the network.
+        // Such operations are retried after network errors.
         operation.configuration.qualityOfService = .utility
         let hasEnded = Latch("the operation to end")
         let outcomes = Locked<[String]>([])
@@ -385,7 +389,7 @@ struct RecoveryTests {
     }
 
     @Test(
-        "a store that comes back with other inodes, as on a volume that was mounted again, is recovered and serves the tool"
+        "a store with new inodes, as on a remounted volume, is recovered and serves the tool"
     )
     func otherInodes() async throws {
         let host = try MovingStore { $0.servesTool = true }
@@ -395,7 +399,7 @@ struct RecoveryTests {
         try host.move()
         await #expect(throws: CKError.self) { try await host.database.save(note("lost")) }
         #expect(try ChildProcess("/bin/cp", ["-a", host.moved.path, path]).wait().isSuccess)
-        #expect(try !ServedStore.writeFailure(ofStoreAt: path).isServed, "nobody listens at the copied socket")
+        #expect(try !ServedStore.writeFailure(ofStoreAt: path).isServed, "no process listens at the copied socket")
         try await host.store.recover()
         _ = try await host.database.save(note("second"))
         #expect(try await host.database.record(for: CKRecord.ID(recordName: "first"))["text"] as? String == "text")
@@ -404,7 +408,9 @@ struct RecoveryTests {
         served.close()
     }
 
-    @Test("[E-07] sync engines and subscriptions go on after recovery: what comes then reaches other devices unasked")
+    @Test(
+        "[E-07] sync engines and subscriptions continue after recovery: later changes reach other devices automatically"
+    )
     func engines() async throws {
         try await withSyncStage { stage in
             let (phone, other) = (
@@ -449,7 +455,7 @@ struct RecoveryTests {
         #expect(try await host.names(since: nil).0 == ["small"])
     }
 
-    @Test("opening a store whose last commit lost a page is an event that names the commit")
+    @Test("opening a store whose last commit lost a page emits an event that names the commit")
     func droppedCommit() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())

@@ -8,7 +8,7 @@ import Testing
 
 @Suite("Stores")
 struct HostStoreTests {
-    @Test("what was saved is there when the store is opened again")
+    @Test("saved data is there when the store is reopened")
     func reopening() async throws {
         let directory = try HostDirectory()
         do {
@@ -27,7 +27,7 @@ struct HostStoreTests {
         #expect(record["text"] as? String == "text")
     }
 
-    @Test("[X-28] one directory opened twice, by whatever path, is one store until it is closed")
+    @Test("[X-28] one directory opened twice, by any path, is one store until it is closed")
     func shared() throws {
         let directory = try HostDirectory()
         let first = try Stratus.open(at: directory.store, options: .tested())
@@ -45,7 +45,7 @@ struct HostStoreTests {
         second.close()
     }
 
-    @Test("many threads that open one directory get one store")
+    @Test("many threads that open one directory get the same store")
     func openedAtOnce() async throws {
         let directory = try HostDirectory()
         let stores = try await withThrowingTaskGroup(of: Stratus.self) { group in
@@ -56,7 +56,7 @@ struct HostStoreTests {
         await stores[0].close()
     }
 
-    @Test("threads that close a store and threads that open it again never leave it open and unknown")
+    @Test("threads that close and reopen a store never leave it open but unregistered")
     func closedAndOpenedAtOnce() async throws {
         let directory = try HostDirectory()
         try await TestThreads.offPool {
@@ -70,7 +70,7 @@ struct HostStoreTests {
                         opened.append(try Stratus.open(at: directory.store, options: .tested()))
                     }
                 }
-                // Whoever opened it last has the one that is open now; the others had one that was closed under them.
+                // The last opener has the open store; the others had one that was closed meanwhile.
                 let now = try Stratus.open(at: directory.store, options: .tested())
                 guard opened.values.contains(where: { $0 === now }) || opened.values.allSatisfy({ $0 === store }) else {
                     throw StrayStore()
@@ -84,7 +84,7 @@ struct HostStoreTests {
     /// A store that is open although another one is.
     private struct StrayStore: Error {}
 
-    @Test("a directory that holds something else is refused, untouched, with the remedy")
+    @Test("a directory with other contents is refused, unchanged, with a remedy")
     func foreign() throws {
         let directory = try HostDirectory()
         let file = directory.url.appendingPathComponent("letter.txt")
@@ -96,7 +96,7 @@ struct HostStoreTests {
         #expect(try Data(contentsOf: file) == Data("Dear".utf8))
     }
 
-    @Test("a directory that somebody else holds is refused with the holder")
+    @Test("a directory that another process holds is refused with the holder's name")
     func held() throws {
         let directory = try HostDirectory()
         let holder = try LevelDBStore.open(at: directory.store.path)
@@ -109,7 +109,7 @@ struct HostStoreTests {
         try Stratus.open(at: directory.store, options: .tested()).close()
     }
 
-    @Test("closing refuses later requests with serviceUnavailable, and host calls with closed or unavailable")
+    @Test("after closing, requests fail with serviceUnavailable, and host calls with closed or unavailable")
     func closing() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -126,7 +126,7 @@ struct HostStoreTests {
         #expect(throws: StratusError.self) { try store.reset() }
     }
 
-    @Test("closing finishes what was accepted: every operation's last block has been called, every save is durable")
+    @Test("closing finishes accepted work: every operation's last block has been called, every save is durable")
     func closingFinishes() async throws {
         let directory = try HostDirectory()
         let store = try await Stratus.open(at: directory.store, options: .tested())
@@ -148,7 +148,7 @@ struct HostStoreTests {
         try await onThread { again.close() }
     }
 
-    @Test("emptying a store forgets accounts, records, faults and who is signed in", arguments: [false, true])
+    @Test("emptying a store removes accounts, records, faults and the signed-in account", arguments: [false, true])
     func reset(isOnDisk: Bool) async throws {
         let directory = try HostDirectory()
         let store =
@@ -177,7 +177,7 @@ struct HostStoreTests {
         try await onThread { store.close() }
     }
 
-    @Test("a store that was closed goes when nobody has it any more, whatever it was asked")
+    @Test("a closed store is deallocated after its last reference, whatever requests it served")
     func letGo() async throws {
         let isGone = Gate("the store to be let go of")
         do {
@@ -192,14 +192,14 @@ struct HostStoreTests {
         try await onThread { try isGone.wait() }
     }
 
-    /// Tells of its end.
+    /// Reports its end.
     private final class Mark: Sendable {
         private let onEnd: @Sendable () -> Void
         init(onEnd: @escaping @Sendable () -> Void) { self.onEnd = onEnd }
         deinit { onEnd() }
     }
 
-    @Test("settling waits for the last block of every operation and for every notification")
+    @Test("settle waits for the last block of every operation and for every notification")
     func settling() async throws {
         let (store, account) = try Stratus.tested()
         let container = store.container("iCloud.test")
@@ -223,7 +223,7 @@ struct HostStoreTests {
         #expect(last.completionBlock == nil)
     }
 
-    @Test("[X-05] a clock moved by hand stamps records, and the same seed gives the same tags")
+    @Test("[X-05] a manual clock stamps records, and the same seed gives the same tags")
     func determinism() async throws {
         func run() async throws -> [String] {
             let clock = Stratus.ManualClock(now: Date(timeIntervalSince1970: 1_800_000_000))
@@ -250,7 +250,7 @@ struct HostStoreTests {
     }
 }
 
-/// Runs what blocks on a thread that may wait.
+/// Runs blocking code on a thread that may wait.
 func onThread<Result: Sendable>(_ body: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await TestThreads.offPool(body)
 }

@@ -7,7 +7,7 @@ import Testing
 @Suite("Switches")
 struct SwitchTests {
     @Test(
-        "[X-04][S-20] deleting an unknown record succeeds, unless the host wants unknownItem",
+        "[X-04][S-20] deleting an unknown record succeeds, unless the host chose unknownItem",
         arguments: [false, true])
     func unknownRecord(fails: Bool) async throws {
         let (store, account) = try Stratus.tested { $0.unknownRecordDeletionFails = fails }
@@ -17,12 +17,13 @@ struct SwitchTests {
             _ = try await database.deleteRecord(withID: id)
             #expect(!fails)
         } catch let error as CKError {
-            #expect(fails && error.code == .unknownItem)
+            #expect(fails)
+            #expect(error.code == .unknownItem)
         }
     }
 
     @Test(
-        "[X-04][Z-04] deleting an unknown zone is zoneNotFound, unless the host wants the single call to succeed",
+        "[X-04][Z-04] deleting an unknown zone is zoneNotFound, unless the host chose success for the single call",
         arguments: [false, true])
     func unknownZone(succeeds: Bool) async throws {
         let (store, account) = try Stratus.tested { $0.unknownZoneDeletionSucceeds = succeeds }
@@ -32,14 +33,15 @@ struct SwitchTests {
             _ = try await database.deleteRecordZone(withID: id)
             #expect(succeeds)
         } catch let error as CKError {
-            #expect(!succeeds && error.code == .zoneNotFound)
+            #expect(!succeeds)
+            #expect(error.code == .zoneNotFound)
         }
         let results = try await database.modifyRecordZones(saving: [], deleting: [id]).deleteResults
         let error = #expect(throws: CKError.self) { try results[id]?.get() }
         #expect(error?.code == .zoneNotFound)
     }
 
-    @Test("[S-13] production refuses types and fields that development would have learnt")
+    @Test("[S-13] production refuses types and fields that development would learn")
     func schemaMode() async throws {
         let (store, account) = try Stratus.tested { $0.schemaMode = .production }
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -61,7 +63,7 @@ struct PlannedFaultTests {
         return (store, database)
     }
 
-    @Test("[A-02] one record's fault fails its zone in an atomic request, and nothing is written")
+    @Test("[A-02] in an atomic request one record's fault fails its zone, and nothing is written")
     func record() async throws {
         let (store, database) = try await database()
         let records = [note("a", in: "Notes"), note("b", in: "Notes")]
@@ -76,7 +78,7 @@ struct PlannedFaultTests {
         #expect(again.values.allSatisfy { code($0) == nil })
     }
 
-    @Test("[A-05] one record's fault stays alone where the request is not atomic")
+    @Test("[A-05] without atomicity one record's fault affects only that record")
     func recordAlone() async throws {
         let (store, database) = try await database()
         let records = [note("a", in: "Notes"), note("b", in: "Notes")]
@@ -86,7 +88,7 @@ struct PlannedFaultTests {
         #expect(code(results[records[0].recordID]) == nil)
     }
 
-    @Test("[Z-09][A-01] a busy zone fails its records, with retry-after, and no other zone's")
+    @Test("[Z-09][A-01] a busy zone fails its own records, with retry-after, and no other zone's")
     func zone() async throws {
         let (store, database) = try await database()
         store.faults.fail(.zone(zoneID), with: .zoneBusy, retryAfter: 3)
@@ -117,7 +119,7 @@ struct PlannedFaultTests {
         #expect(fault.hitCount >= 1)
     }
 
-    @Test("[S-21] a lost answer means that the write has happened")
+    @Test("[S-21] a lost answer means that the write was committed")
     func lostAnswer() async throws {
         let (store, database) = try await database()
         store.faults.loseAnswers(of: .modifyRecords)
@@ -125,12 +127,12 @@ struct PlannedFaultTests {
         #expect(error.code == .serverResponseLost)
         let id = CKRecord.ID(recordName: "a", zoneID: zoneID)
         #expect(try await database.record(for: id)["text"] as? String == "text")
-        // Who does it again without looking meets their own record (S-04).
+        // A client that repeats it without checking conflicts with their own record (S-04).
         let second = try await #require(throws: CKError.self) { try await database.save(note("a", in: "Notes")) }
         #expect(second.code == .serverRecordChanged)
     }
 
-    @Test("a kind of request fails n times and then not any more")
+    @Test("a kind of request fails n times and then succeeds")
     func operation() async throws {
         let (store, database) = try await database()
         let fault = store.faults.fail(.operation(.fetchZones), with: .internalError, lasting: .times(2))

@@ -13,7 +13,7 @@ import Testing
 
 @Suite("Upkeep")
 struct UpkeepTests {
-    @Test("a deleted zone's keys are purged in the background soon after")
+    @Test("a deleted zone's keys are purged in the background soon after the deletion")
     func zonePurge() async throws {
         let (store, account) = try Stratus.tested { $0.upkeepIntervalSeconds = 3_600 }
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -26,7 +26,7 @@ struct UpkeepTests {
         #expect(try entryCount(store) <= full - 300)
     }
 
-    @Test("where the host does the upkeep itself, nothing is purged before it does")
+    @Test("with manual upkeep, nothing is purged before the host runs it")
     func byHand() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -39,7 +39,7 @@ struct UpkeepTests {
         #expect(try entryCount(store) <= full - 300)
     }
 
-    @Test("[T-09] history is forgotten when it is old enough, and not a moment before")
+    @Test("[T-09] history is forgotten when it is old enough, and not earlier")
     func history() async throws {
         let clock = Stratus.ManualClock()
         let (store, account) = try Stratus.tested {
@@ -70,7 +70,7 @@ struct UpkeepTests {
         #expect(try await database.record(for: live)["text"] as? String == "text")
     }
 
-    @Test("the thread ends at close, and a paused one does nothing")
+    @Test("the thread ends at close, and does nothing while paused")
     func thread() throws {
         let thread = UpkeepThread(intervalSeconds: 3_600)
         let rounds = Collected<Int>()

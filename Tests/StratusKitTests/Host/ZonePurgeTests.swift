@@ -1,4 +1,4 @@
-// A host deletes a person's zone on their behalf, as Settings does: what their apps are told, and what goes.
+// A host deletes a person's zone on their behalf, as Settings does: what their apps see, and what is deleted.
 
 import Foundation
 import StratusKit
@@ -24,7 +24,7 @@ struct ZonePurgeTests {
         } catch { return (error as? CKError)?.code ?? .internalError }
     }
 
-    @Test("[Z-07][S-12] after a purge every request for the zone is userDeletedZone, until an app makes it again")
+    @Test("[Z-07][S-12] after a purge every request for the zone is userDeletedZone, until an app creates it again")
     func userDeleted() async throws {
         let (store, account, database) = try await make()
         try await onThread { try store.purgeZone(zoneID, of: account, inContainer: Self.container) }
@@ -40,7 +40,7 @@ struct ZonePurgeTests {
         #expect(await code { try await database.save(note("b", in: "Notes")) } == nil)
     }
 
-    @Test("[Z-08] after keys were lost it is zoneNotFound with the mark, and for a zone that never was without it")
+    @Test("[Z-08] after a loss of keys it is zoneNotFound with the mark, and for an unknown zone without it")
     func encryptedDataReset() async throws {
         let (store, account, database) = try await make()
         try await onThread {
@@ -57,7 +57,7 @@ struct ZonePurgeTests {
         #expect(await code { try await database.save(note("b", in: "Notes")) } == nil)
     }
 
-    @Test("[Z-04] what cannot be purged is refused with its own code, and nothing is changed")
+    @Test("[Z-04] what cannot be purged is refused with its own code, and nothing changes")
     func refusals() async throws {
         let (store, account, database) = try await make()
         let other = try await store.createAccount(.init(), externalID: "other")
@@ -91,7 +91,7 @@ struct ZonePurgeTests {
         #expect(await code { try await database.recordZone(for: zoneID) } == .userDeletedZone)
     }
 
-    @Test("[S-16] usage falls at once, also of the default zone, which is empty and there")
+    @Test("[S-16] usage falls at once, also for the default zone, which stays as an empty zone")
     func usage() async throws {
         let (store, account, database) = try await make()
         let directory = try HostDirectory()

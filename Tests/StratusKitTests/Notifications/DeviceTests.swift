@@ -1,4 +1,4 @@
-// Devices by the host API: made, listed, removed; what they hear, and when.
+// Devices in the host API: created, listed, removed; which notifications they get, and when.
 
 import Foundation
 import StratusKit
@@ -6,7 +6,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// What a device has heard, in order: kinds of notifications, subscriptions and records.
+/// The notifications of a device, in order: kinds, subscriptions and records.
 final class Heard: Sendable {
     private let notes = Locked<[String]>([])
 
@@ -38,24 +38,28 @@ final class Heard: Sendable {
 struct DeviceTests {
     private let container = "iCloud.test"
 
-    @Test("a device is made once for a name, listed by name, and gone when it is removed")
+    @Test("a device is created once per name, listed by name, and gone when it is removed")
     func registering() throws {
         let (store, account) = try Stratus.tested()
         #expect(try store.devices(of: account).isEmpty)
         let phone = try store.device("phone", signedInAs: account)
         #expect(try store.device("phone", signedInAs: account) == phone)
         let desk = try store.device("desk", signedInAs: account)
-        #expect(phone.name == "phone" && phone.accountID == account.id && "\(phone)" == "device phone" && phone != desk)
+        #expect(phone.name == "phone")
+        #expect(phone.accountID == account.id)
+        #expect("\(phone)" == "device phone")
+        #expect(phone != desk)
         #expect(Set([phone, desk, try store.device("desk", signedInAs: account)]).count == 2)
         #expect(try store.devices(of: account).map(\.name) == ["desk", "phone"])
         try phone.remove()
         try phone.remove()
         #expect(try store.devices(of: account) == [desk])
         let other = try store.createAccount(.init(), externalID: "other")
-        #expect(try store.device("phone", signedInAs: other) != phone && store.devices(of: account) == [desk])
+        #expect(try store.device("phone", signedInAs: other) != phone)
+        #expect(try store.devices(of: account) == [desk])
     }
 
-    @Test("a device needs a name and a person; a store that was closed has none")
+    @Test("a device needs a name and a person; a closed store has none")
     func refusals() throws {
         let (store, account) = try Stratus.tested()
         for name in ["", String(repeating: "x", count: 10_000)] {
@@ -70,7 +74,7 @@ struct DeviceTests {
         #expect(throws: StratusError.self) { try store.devices(of: account) }
     }
 
-    @Test("[N-05] a device hears of what other devices do, before settle returns, and not of what it does itself")
+    @Test("[N-05] a device gets other devices' changes before settle returns, and not its own")
     func otherDevices() async throws {
         let (store, account) = try Stratus.tested()
         let (phone, desk) = await (
@@ -82,24 +86,28 @@ struct DeviceTests {
         try await database.save(CKDatabaseSubscription(subscriptionID: "all"))
         try await database.save(note("a", in: "Notes"))
         await store.settle()
-        #expect(onPhone.all.isEmpty && onDesk.all == ["all database private"])
+        #expect(onPhone.all.isEmpty)
+        #expect(onDesk.all == ["all database private"])
         try await desk.container(container).privateCloudDatabase.save(note("b", in: "Notes"))
         await store.settle()
-        #expect(onPhone.all == ["all database private"] && onDesk.all.count == 1)
-        // A container of nobody's device notifies them all.
+        #expect(onPhone.all == ["all database private"])
+        #expect(onDesk.all.count == 1)
+        // A container without a device notifies them all.
         try await store.container(container, signedInAs: account).privateCloudDatabase.save(note("c", in: "Notes"))
         await store.settle()
-        #expect(onPhone.all.count == 2 && onDesk.all.count == 2)
+        #expect(onPhone.all.count == 2)
+        #expect(onDesk.all.count == 2)
         _ = zone
     }
 
-    @Test("[N-05] containers for whoever is signed in act on the local device, which hears of the others alone")
+    @Test("[N-05] containers for the signed-in account act on the local device, which gets only the others' changes")
     func local() async throws {
         let (store, account) = try Stratus.tested()
         #expect(try store.localDevice == nil)
         try await store.signIn(account)
         let local = try #require(try store.localDevice)
-        #expect(local.name == "local" && local.accountID == account.id)
+        #expect(local.name == "local")
+        #expect(local.accountID == account.id)
         #expect(try await store.device("local", signedInAs: account) == local)
         let heard = Heard.of(local)
         let database = store.container(container).privateCloudDatabase
@@ -117,7 +125,7 @@ struct DeviceTests {
         #expect(heard.all.count == 1)
     }
 
-    @Test("[N-05] what nobody listens for waits, coalesced, and a sequence gives it one at a time")
+    @Test("[N-05] notifications without a listener wait, coalesced, and a sequence returns them one at a time")
     func sequence() async throws {
         let (store, account) = try Stratus.tested()
         let phone = try await store.device("phone", signedInAs: account)
@@ -149,7 +157,7 @@ struct DeviceTests {
         #expect(await loop.value == 2)
     }
 
-    @Test("a sequence ends with its task, its device, its account, and its store")
+    @Test("a sequence ends with its task, its device, its account, or its store")
     func ends() async throws {
         let (store, account) = try Stratus.tested()
         let other = try await store.createAccount(.init(), externalID: "other")
@@ -170,12 +178,12 @@ struct DeviceTests {
         try await devices[1].remove()
         try await store.deleteAccountWithAllData(other)
         #expect(await tasks[0].value == "cancelled")
-        // One that begins to wait after its device has gone is ended by the end of the store.
+        // A listener that starts after its device was removed is ended by the end of the store.
         try await TestThreads.offPool { store.close() }
         for (task, device) in zip(tasks, devices) { #expect(await task.value == device.name) }
     }
 
-    @Test("a handler is one for its device, may be replaced, and is kept until the store ends")
+    @Test("a device has one handler, which can be replaced, and is kept until the store ends")
     func handlers() async throws {
         let (store, account) = try Stratus.tested()
         let phone = try await store.device("phone", signedInAs: account)
@@ -186,11 +194,14 @@ struct DeviceTests {
         let second = await Heard.of(try store.device("phone", signedInAs: account))
         try await database.save(note("a", in: "Notes"))
         await store.settle()
-        #expect(first.all.isEmpty && second.all.count == 1 && phone.onNotification != nil)
+        #expect(first.all.isEmpty)
+        #expect(second.all.count == 1)
+        #expect(phone.onNotification != nil)
         phone.onNotification = nil
         try await database.save(note("b", in: "Notes"))
         await store.settle()
-        #expect(second.all.count == 1 && phone.onNotification == nil)
+        #expect(second.all.count == 1)
+        #expect(phone.onNotification == nil)
         let third = Heard.of(phone)
         await store.settle()
         #expect(third.all.count == 1)
@@ -217,7 +228,7 @@ struct DeviceTests {
         try await TestThreads.offPool { store.close() }
     }
 
-    @Test("what waits is there when the store is opened again, and delivered before settle returns")
+    @Test("waiting notifications survive reopening the store, and are delivered before settle returns")
     func reopening() async throws {
         let directory = try HostDirectory()
         do {

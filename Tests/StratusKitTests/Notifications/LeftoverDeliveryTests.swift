@@ -1,4 +1,4 @@
-// What a process has committed and not delivered when it ended.
+// What a process had committed but not delivered when it ended.
 
 import Foundation
 import MetricsTestKit
@@ -12,9 +12,9 @@ import Testing
 
 @testable import StratusKit
 
-@Suite("What a crash has left to deliver")
+@Suite("Deliveries that a crash interrupted")
 struct LeftoverDeliveryTests {
-    /// Saves a record as a process that ends right after its commit.
+    /// Saves a record like a process that ends right after its commit.
     private static func saveAndDie(_ url: URL, _ account: AccountID, _ record: RecordAddress) throws {
         let store = try LevelDBStore.open(
             at: url.path, options: LevelDBOptions(formatVersion: StoreFormat.number))
@@ -29,7 +29,7 @@ struct LeftoverDeliveryTests {
         for save in response.saves { _ = try save.get() }
     }
 
-    @Test("[N-05] what was committed and not delivered is delivered when the store is opened again")
+    @Test("[N-05] a commit that was not delivered is delivered when the store is reopened")
     func reopening() async throws {
         let directory = try HostDirectory()
         var store = try await Stratus.open(at: directory.store, options: .tested())
@@ -51,7 +51,7 @@ struct LeftoverDeliveryTests {
         try await TestThreads.offPool { [store] in store.close() }
     }
 
-    @Test("what cannot be delivered is an event for the host, with a metric, and everything else is told")
+    @Test("a failed delivery emits an event and a metric, and everything else is delivered")
     func damage() async throws {
         let events = Collected<Stratus.Event>()
         let metrics = TestMetrics()
@@ -82,7 +82,7 @@ struct LeftoverDeliveryTests {
         #expect(try metrics.expectCounter("stratus.requests", dimensions).totalValue == Int64(failures.count))
     }
 
-    @Test("a store in memory that nobody refers to any more is gone, with its devices")
+    @Test("an unreferenced store in memory is deallocated, with its devices")
     func released() throws {
         weak var hub: NotificationHub?
         weak var server: HostedServer?
@@ -91,8 +91,11 @@ struct LeftoverDeliveryTests {
             let phone = try store.device("phone", signedInAs: account)
             hub = store.session.hub
             server = store.server
-            #expect(try store.devices(of: account) == [phone] && hub != nil && server != nil)
+            #expect(try store.devices(of: account) == [phone])
+            #expect(hub != nil)
+            #expect(server != nil)
         }
-        #expect(hub == nil && server == nil)
+        #expect(hub == nil)
+        #expect(server == nil)
     }
 }

@@ -1,5 +1,5 @@
-// The operations of before apps took notifications as they came: fetching what waits, marking it as read, and the badge.
-// They are deprecated, and so are made behind a protocol, whose use is no warning.
+// The deprecated operations for notifications: fetching the waiting ones, marking them as read, and the badge. A
+// protocol creates them, so that their use gives no warning.
 
 import Foundation
 import StratusKit
@@ -56,7 +56,7 @@ extension LegacyOperations: LegacyMaker {
     func badge(of notification: CKNotification) -> NSNumber? { notification.badge }
 }
 
-/// What one operation told.
+/// The result of one operation.
 private struct FetchedNotifications {
     var subscriptions: [String] = []
     var ids: [CKNotification.ID] = []
@@ -65,7 +65,7 @@ private struct FetchedNotifications {
     var code: CKError.Code?
 }
 
-@Suite("Notifications that wait")
+@Suite("Waiting notifications")
 struct NotificationChangesTests {
     private static let identifier = "iCloud.test"
     private let operations: any LegacyMaker = LegacyOperations()
@@ -112,33 +112,39 @@ struct NotificationChangesTests {
         return (store, account, phone.container(Self.identifier), database)
     }
 
-    @Test("[N-05] what waits for a device is fetched in pages from a token on, and waits until it is marked as read")
+    @Test("[N-05] a device fetches waiting notifications in pages from a token, and they wait until marked as read")
     func pages() async throws {
         let (_, _, phone, database) = try await make()
         for name in ["A", "B", "C"] { try await database.save(note("n", in: name)) }
         let first = await fetch(phone, limit: 2)
-        #expect(first.subscriptions == ["in A", "in B"] && first.isMoreComing && first.code == nil)
+        #expect(first.subscriptions == ["in A", "in B"])
+        #expect(first.isMoreComing)
+        #expect(first.code == nil)
         let second = await fetch(phone, since: first.token, limit: 2)
-        #expect(second.subscriptions == ["in C"] && !second.isMoreComing)
+        #expect(second.subscriptions == ["in C"])
+        #expect(!second.isMoreComing)
         #expect(await fetch(phone, since: second.token).subscriptions.isEmpty)
-        // Nothing has gone: who begins anew is told all of it, under the same identities.
+        // Nothing was lost: a client that starts over gets all of it, under the same identities.
         let all = await fetch(phone)
-        #expect(all.subscriptions == ["in A", "in B", "in C"] && all.ids == first.ids + second.ids)
+        #expect(all.subscriptions == ["in A", "in B", "in C"])
+        #expect(all.ids == first.ids + second.ids)
 
         let (read, error) = await markRead([all.ids[0], all.ids[2]], in: phone)
-        #expect(read == [all.ids[0], all.ids[2]] && error == nil)
+        #expect(read == [all.ids[0], all.ids[2]])
+        #expect(error == nil)
         #expect(await fetch(phone).subscriptions == ["in B"])
         // What is read already is read.
         #expect(await markRead([all.ids[0]], in: phone).1 == nil)
         #expect(await fetch(phone).ids == [all.ids[1]])
-        // Something newer takes the place of what waits, and is told from the last token on.
+        // A newer notification replaces the waiting one, and is delivered from the last token on.
         try await database.save(note("m", in: "B"))
         let newer = await fetch(phone, since: second.token)
-        #expect(newer.subscriptions == ["in B"] && newer.ids != [all.ids[1]])
+        #expect(newer.subscriptions == ["in B"])
+        #expect(newer.ids != [all.ids[1]])
         #expect(await fetch(phone).ids == newer.ids)
     }
 
-    @Test("[N-05] what is read on one device waits for the others, and what a listener has taken is not fetched")
+    @Test("[N-05] a notification read on one device waits for the others, and one that a listener took is not fetched")
     func devices() async throws {
         let (store, account, phone, database) = try await make()
         let desk = try await store.device("desk", signedInAs: account)
@@ -157,7 +163,7 @@ struct NotificationChangesTests {
         #expect(await fetch(phone).subscriptions == ["in A"])
     }
 
-    @Test("[N-08] notifications of another container are not fetched, and not marked as read there")
+    @Test("[N-08] notifications of another container are neither fetched nor marked as read")
     func containers() async throws {
         let (store, account, phone, database) = try await make()
         let other = try await store.device("phone", signedInAs: account).container("iCloud.other")
@@ -168,7 +174,9 @@ struct NotificationChangesTests {
         #expect(await fetch(phone).ids == fetched.ids)
     }
 
-    @Test("[X-24][X-30] a token is taken by the device, the container and the person that got it, and by nobody else")
+    @Test(
+        "[X-24][X-30] a token is valid for the device, the container and the person that received it, and for no one else"
+    )
     func tokens() async throws {
         let (store, account, phone, database) = try await make()
         try await database.save(note("n", in: "A"))
@@ -182,21 +190,22 @@ struct NotificationChangesTests {
         for stranger in strangers { #expect(await fetch(stranger, since: token).code == .changeTokenExpired) }
         let change = try await database.recordZoneChanges(inZoneWith: .init(zoneName: "A"), since: nil)
         #expect(await fetch(phone, since: change.changeToken).code == .changeTokenExpired)
-        // One that is removed and comes again is told what comes then.
+        // A device that is removed and added again gets the later ones.
         try await store.device("phone", signedInAs: account).remove()
         _ = try await store.device("phone", signedInAs: account)
         try await database.save(note("m", in: "B"))
         #expect(await fetch(phone, since: token).subscriptions == ["in B"])
     }
 
-    @Test("the first of the operations makes its device known; a container of no device has none")
+    @Test("the first of the operations registers its device; a container without a device has none")
     func unknownDevice() async throws {
         let (store, account) = try Stratus.tested()
         try await store.signIn(account)
         let app = store.container(Self.identifier)
         #expect(try await store.devices(of: account).isEmpty)
         let first = await fetch(app)
-        #expect(first.token != nil && first.subscriptions.isEmpty)
+        #expect(first.token != nil)
+        #expect(first.subscriptions.isEmpty)
         #expect(try await store.devices(of: account).map(\.name) == ["local"])
         let other = store.container(Self.identifier, signedInAs: account)
         let zone = try await other.privateCloudDatabase.save(CKRecordZone(zoneName: "A"))
@@ -210,7 +219,7 @@ struct NotificationChangesTests {
         #expect(await fetch(app).code == .notAuthenticated)
     }
 
-    @Test("[N-04] the badge that an operation sets is kept, and notifications count on from it")
+    @Test("[N-04] the badge that an operation sets is stored, and notifications count from it")
     func badge() async throws {
         let (_, _, phone, database) = try await make()
         let failed = Locked<CKError?>(nil)

@@ -1,4 +1,4 @@
-// Who gets a notification, when, and what happens when it fails: with a source that a test fills.
+// Who gets a notification, when, and what happens on failure: with a source that the test fills.
 
 import Foundation
 import StratusCloud
@@ -9,16 +9,16 @@ import Testing
 
 @testable import StratusKit
 
-/// A store of notifications that a test fills, and has fail.
+/// A store of notifications that the test fills, and can make fail.
 private final class ScriptedSource: NotificationSource {
     struct State {
-        /// What commits have left behind, batch by batch.
+        /// The undelivered results of commits, batch by batch.
         var left: [[(DeviceAddress, String)]] = []
         var queues: [DeviceAddress: [String]] = [:]
         var takenCount = 0
         var deliveryError: CloudError?
         var takingError: CloudError?
-        /// Called before something is taken.
+        /// Called before a notification is taken.
         var onTake: (@Sendable () -> Void)?
     }
 
@@ -54,7 +54,7 @@ private final class ScriptedSource: NotificationSource {
 }
 
 extension ScriptedSource.State: @unchecked Sendable {
-    // Unchecked because a tuple is in it; it holds values alone.
+    // Unchecked because it contains a tuple; it holds only values.
 }
 
 private struct HubBench {
@@ -72,7 +72,7 @@ private struct HubBench {
         }
     }
 
-    /// Has what was left behind delivered, and returns when all of it was.
+    /// Delivers what commits left behind, and returns when all of it was delivered.
     func deliver() async {
         hub.wake()
         await activity.untilIdle()
@@ -84,16 +84,18 @@ private struct HubBench {
 }
 
 @Suite struct NotificationHubTests {
-    @Test("[N-05] a handler gets what waits, oldest first, and then what comes; what nobody listens for waits")
+    @Test("[N-05] a handler gets waiting notifications, oldest first, and then new ones; without a listener they wait")
     func handlers() async {
         let bench = HubBench()
         bench.source.leave(["1", "2"], for: bench.phone)
         bench.source.leave(["3"], for: bench.tablet)
         await bench.deliver()
-        #expect(bench.trace.all.isEmpty && bench.source.waiting(for: bench.phone) == ["1", "2"])
+        #expect(bench.trace.all.isEmpty)
+        #expect(bench.source.waiting(for: bench.phone) == ["1", "2"])
         bench.listen(bench.phone)
         await bench.activity.untilIdle()
-        #expect(bench.trace.all == ["phone 1", "phone 2"] && bench.source.waiting(for: bench.tablet) == ["3"])
+        #expect(bench.trace.all == ["phone 1", "phone 2"])
+        #expect(bench.source.waiting(for: bench.tablet) == ["3"])
         bench.source.leave(["4"], for: bench.phone)
         bench.source.leave(["5"], for: bench.phone)
         await bench.deliver()
@@ -101,10 +103,11 @@ private struct HubBench {
         bench.hub.setHandler(nil, of: bench.phone)
         bench.source.leave(["6"], for: bench.phone)
         await bench.deliver()
-        #expect(bench.source.waiting(for: bench.phone) == ["6"] && bench.hub.handler(of: bench.phone) == nil)
+        #expect(bench.source.waiting(for: bench.phone) == ["6"])
+        #expect(bench.hub.handler(of: bench.phone) == nil)
     }
 
-    @Test("[N-05] a task that waits gets one notification, and another one when it asks again")
+    @Test("[N-05] a waiting task gets one notification, and another one when it asks again")
     func tasks() async {
         let bench = HubBench()
         bench.source.leave(["1", "2"], for: bench.phone)
@@ -119,7 +122,7 @@ private struct HubBench {
         #expect(await third?.subscriptionID == "3")
     }
 
-    @Test("a task that waits is no activity, and is let go of when it is cancelled, or its device or the hub ends")
+    @Test("a waiting task is not activity, and is released when it is cancelled, or its device or the hub ends")
     func waiting() async throws {
         let bench = HubBench()
         let first = Task { await bench.hub.next(for: bench.phone) }
@@ -128,7 +131,7 @@ private struct HubBench {
         await bench.activity.untilIdle()
         first.cancel()
         #expect(await first.value == nil)
-        // Whether the tasks wait already or will: one that is forgotten before it waits is ended by the hub's end.
+        // The tasks wait already or will: one that is ended before it waits is ended by the hub's end.
         bench.hub.forget { $0 == bench.tablet }
         bench.hub.close()
         #expect(await second.value == nil)
@@ -147,7 +150,7 @@ private struct HubBench {
         #expect(bench.source.state.value.left.count == 1)
     }
 
-    @Test("a task that is cancelled while a notification is taken for it gets it, and none is taken and lost")
+    @Test("a task that is cancelled while a notification is fetched for it gets it, so that none is lost")
     func cancelledWhileTaken() async throws {
         let bench = HubBench()
         let taking = Gate("something to be taken")
@@ -166,13 +169,13 @@ private struct HubBench {
         #expect(await task.value?.subscriptionID == "1")
         #expect(bench.source.state.value.takenCount == 1)
 
-        // Where nothing came it ends.
+        // If nothing arrives it ends.
         let other = Task { await bench.hub.next(for: bench.tablet) }
         other.cancel()
         #expect(await other.value == nil)
     }
 
-    @Test("failures are told once each, nothing spins, and the next wake-up tries again")
+    @Test("failures are reported once each, nothing spins, and the next wake-up tries again")
     func failures() async {
         let bench = HubBench()
         bench.listen(bench.phone)
@@ -193,7 +196,7 @@ private struct HubBench {
     }
 
     @Test(
-        "what was delivered although a delivery has failed is handed out, and who listens for a device that is gone is let go"
+        "what a failed delivery did deliver is returned, and a listener on a removed device is released"
     )
     func partialFailures() async {
         let bench = HubBench()
@@ -209,10 +212,11 @@ private struct HubBench {
         #expect(await bench.hub.next(for: bench.tablet) == nil)
         bench.listen(bench.phone)
         await bench.activity.untilIdle()
-        #expect(bench.hub.handler(of: bench.phone) == nil && bench.trace.all.count == 2)
+        #expect(bench.hub.handler(of: bench.phone) == nil)
+        #expect(bench.trace.all.count == 2)
     }
 
-    @Test("a handler may wait for another device's, set another handler, and wake the hub")
+    @Test("a handler may wait for another device, set another handler, and wake the hub")
     func reentrancy() async {
         let bench = HubBench()
         let reached = Latch("the tablet to hear")
@@ -234,7 +238,7 @@ private struct HubBench {
         #expect(bench.trace.all == ["waited", "second 2"])
     }
 
-    @Test("of many notifications, commits, listeners and wake-ups at once, each is handed out once, in order")
+    @Test("under many concurrent notifications, commits, listeners and wake-ups, each is returned once, in order")
     func races() async throws {
         let bench = HubBench()
         let random = SplitMix64.announced("hub races")
@@ -256,7 +260,8 @@ private struct HubBench {
         bench.listen(bench.phone)
         await bench.deliver()
         let heard = bench.trace.all
-        #expect(heard.count == 1_200 && Set(heard).count == 1_200)
+        #expect(heard.count == 1_200)
+        #expect(Set(heard).count == 1_200)
         for index in 0..<4 {
             let mine = heard.filter { $0.hasPrefix("phone \(index).") }
             #expect(mine == (0..<300).map { "phone \(index).\($0)" })

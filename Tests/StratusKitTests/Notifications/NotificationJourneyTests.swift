@@ -1,4 +1,4 @@
-// Subscriptions and what comes of them, through the public API alone.
+// Subscriptions and their notifications, only through the public API.
 
 import Foundation
 import StratusKit
@@ -28,7 +28,7 @@ struct NotificationJourneyTests {
             store: store, phone: phone, heard: Heard.of(phone),
             container: store.container(container, signedInAs: account))
         try await stage.database.save(CKRecordZone(zoneName: "Notes"))
-        // A query is of a type that somebody has saved.
+        // The type of a query must have records.
         try await stage.database.save(note("first", in: "Notes"))
         try await stage.container.publicCloudDatabase.save(note("first"))
         return stage
@@ -36,7 +36,7 @@ struct NotificationJourneyTests {
 
     private let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
-    @Test("[N-04] a query subscription fires when records begin to match, change and end to match, as its options say")
+    @Test("[N-04] a query subscription fires when records begin to match, change and stop matching, as its options say")
     func query() async throws {
         let stage = try await makeStage()
         let database = stage.database
@@ -67,7 +67,7 @@ struct NotificationJourneyTests {
         #expect(stage.heard.all.dropFirst(2) == ["deletion query a recordDeleted"])
     }
 
-    @Test("[N-04] one that fires once is gone after it has fired")
+    @Test("[N-04] a one-time subscription is deleted after it fires")
     func once() async throws {
         let stage = try await makeStage()
         let subscription = CKQuerySubscription(
@@ -83,7 +83,7 @@ struct NotificationJourneyTests {
         #expect(await failure { try await stage.database.subscription(for: "once") } == "unknownItem")
     }
 
-    @Test("[L-13][L-17] the fields that were wanted come along, cut off after a hundred characters, three at most")
+    @Test("[L-13][L-17] the desired fields are included, cut after a hundred characters, at most three")
     func fields() async throws {
         let stage = try await makeStage()
         let subscription = CKQuerySubscription(
@@ -101,7 +101,8 @@ struct NotificationJourneyTests {
         await stage.store.settle()
         let received = try #require(told.value)
         let fields = try #require((received.notification as? CKQueryNotification)?.recordFields)
-        #expect((fields["text"] as? String)?.count == 100 && fields.count == 2)
+        #expect((fields["text"] as? String)?.count == 100)
+        #expect(fields.count == 2)
         #expect(fields["due"] as? Date == Date(timeIntervalSinceReferenceDate: 700_000_000))
         let shown = (received.userInfo["aps"] as? [String: Any])?["alert"] as? [String: Any]
         #expect(shown?["title-loc-key"] as? String == "NEW")
@@ -111,14 +112,16 @@ struct NotificationJourneyTests {
         let data = try JSONSerialization.data(withJSONObject: received.userInfo)
         let object = try #require(try JSONSerialization.jsonObject(with: data) as? [AnyHashable: Any])
         let copy = try #require(CKQueryNotification(fromRemoteNotificationDictionary: object))
-        #expect(copy.notificationID == received.notification.notificationID && copy.notificationID != nil)
-        #expect(copy.recordID == record.recordID && copy.recordFields?["due"] as? Date == fields["due"] as? Date)
+        #expect(copy.notificationID == received.notification.notificationID)
+        #expect(copy.notificationID != nil)
+        #expect(copy.recordID == record.recordID)
+        #expect(copy.recordFields?["due"] as? Date == fields["due"] as? Date)
 
         subscription.notificationInfo?.desiredKeys = ["a", "b", "c", "d"]
         #expect(await failure { try await stage.database.save(subscription) } == "invalidArguments")
     }
 
-    @Test("[N-01][N-02] each kind is saved where it belongs, and the default zone of a private database is passed over")
+    @Test("[N-01][N-02] each kind is saved in its database, and the default zone of a private database is ignored")
     func places() async throws {
         let stage = try await makeStage()
         let databases = [
@@ -136,8 +139,10 @@ struct NotificationJourneyTests {
         let zone = await told { CKRecordZoneSubscription(zoneID: zoneID, subscriptionID: "zone") }
         let inDefault = await told { CKRecordZoneSubscription(zoneID: .default, subscriptionID: "default") }
         let all = await told { CKDatabaseSubscription(subscriptionID: "all") }
-        #expect(query == [true, true, false] && zone == [true, false, false])
-        #expect(inDefault == [false, false, false] && all == [true, false, true])
+        #expect(query == [true, true, false])
+        #expect(zone == [true, false, false])
+        #expect(inDefault == [false, false, false])
+        #expect(all == [true, false, true])
         try await stage.database.deleteSubscription(withID: "query")
         try await stage.database.deleteSubscription(withID: "zone")
         try await stage.database.save(note("a"))
@@ -145,7 +150,7 @@ struct NotificationJourneyTests {
         #expect(stage.heard.all.isEmpty)
     }
 
-    @Test("[D-01] who takes part in a share hears in the shared database, and the owner in the private one")
+    @Test("[D-01] a participant is notified in the shared database, and the owner in the private one")
     func sharing() async throws {
         let stage = try SharingStage()
         let (bobs, alices) = await (
@@ -167,7 +172,7 @@ struct NotificationJourneyTests {
         #expect(onBobs.all.dropFirst(before) == ["shared database shared"])
         #expect(onAlices.all.count == beforeOnAlices)
 
-        // Devices of one name are others where they are other people's.
+        // Devices of one name are different devices for different people.
         let onBobsPhone = bobs.container(SharingStage.containerID).sharedCloudDatabase
         let seen = try await onBobsPhone.record(for: stage.foreignID("second"))
         seen["text"] = "changed"
@@ -176,14 +181,14 @@ struct NotificationJourneyTests {
         #expect(onAlices.all.dropFirst(beforeOnAlices) == ["folders zone Folders"])
         #expect(onBobs.all.dropFirst(before).count == 1)
 
-        // What Bob cannot see he does not hear of.
+        // Bob is not notified of what he cannot see.
         let heard = onBobs.all.count
         try await onAlicesPhone.save(stage.record("private"))
         await stage.store.settle()
         #expect(onBobs.all.count == heard)
     }
 
-    @Test("[N-07] saving under a name replaces, and a subscription that was deleted is silent")
+    @Test("[N-07] saving under an existing name replaces, and a deleted subscription is silent")
     func replacing() async throws {
         let stage = try await makeStage()
         try await stage.database.save(CKDatabaseSubscription(subscriptionID: "x"))
@@ -199,7 +204,7 @@ struct NotificationJourneyTests {
         #expect(await failure { try await stage.database.deleteSubscription(withID: "x") } == "unknownItem")
     }
 
-    @Test("[N-08] subscriptions are one person's in one database of one container")
+    @Test("[N-08] subscriptions belong to one person in one database of one container")
     func belonging() async throws {
         let stage = try await makeStage()
         try await stage.database.save(CKDatabaseSubscription(subscriptionID: "x"))
@@ -217,7 +222,7 @@ struct NotificationJourneyTests {
     }
 
     @Test(
-        "[N-06] a notification that is too large says that something was left out; of too many the oldest are dropped")
+        "[N-06] an oversized notification says that something was left out; over the limit the oldest are dropped")
     func bounds() async throws {
         let stage = try await makeStage { options in
             options.notificationByteCount = 150
@@ -237,11 +242,12 @@ struct NotificationJourneyTests {
         let told = Locked<[CKNotification]>([])
         stage.phone.onNotification = { received in told.withLock { $0.append(received.notification) } }
         await stage.store.settle()
-        #expect(told.value.count == 2 && told.value.allSatisfy { $0.isPruned && $0.containerIdentifier == nil })
+        #expect(told.value.count == 2)
+        #expect(told.value.allSatisfy { $0.isPruned && $0.containerIdentifier == nil })
         #expect(told.value.allSatisfy { ($0 as? CKQueryNotification)?.recordFields == nil })
     }
 
-    @Test("planned faults reach subscriptions as they do any request")
+    @Test("planned faults affect subscriptions like any request")
     func faults() async throws {
         let stage = try await makeStage()
         stage.store.faults.fail(.operation(.modifySubscriptions), with: .serviceUnavailable)

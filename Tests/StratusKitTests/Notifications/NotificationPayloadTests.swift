@@ -1,4 +1,4 @@
-// Payloads: what is written is read as what it was written of, over every wire, and damaged ones never trap.
+// Payloads: they round-trip over every encoding, and damaged ones never trap.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,7 @@ import Testing
 @testable import StratusKit
 
 @Suite struct NotificationPayloadTests {
-    /// What a payload may go through on its way.
+    /// The encodings of a payload on its way.
     enum Wire: CaseIterable {
         case none
         case json
@@ -26,7 +26,7 @@ import Testing
                 let data = try PropertyListSerialization.data(
                     fromPropertyList: payload, format: self == .xmlList ? .xml : .binary, options: 0)
                 return try #require(
-                    // Unsafe because the format comes back through a pointer; none is given.
+                    // Unsafe because the format is returned through a pointer; none is given.
                     try unsafe PropertyListSerialization.propertyList(from: data, format: nil) as? [AnyHashable: Any])
             }
         }
@@ -37,12 +37,12 @@ import Testing
         return read == NotificationContent(told)
     }
 
-    @Test("[N-06] every notification, pruned ones too, is read as what was written", arguments: Wire.allCases)
+    @Test("[N-06] every notification, pruned ones too, is parsed as it was written", arguments: Wire.allCases)
     func samples(wire: Wire) throws {
         for told in NotificationSamples.all { #expect(try Self.isExact(told, over: wire), "\(told)") }
     }
 
-    @Test("400 random notifications are read as what was written", arguments: Wire.allCases)
+    @Test("400 random notifications are parsed as they were written", arguments: Wire.allCases)
     func random(wire: Wire) async throws {
         let random = SplitMix64.announced("payloads \(wire)")
         let wrong = try await TestThreads.offPool {
@@ -55,33 +55,44 @@ import Testing
         #expect(wrong.isEmpty, "\(wrong.count) of them, such as \(wrong.first.map { "\($0)" } ?? "none")")
     }
 
-    @Test("a payload has the shape of the real service's, and its parts cast as client code casts them")
+    @Test("a payload has the format of the real service, and its parts cast as client code casts them")
     func shape() throws {
         let payload = NotificationPayload.dictionary(of: NotificationSamples.all[0])
         let shown = try #require(payload["aps"] as? [String: Any])
-        #expect(shown["content-available"] as? Int == 1 && shown["mutable-content"] as? Int == 1)
-        #expect(shown["badge"] as? Int == 180 && shown["sound"] as? String == "default")
+        #expect(shown["content-available"] as? Int == 1)
+        #expect(shown["mutable-content"] as? Int == 1)
+        #expect(shown["badge"] as? Int == 180)
+        #expect(shown["sound"] as? String == "default")
         let alert = try #require(shown["alert"] as? [String: Any])
-        #expect(alert["body"] as? String == "new" && alert["title-loc-key"] as? String == "TT")
+        #expect(alert["body"] as? String == "new")
+        #expect(alert["title-loc-key"] as? String == "TT")
         #expect(alert["loc-args"] as? [String] == ["a", ""])
         let told = try #require(payload["ck"] as? [String: NSObject])
-        #expect(told["cid"] == "iCloud.com.example.app" as NSString && told["ce"] == 2 as NSNumber)
-        #expect(told["nid"] as? String == "943172cd-822f-4890-8a2b-b24bb2a15527" && told["p"] == nil)
+        #expect(told["cid"] == "iCloud.com.example.app" as NSString)
+        #expect(told["ce"] == 2 as NSNumber)
+        #expect(told["nid"] as? String == "943172cd-822f-4890-8a2b-b24bb2a15527")
+        #expect(told["p"] == nil)
         let query = try #require((payload["ck"] as? NSDictionary)?["qry"] as? [AnyHashable: Any])
-        #expect(query["dbs"] as? Int == 1 && query["fo"] as? Int == 2 && query["rid"] as? String == "note-1")
-        #expect(query["zid"] as? String == "Notes" && query["sid"] as? String == "changes")
+        #expect(query["dbs"] as? Int == 1)
+        #expect(query["fo"] as? Int == 2)
+        #expect(query["rid"] as? String == "note-1")
+        #expect(query["zid"] as? String == "Notes")
+        #expect(query["sid"] as? String == "changes")
         let fields = try #require(query["af"] as? [String: Any])
-        #expect(fields["title"] as? String == "Größe 😀" && fields["price"] as? Double == 0.1)
+        #expect(fields["title"] as? String == "Größe 😀")
+        #expect(fields["price"] as? Double == 0.1)
         let text = NotificationPayload.dictionary(of: NotificationSamples.all[1])
         #expect((text["aps"] as? [String: Any])?["alert"] as? String == "only")
         let silent = NotificationPayload.dictionary(of: NotificationSamples.all[3])
         #expect((silent["aps"] as? [String: Any])?.isEmpty == true)
         let pruned = try #require(
             NotificationPayload.dictionary(of: NotificationSamples.all[5])["ck"] as? [String: Any])
-        #expect(pruned["p"] as? Int == 1 && pruned["dbs"] as? Int == 2 && pruned["qry"] == nil)
+        #expect(pruned["p"] as? Int == 1)
+        #expect(pruned["dbs"] as? Int == 2)
+        #expect(pruned["qry"] == nil)
     }
 
-    @Test("a payload never makes an asset of a file, nor a list of lists")
+    @Test("a payload never creates an asset from a file, nor a nested list")
     func claims() throws {
         let payload: [AnyHashable: Any] = [
             "ck": [
@@ -101,7 +112,7 @@ import Testing
 
     // MARK: Damage
 
-    /// Something that no payload holds where it is put.
+    /// A value that no payload has in its place.
     private static func stranger(_ random: inout SplitMix64, depth: Int = 0) -> Any {
         switch random.below(depth < 3 ? 15 : 11) {
         case 0: NSNull()
@@ -150,7 +161,7 @@ import Testing
         return random.isOne(in: 2) ? content : NSDictionary(dictionary: content)
     }
 
-    @Test("3,000 damaged payloads are a notification or none, and none traps")
+    @Test("3,000 damaged payloads are a notification or nil, and none traps")
     func damage() async throws {
         let random = SplitMix64.announced("damaged payloads")
         let readCount = try await TestThreads.offPool {
@@ -165,7 +176,7 @@ import Testing
                 readCount += 1
                 _ = (notification as? CKQueryNotification)?.recordFields?.values.map { "\($0)" }
                 _ = notification.description
-                // What was read is written and read again.
+                // The parsed notification is written and parsed again.
                 let told = notification.content.told
                 guard told.subject != nil, !"\(told)".contains("nan") else { continue }
                 try #require(NotificationPayload.content(of: NotificationPayload.dictionary(of: told))?.told == told)

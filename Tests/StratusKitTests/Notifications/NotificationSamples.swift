@@ -63,7 +63,7 @@ enum NotificationSamples {
     }
 }
 
-/// Random notifications, as a server may make them.
+/// Random notifications, as a server may create them.
 struct NotificationGenerator {
     var random: SplitMix64
 

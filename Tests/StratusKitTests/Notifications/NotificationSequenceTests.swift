@@ -1,4 +1,4 @@
-// Notifications of Foundation's center, awaited one after the other as clients of Apple's Foundation do.
+// Notifications of Foundation's center, awaited one after the other like clients of Apple's Foundation do.
 
 import Foundation
 import StratusKit
@@ -9,19 +9,19 @@ import Testing
     private let center = NotificationCenter()
     private let name = Notification.Name("NotificationSequenceTests")
 
-    @Test("[O-18] a loop over notifications hears that the account has changed", .stratus)
+    @Test("[O-18] a loop over notifications learns that the account has changed", .stratus)
     func account() async throws {
         let store = try Stratus.current
         let container = CKContainer.default()
         var changes = NotificationCenter.default.notifications(named: .CKAccountChanged).makeAsyncIterator()
         #expect(try await container.accountStatus() == .available)
         store.signOut()
-        // Other tests' accounts change meanwhile: the name of the notification is what counts.
+        // Other tests' accounts change meanwhile: only the name of the notification counts.
         #expect(await changes.next()?.name == .CKAccountChanged)
         #expect(try await container.accountStatus() == .noAccount)
     }
 
-    @Test("notifications come in order, from where the loop began, and only those of the name and the object")
+    @Test("notifications come in order, from the start of the loop, and only those of the name and the object")
     func order() async {
         let other = Listener()
         center.post(name: name, object: other, userInfo: ["number": 0])
@@ -57,7 +57,7 @@ import Testing
         #expect(await task.value == 1)
     }
 
-    @Test("whoever does not listen any more is not kept")
+    @Test("a listener that has stopped is not retained")
     func release() async {
         weak var listener: Listener?
         do {
@@ -72,5 +72,5 @@ import Testing
     private let sender = Listener()
 }
 
-/// Somebody who posts.
+/// A poster of notifications.
 private final class Listener: NSObject, Sendable {}

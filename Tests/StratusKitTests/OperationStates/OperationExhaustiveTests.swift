@@ -46,14 +46,14 @@ struct OperationExhaustiveTests {
         return firstViolation(maximumCount: 4, stepCount: &stepCount, step)
     }
 
-    @Test("every sequence obeys the rules and can still come to its end")
+    @Test("every sequence obeys the rules and can still finish")
     func everySequence() {
         var stepCount = 0
         #expect(firstViolation(stepCount: &stepCount) { $0.handle($1) } == nil)
         #expect(stepCount == (1...6).reduce(0) { sum, count in sum + (0..<count).reduce(1) { power, _ in power * 8 } })
     }
 
-    @Test("the judge finds a machine that delivers callbacks twice")
+    @Test("the judge detects a machine that delivers callbacks twice")
     func doubleDelivery() {
         #expect(
             firstViolation { state, event in
@@ -64,7 +64,7 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that forgets to deliver after a cancellation")
+    @Test("the judge detects a machine that forgets to deliver after a cancellation")
     func lostCancellation() {
         #expect(
             firstViolation { state, event in
@@ -72,7 +72,7 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that tells the work's outcome after a cancellation")
+    @Test("the judge detects a machine that reports the work's outcome after a cancellation")
     func wrongOutcome() {
         #expect(
             firstViolation { state, event in
@@ -80,7 +80,7 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that finishes while it executes")
+    @Test("the judge detects a machine that finishes while it executes")
     func finishesWhileExecuting() {
         #expect(
             firstViolation { state, event in
@@ -88,7 +88,7 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that starts twice")
+    @Test("the judge detects a machine that starts twice")
     func startsTwice() {
         #expect(
             firstViolation { state, event in
@@ -97,7 +97,7 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that starts before its dependencies finished")
+    @Test("the judge detects a machine that starts before its dependencies finished")
     func startsTooEarly() {
         #expect(
             firstViolation { state, event in
@@ -106,7 +106,7 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that does not tell its readiness")
+    @Test("the judge detects a machine that does not report its readiness")
     func silentReadiness() {
         #expect(
             firstViolation { state, event in
@@ -114,7 +114,7 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that finishes a second time")
+    @Test("the judge detects a machine that finishes a second time")
     func finishesTwice() {
         #expect(
             firstViolation { state, event in
@@ -123,13 +123,13 @@ struct OperationExhaustiveTests {
             } != nil)
     }
 
-    @Test("the judge finds a machine that can no longer finish")
+    @Test("the judge detects a machine that can no longer finish")
     func stuck() {
         #expect(
             firstViolation { state, event in
                 let before = state
                 let actions = state.handle(event)
-                // Forgets the end of the work: the callbacks go out, the state stays.
+                // Forgets the end of the work: the callbacks are delivered, the state stays.
                 if event == .timeOutReached, before.isExecuting { state = before }
                 return actions
             } != nil)

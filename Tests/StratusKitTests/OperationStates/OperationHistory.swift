@@ -1,9 +1,9 @@
-// The judge of the exhaustive tests: it sees the events that went in and the actions that came out, and knows the
-// rules, but not the machine.
+// The judge of the exhaustive tests: it sees the incoming events and the resulting actions, and knows the rules, but
+// not the machine.
 
 import StratusKit
 
-/// What has happened to one operation so far, and whether it obeyed the rules.
+/// The history of one operation so far, and whether it obeyed the rules.
 struct OperationHistory {
     private(set) var unfinishedDependencyCount = 0
     private var enqueueCount = 0
@@ -95,7 +95,7 @@ struct OperationHistory {
         return nil
     }
 
-    /// What had to follow from the event and did not.
+    /// The required results of the event that did not occur.
     private func missing(_ event: OperationEvent, _ actions: [OperationAction]) -> String? {
         switch event {
         case .startRequested where !isExecuting: "a started operation must execute"
@@ -109,7 +109,7 @@ struct OperationHistory {
         }
     }
 
-    /// Whether the state shows what the history says.
+    /// Whether the state matches the history.
     func violation(of state: OperationState) -> String? {
         if state.isFinished != isFinished { return "isFinished is wrong" }
         if state.isExecuting != isExecuting { return "isExecuting is wrong" }

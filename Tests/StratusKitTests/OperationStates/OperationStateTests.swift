@@ -1,5 +1,5 @@
-// The ordinary lives of an operation, told one by one: the part of O-07, O-08 and O-09 that this floor decides. The
-// rules themselves are proved where users meet them.
+// The usual lives of an operation, one by one: the part of O-07, O-08 and O-09 that this layer decides. Tests of the
+// public API prove the rules themselves.
 
 import StratusKit
 import Testing
@@ -20,7 +20,7 @@ struct OperationStateTests {
             ])
     }
 
-    @Test("a second start is refused, while it runs and after it finished, and settings are closed by the first")
+    @Test("a second start is refused, during and after the run, and the first one locks the settings")
     func singleUse() {
         var state = OperationState()
         #expect(state.acceptsConfiguration)
@@ -64,7 +64,7 @@ struct OperationStateTests {
             ])
     }
 
-    @Test("cancelled after the finish, or a second time, nothing happens")
+    @Test("cancelled after the finish, or a second time, it does nothing")
     func cancelledTooLate() {
         var state = OperationState()
         _ = state.handle(.startRequested)
@@ -75,7 +75,7 @@ struct OperationStateTests {
         #expect(actions([.cancelRequested, .cancelRequested]) == [[.isCancelledChanged], []])
     }
 
-    @Test("a time-out stops the work; a cancellation after it does not change the outcome, nor the other way round")
+    @Test("a time-out stops the work; a later cancellation does not change the outcome, nor vice versa")
     func timeOut() {
         #expect(
             actions([.startRequested, .timeOutReached, .cancelRequested, .workFinished]).dropFirst() == [
@@ -87,7 +87,7 @@ struct OperationStateTests {
         #expect(actions([.timeOutReached]) == [[]])
     }
 
-    @Test("it is ready when the last dependency finished, and only then may it start")
+    @Test("it becomes ready when the last dependency finishes, and can start only then")
     func dependencies() {
         #expect(
             actions([
@@ -110,7 +110,7 @@ struct OperationStateTests {
                 ])
     }
 
-    @Test("a cancelled operation finishes only after its work, so that what depends on it never overlaps it")
+    @Test("a cancelled operation finishes only after its work, so that its dependents never overlap it")
     func dependentsWaitForWork() {
         var state = OperationState()
         _ = state.handle(.startRequested)

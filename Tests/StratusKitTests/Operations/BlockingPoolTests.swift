@@ -18,7 +18,7 @@ import Testing
         return end
     }
 
-    @Test("one job more than may wait is refused, and those that wait still run")
+    @Test("a job over the limit of waiting jobs is refused, and the waiting ones still run")
     func full() async throws {
         try await TestThreads.offPool {
             let pool = BlockingPool(threadCount: 1, queueLimit: 2)
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("jobs of a higher priority begin first, and of one priority in the order in which they came")
+    @Test("jobs of a higher priority start first, and those of one priority in the order of arrival")
     func order() async throws {
         try await TestThreads.offPool {
             let pool = BlockingPool(threadCount: 1)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("a job that was taken back before it began does not run, and one that has begun cannot be taken back")
+    @Test("a job that is withdrawn before its start does not run, and a started one cannot be withdrawn")
     func withdrawing() async throws {
         try await TestThreads.offPool {
             let pool = BlockingPool(threadCount: 1)

@@ -1,4 +1,4 @@
-// How many long-lived operations are kept for whom.
+// The limits of long-lived operations.
 
 import Foundation
 import StratusCloud
@@ -22,7 +22,7 @@ struct LongLivedLimitTests {
         } catch let error as CloudError { return error.code }
     }
 
-    @Test("[O-14] an account that has as many long-lived operations as are kept gets no more, and holds up nobody else")
+    @Test("[O-14] an account at the limit of long-lived operations gets no more, and does not block others")
     func perAccount() throws {
         let store = MemoryLongLivedStore()
         let registry = LongLivedRegistry(store: store, clock: HandClock())
@@ -30,14 +30,14 @@ struct LongLivedLimitTests {
         #expect(try refusal(registry, entry("last", of: "alice")) == nil)
         #expect(try refusal(registry, entry("more", of: "alice")) == .requestRateLimited)
         #expect(throws: CloudError.self) { try registry.checkRoom(for: "alice") }
-        // What is kept already is joined all the same.
+        // A stored operation can still be joined.
         #expect(try refusal(registry, entry("1", of: "alice")) == nil)
         #expect(try refusal(registry, entry("other", of: "bob")) == nil)
         #expect(try refusal(registry, entry("nobody's", of: nil)) == nil)
         #expect(store.entry("more") == nil)
     }
 
-    @Test("[O-14] what nobody who is signed in has left unanswered is dropped after a month, unless it is under way")
+    @Test("[O-14] operations without a signed-in account are dropped after a month, unless they are running")
     func nobodys() throws {
         let store = MemoryLongLivedStore()
         let clock = HandClock()
@@ -57,7 +57,7 @@ struct LongLivedLimitTests {
         #expect(Set(store.entries().map(\.id)) == ["alice's", "running", "new"])
     }
 
-    @Test("[O-14] nothing is kept of an account that was forgotten: no operation, no answer, no file")
+    @Test("[O-14] nothing is kept of a purged account: no operation, no answer, no file")
     func forgotten() throws {
         let store = MemoryLongLivedStore()
         let registry = LongLivedRegistry(store: store, clock: HandClock())
@@ -74,7 +74,7 @@ struct LongLivedLimitTests {
         try registry.forget(AccountID("alice"))
         #expect(store.entries().map(\.id) == ["b"])
         #expect(!FileManager.default.fileExists(atPath: file.path))
-        // The request was under way: its answer reaches who waits for it, and is not kept.
+        // The request was running: its answer reaches the waiting caller, and is not stored.
         try registry.answer(entry("a", of: "alice"), with: Data("answer".utf8))
         let step = try registry.join(entry("a", of: "alice"), as: ObjectIdentifier(waiting)) {}
         if case .replay(let answer) = step { #expect(answer == Data("answer".utf8)) } else { Issue.record("\(step)") }

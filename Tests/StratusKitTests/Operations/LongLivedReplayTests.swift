@@ -40,7 +40,7 @@ struct LongLivedReplayTests {
         return facts
     }
 
-    /// An operation each of whose items fails in another way.
+    /// An operation whose items each fail in another way.
     private func failing(_ bench: OperationBench) async throws -> CKModifyRecordsOperation {
         let database = bench.database
         try await database.save(makeRecord("taken"))
@@ -67,7 +67,7 @@ struct LongLivedReplayTests {
         return operation
     }
 
-    @Test("[O-14][S-05][Z-08] an error that is replayed says all that the first one said")
+    @Test("[O-14][S-05][Z-08] a replayed error contains everything that the first one contained")
     func replayed() async throws {
         let bench = try OperationBench()
         let operation = try await failing(bench)

@@ -1,4 +1,4 @@
-// Several objects that run one long-lived operation: who sends it, and what the others get.
+// Several objects that run one long-lived operation: which one sends it, and what the others get.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-/// Keeps long-lived operations in memory, counts who looks, and refuses answers if it is told to.
+/// Stores long-lived operations in memory, counts reads, and refuses answers on demand.
 private final class WatchedStore: LongLivedStore {
     private let memory = MemoryLongLivedStore()
     private let lookCount = Locked(0)
@@ -17,7 +17,7 @@ private final class WatchedStore: LongLivedStore {
 
     init(refusesAnswers: Bool = false) { self.refusesAnswers = refusesAnswers }
 
-    /// What else happens when an operation is kept.
+    /// Other events while an operation is stored.
     func whenSaving(_ body: @escaping @Sendable () -> Void) { onSave.withLock { $0 = body } }
 
     func save(_ entry: LongLivedEntry) throws {
@@ -40,7 +40,7 @@ private final class WatchedStore: LongLivedStore {
 }
 
 @Suite struct LongLivedSharingTests {
-    /// A session of its own, whose operations are kept in `store`.
+    /// A session of its own, whose operations are stored in `store`.
     private func session(_ bench: OperationBench, _ store: WatchedStore) -> (CloudSession, CKContainer) {
         let session = CloudSession(
             server: bench.service, clock: bench.clock, account: bench.account.id, longLivedStore: store)
@@ -64,13 +64,14 @@ private final class WatchedStore: LongLivedStore {
         other.modifyRecordsResultBlock = { trace.note("other \(outcome($0))") }
         let looks = store.looks
         container.add(other)
-        // It looks for what is kept already, and then joins.
+        // It looks for a stored operation, and then joins.
         while store.looks < looks + 2 { await Task.yield() }
-        // The second look is made under the registry's lock: who gets the lock next finds that the object has joined.
+        // The second look happens under the registry's lock: the next holder of the lock finds that the object has
+        // joined.
         #expect(try await container.allLongLivedOperationIDs() == [operation.operationID])
     }
 
-    @Test("[O-10][O-14] an object that takes the request over has its whole time for it, and leaves no timer behind")
+    @Test("[O-10][O-14] an object that takes over the request has the full time-out for it, and leaves no timer behind")
     func takenOver() async throws {
         let bench = try OperationBench()
         let store = WatchedStore()
@@ -103,14 +104,14 @@ private final class WatchedStore: LongLivedStore {
         #expect(try await bench.stored(["a"]) == ["a"])
     }
 
-    @Test("[O-08] an operation that is cancelled after it was kept and before it is sent is not sent")
+    @Test("[O-08] an operation that is cancelled after it was stored and before it is sent is not sent")
     func cancelledBeforeSending() async throws {
         let bench = try OperationBench()
         let store = WatchedStore()
         let (session, container) = session(bench, store)
         let trace = Trace()
         let operation = makeOperation(trace)
-        // Weak, because the store is held by the session, and that by the operation.
+        // Weak, because the session holds the store, and the operation holds the session.
         store.whenSaving { [weak operation] in operation?.cancel() }
         container.privateCloudDatabase.add(operation)
         await session.activity.untilIdle()
@@ -119,7 +120,7 @@ private final class WatchedStore: LongLivedStore {
         #expect(try await container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test("[O-14] an answer that cannot be kept is delivered all the same, to all objects, and nothing is sent again")
+    @Test("[O-14] an answer that cannot be stored is still delivered, to all objects, and nothing is sent again")
     func unkeptAnswer() async throws {
         let bench = try OperationBench()
         let store = WatchedStore(refusesAnswers: true)

@@ -1,4 +1,4 @@
-// Operations that are kept until their last block was called.
+// Operations that are stored until their last block was called.
 
 import Foundation
 import StratusCloud
@@ -23,7 +23,7 @@ import Testing
         operation.modifyRecordsResultBlock = { trace.note("\(prefix)result \(outcome($0))") }
     }
 
-    @Test("[O-14] a long-lived operation is kept before its request is sent, and dropped after its last block")
+    @Test("[O-14] a long-lived operation is stored before its request is sent, and dropped after its last block")
     func life() async throws {
         let bench = try OperationBench()
         let hold = bench.hold(.modifyRecords)
@@ -56,9 +56,12 @@ import Testing
         try await hold.arrived()
         let found = try await bench.container.longLivedOperation(for: operation.operationID)
         let second = try #require(found as? CKModifyRecordsOperation)
-        #expect(second !== operation && second.operationID == operation.operationID)
-        #expect(second.savePolicy == .changedKeys && !second.isAtomic)
-        #expect(second.configuration.isLongLived && second.configuration.timeoutIntervalForRequest == 7)
+        #expect(second !== operation)
+        #expect(second.operationID == operation.operationID)
+        #expect(second.savePolicy == .changedKeys)
+        #expect(!second.isAtomic)
+        #expect(second.configuration.isLongLived)
+        #expect(second.configuration.timeoutIntervalForRequest == 7)
         #expect(second.recordsToSave?.first?["text"] as? String == "text")
         let replay = Trace()
         follow(second, replay, "2: ")
@@ -128,7 +131,7 @@ import Testing
         #expect(try await container.allLongLivedOperationIDs().isEmpty)
     }
 
-    @Test("[O-14] an answer that nobody asks for is dropped after a day")
+    @Test("[O-14] an unclaimed answer is dropped after a day")
     func collected() async throws {
         let bench = try OperationBench()
         let store = MemoryLongLivedStore()
@@ -188,7 +191,7 @@ import Testing
             bench.container.fetchAllLongLivedOperationIDs { ids, _ in continuation.resume(returning: ids) }
         }
         #expect(ids == [operation.operationID])
-        // Found and not run: it is let go of when the object goes.
+        // Fetched and not run: it is released with the object.
         let found: String = await withCheckedContinuation { continuation in
             bench.container.fetchLongLivedOperation(withID: operation.operationID) { found, _ in
                 let second = found as? CKFetchRecordsOperation

@@ -45,7 +45,7 @@ final class SeededIdentifiers: IdentifierSource {
     func makeSecret(byteCount: Int) -> [UInt8] { random.withLock { $0.bytes(count: byteCount) } }
 }
 
-/// Errors and pauses at the moments of a request, and what was asked for.
+/// Errors and pauses at the moments of a request, and the requests.
 final class Interference: FaultSource {
     typealias Hook = @Sendable (StratusCloud.FaultPoint) -> CloudError?
 
@@ -64,7 +64,7 @@ final class Interference: FaultSource {
     }
 }
 
-/// Which store a bench stands on.
+/// The store of a bench.
 enum BenchStore: CaseIterable, Sendable {
     case memory
     case levelDB
@@ -120,13 +120,13 @@ final class OperationBench: Sendable {
         try await database.save(CKRecordZone(zoneName: name)).zoneID
     }
 
-    /// The names of the records that the server has of these.
+    /// Which of these record names the server has.
     func stored(_ names: [String], in zoneID: CKRecordZone.ID = .default) async throws -> [String] {
         let answers = try await database.records(for: names.map { CKRecord.ID(recordName: $0, zoneID: zoneID) })
         return answers.filter { (try? $0.value.get()) != nil }.map(\.key.recordName).sorted()
     }
 
-    /// Adds an operation and returns when its `completionBlock` was called, which is the last thing that happens.
+    /// Adds an operation and returns after its `completionBlock`, the last call.
     func run(_ operation: CKDatabaseOperation) async {
         await withCheckedContinuation { continuation in
             operation.completionBlock = { continuation.resume() }

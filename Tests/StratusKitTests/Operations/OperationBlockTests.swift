@@ -1,4 +1,4 @@
-// Which blocks are called, in which order, and where.
+// Which blocks are called, in which order, and on which thread.
 
 import Foundation
 import StratusCloud
@@ -31,13 +31,15 @@ import Testing
             trace.all == [
                 "a 1.0", "a ok", "b 1.0", "b ok", "deleted old ok", "result ok", "old result 2 1 ok",
             ])
-        #expect(operation.isFinished && !operation.isExecuting && !operation.isCancelled)
+        #expect(operation.isFinished)
+        #expect(!operation.isExecuting)
+        #expect(!operation.isCancelled)
         #expect(operation.database === bench.database)
         #expect(records.allSatisfy { $0.recordChangeTag != nil && $0.changedKeys().isEmpty && $0.creationDate != nil })
     }
 
     @Test(
-        "[O-03] blocks run one after another on a queue of the operation's, never inline and never on the main thread")
+        "[O-03] blocks run one after another on the operation's queue, never inline and never on the main thread")
     func queue() async throws {
         let bench = try OperationBench()
         let inside = Locked(0)
@@ -73,7 +75,7 @@ import Testing
         #expect(!threads.value.contains(caller))
     }
 
-    @Test("[O-06] the new block for an item silences the old one; without it the old one is called")
+    @Test("[O-06] the new block for an item replaces the old one; without it the old one is called")
     func oldAndNew() async throws {
         let bench = try OperationBench()
         for usesNew in [true, false] {
@@ -96,7 +98,7 @@ import Testing
         }
     }
 
-    @Test("[O-04] a request that fails as a whole calls the result blocks alone")
+    @Test("[O-04] a request that fails as a whole calls only the result blocks")
     func wholeFailure() async throws {
         let bench = try OperationBench()
         bench.interference.intervene { point in
@@ -146,7 +148,7 @@ import Testing
         #expect(try await bench.stored(["a", "b"]) == ["a"])
     }
 
-    @Test("[O-02] a bare operation sends nothing and finishes; a bare database operation can be made")
+    @Test("[O-02] a bare operation sends nothing and finishes; a bare database operation can be created")
     func bare() async throws {
         let bench = try OperationBench()
         let operation = CKOperation()
@@ -161,7 +163,7 @@ import Testing
     }
 
     @Test(
-        "[A-06][A-07] items that fail are a partial failure for the deprecated block and a success for the result block"
+        "[A-06][A-07] failed items are a partial failure for the deprecated block and a success for the result block"
     )
     func partialFailure() async throws {
         let bench = try OperationBench()

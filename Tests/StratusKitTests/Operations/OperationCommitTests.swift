@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct OperationCommitTests {
     @Test(
-        "[A-01] an operation with 400 records is one commit for each of its zones, however its records are mixed",
+        "[A-01] an operation with 400 records is one commit per zone, however its records are mixed",
         arguments: BenchStore.allCases)
     func commits(store: BenchStore) async throws {
         let bench = try OperationBench(store)

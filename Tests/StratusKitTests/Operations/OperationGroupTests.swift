@@ -5,12 +5,14 @@ import StratusKit
 import Testing
 
 @Suite struct OperationGroupTests {
-    @Test("a group has an identity of its own and remembers what is set")
+    @Test("a group has its own identity and remembers what is set")
     func values() {
         let group = CKOperationGroup()
         #expect(group.operationGroupID != CKOperationGroup().operationGroupID)
-        #expect(group.name == nil && group.quantity == 0)
-        #expect(group.expectedSendSize == .unknown && group.expectedReceiveSize == .unknown)
+        #expect(group.name == nil)
+        #expect(group.quantity == 0)
+        #expect(group.expectedSendSize == .unknown)
+        #expect(group.expectedReceiveSize == .unknown)
         #expect(CKOperationGroup.TransferSize.hundredsOfGigabytes.rawValue == 7)
         let configuration = CKOperation.Configuration()
         configuration.isLongLived = true
@@ -21,7 +23,7 @@ import Testing
         #expect(!group.defaultConfiguration.isLongLived)
     }
 
-    @Test("[O-12] an archived group keeps its identity, and which defaults were set")
+    @Test("[O-12] an archived group keeps its identity and its explicitly set defaults")
     func archive() throws {
         let group = CKOperationGroup()
         group.name = "import"
@@ -33,8 +35,10 @@ import Testing
         let data = try NSKeyedArchiver.archivedData(withRootObject: group, requiringSecureCoding: true)
         let copy = try #require(try NSKeyedUnarchiver.unarchivedObject(ofClass: CKOperationGroup.self, from: data))
         #expect(copy.operationGroupID == group.operationGroupID)
-        #expect(copy.name == "import" && copy.quantity == 12)
-        #expect(copy.expectedSendSize == .megabytes && copy.expectedReceiveSize == .kilobytes)
+        #expect(copy.name == "import")
+        #expect(copy.quantity == 12)
+        #expect(copy.expectedSendSize == .megabytes)
+        #expect(copy.expectedReceiveSize == .kilobytes)
         #expect(copy.defaultConfiguration.timeoutIntervalForRequest == 5)
         #expect(!copy.defaultConfiguration.allowsCellularAccess)
         // What was not set stays unset: the resource time-out still follows the quality of service.
@@ -54,8 +58,10 @@ import Testing
         #expect(operation.configuration.timeoutIntervalForRequest == 4)
         operation.qualityOfService = .utility
         #expect(operation.configuration.qualityOfService == .utility)
-        #expect(operation.configuration.allowsCellularAccess && !operation.configuration.isLongLived)
+        #expect(operation.configuration.allowsCellularAccess)
+        #expect(!operation.configuration.isLongLived)
         operation.configuration = nil
-        #expect(operation.configuration.timeoutIntervalForRequest == 60 && operation.qualityOfService == .default)
+        #expect(operation.configuration.timeoutIntervalForRequest == 60)
+        #expect(operation.qualityOfService == .default)
     }
 }

@@ -1,4 +1,4 @@
-// What operations inherit from their groups beside times: where they go, and whether they are kept.
+// What operations inherit from their groups other than times: the container, and whether they are long-lived.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,8 @@ import StratusStore
 import Testing
 
 @Suite struct OperationInheritanceTests {
-    @Test("[O-12] an operation's own container goes before its group's, and that before the one it was added to")
+    @Test(
+        "[O-12] an operation's own container takes precedence over its group's, and that over the one it was added to")
     func container() async throws {
         let bench = try OperationBench()
         let names = Locked<[String]>([])
@@ -44,7 +45,7 @@ import Testing
         #expect(await containers(other) == ["iCloud.group"])
     }
 
-    @Test("[O-12][O-14] whether an operation is kept is its own value, else its group's, else no")
+    @Test("[O-12][O-14] an operation is long-lived by its own value, or else its group's, or else not")
     func longLife() async throws {
         let bench = try OperationBench()
         func isKept(_ name: String, _ configure: (CKModifyRecordsOperation) -> Void) async -> Bool {

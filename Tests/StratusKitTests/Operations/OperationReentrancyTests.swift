@@ -1,4 +1,4 @@
-// Clients' objects that look at an operation, record or store while these let go of them: no lock may be held then.
+// Client objects that use an operation, record or store while these release them: no lock may be held then.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,7 @@ import Testing
 
 @testable import StratusKit
 
-/// An object of a client's that looks at an operation when it ends.
+/// A client object that uses an operation when it is deallocated.
 private final class Farewell<Target: CKOperation>: Sendable {
     private weak let target: Target?
     private let body: @Sendable (Target?) -> Void
@@ -24,7 +24,7 @@ private final class Farewell<Target: CKOperation>: Sendable {
     func stay() {}
 }
 
-/// An array of a client's own making, which may look at anything when it is read.
+/// A client's array type, which may use anything when it is read.
 private final class Watching: NSArray {
     private var look: @Sendable () -> Void = {}
 
@@ -55,7 +55,7 @@ struct OperationReentrancyTests {
         try? done.wait()
     }
 
-    @Test("a block that is replaced may look at its operation while it goes, from any thread")
+    @Test("a block that is replaced may use its operation while it is released, from any thread")
     func replacing() async throws {
         let gone = Gate("the object to end")
         let hasNewBlock = try await TestThreads.offPool {
@@ -87,7 +87,7 @@ struct OperationReentrancyTests {
         #expect(hasNewBlock)
     }
 
-    @Test("the blocks of an operation that has ended may look at it, and use the store, while they go")
+    @Test("the blocks of a finished operation may use it, and the store, while they are released")
     func ending() async throws {
         let bench = try OperationBench(threadCount: 1)
         let hold = bench.hold(.fetchRecords)
@@ -125,7 +125,7 @@ struct OperationReentrancyTests {
         #expect(try await bench.stored(["farewell"]) == ["farewell"])
     }
 
-    @Test("a client's own array may look at the record that takes it in")
+    @Test("a client's own array may use the record that it is assigned to")
     func holding() async throws {
         let record = CKRecord(recordType: "Note")
         try await TestThreads.offPool {
@@ -137,7 +137,7 @@ struct OperationReentrancyTests {
         #expect(record.encryptedValues["secret"] as? [Int] == [0, 1])
     }
 
-    @Test("an asset can be looked at while its file is copied, and threads that ask for it at once get one copy")
+    @Test("an asset can be used while its file is copied, and concurrent callers get one copy")
     func copying() async throws {
         let directory = try HostDirectory()
         let content = AssetDescriptor(digest: [UInt8](repeating: 1, count: 32), byteCount: 3)

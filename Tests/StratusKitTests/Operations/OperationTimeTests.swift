@@ -1,4 +1,4 @@
-// Time-outs, repetitions and what decides them: on a clock that is moved by hand.
+// Time-outs, retries and their rules: on a clock that the test moves.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,7 @@ import StratusTestSupport
 import Testing
 
 @Suite struct OperationTimeTests {
-    /// Starts a fetch, waits until the server holds it, moves the clock and lets it go.
+    /// Starts a fetch, waits until the server holds it, moves the clock and releases it.
     private func fetch(
         _ bench: OperationBench, after seconds: Double, _ configure: (CKFetchRecordsOperation) -> Void
     ) async throws -> String {
@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(
-        "[O-10] a request that takes longer than a minute fails as a network failure; what it does on the server stays")
+        "[O-10] a request longer than a minute fails as a network failure; its changes on the server stay")
     func request() async throws {
         let bench = try OperationBench()
         #expect(try await fetch(bench, after: 59) { _ in } == "ok")
@@ -40,7 +40,7 @@ import Testing
             try await fetch(bench, after: 1e6) { $0.configuration.timeoutIntervalForRequest = 0 } == "networkFailure")
     }
 
-    @Test("[O-10] an operation that waits for a thread longer than its time ends without being sent")
+    @Test("[O-10] an operation that waits for a thread longer than its time-out ends without being sent")
     func waiting() async throws {
         let bench = try OperationBench(threadCount: 1)
         let hold = bench.hold(.modifyRecords)
@@ -63,11 +63,12 @@ import Testing
         #expect(try await bench.stored(["a", "b"]) == ["a"])
     }
 
-    @Test("[O-10] the whole time is a week, and without a limit for the user's own business")
+    @Test("[O-10] the resource time-out is a week, and unlimited for user-initiated work")
     func resource() async throws {
         let week = 7 * 86_400.0
         let configuration = CKOperation.Configuration()
-        #expect(configuration.qualityOfService == .default && configuration.timeoutIntervalForRequest == 60)
+        #expect(configuration.qualityOfService == .default)
+        #expect(configuration.timeoutIntervalForRequest == 60)
         #expect(configuration.timeoutIntervalForResource == week)
         for urgency in [QualityOfService.userInteractive, .userInitiated] {
             configuration.qualityOfService = urgency
@@ -87,7 +88,7 @@ import Testing
         #expect(try await fetch(bench, after: week + 1, withoutRequestLimit(.default)) == "networkFailure")
     }
 
-    @Test("[O-10] network errors fail at once, and are tried again in the background until the time is over")
+    @Test("[O-10] network errors fail at once, and are retried in the background until the time is over")
     func retry() async throws {
         let bench = try OperationBench()
         let remaining = Locked(0)
@@ -123,7 +124,7 @@ import Testing
         #expect(try await run(.background, failures: .max, advancing: [1, 2, 7 * 86_400]) == ["networkFailure"])
     }
 
-    @Test("[O-10] an error that says when to try again is waited out exactly, however often it has been tried")
+    @Test("[O-10] an error with a retry time is retried exactly then, however often it has been tried")
     func retryAfter() async throws {
         let bench = try OperationBench()
         let pauses = Locked([30.0, 0.5, 90])
@@ -150,7 +151,7 @@ import Testing
         #expect(bench.interference.sent.count == 4)
     }
 
-    @Test("[O-08][O-10] cancelled, or the session closed, while it waits to try again: it waits no longer")
+    @Test("[O-08][O-10] cancelled, or with the session closed, it stops waiting for a retry")
     func cancelledPause() async throws {
         let bench = try OperationBench()
         bench.interference.intervene { _ in CloudError(.networkFailure, "planned") }
@@ -167,7 +168,7 @@ import Testing
         }
     }
 
-    @Test("[O-12] an operation's own request time-out goes before its group's, and that before the built-in one")
+    @Test("[O-12] an operation's own request time-out takes precedence over its group's, and that over the default")
     func inheritance() async throws {
         let bench = try OperationBench()
         let group = CKOperationGroup()
@@ -197,7 +198,7 @@ import Testing
         #expect(try await fetch(bench, after: 11) { _ in } == "ok")
     }
 
-    @Test("[O-12] an operation's own resource time-out goes before its group's, whatever else it sets")
+    @Test("[O-12] an operation's own resource time-out takes precedence over its group's, whatever else it sets")
     func inheritedResourceTime() async throws {
         let bench = try OperationBench()
         let group = CKOperationGroup()
@@ -211,7 +212,7 @@ import Testing
         }
         #expect(try await fetch(bench, after: 999, own) == "ok")
         #expect(try await fetch(bench, after: 1_001, own) == "networkFailure")
-        // What this quality of service has built in is no limit.
+        // The default of this quality of service is no limit.
         let urgent = { (operation: CKFetchRecordsOperation) in
             operation.group = group
             operation.qualityOfService = .userInitiated
@@ -220,7 +221,7 @@ import Testing
         #expect(try await fetch(bench, after: 101, urgent) == "networkFailure")
     }
 
-    @Test("[O-12] an operation's own quality of service goes before its group's, and that before the built-in one")
+    @Test("[O-12] an operation's own quality of service takes precedence over its group's, and that over the default")
     func inheritedUrgency() async throws {
         let bench = try OperationBench()
         let longerThanAWeek = 7 * 86_400.0 + 1
@@ -241,7 +242,7 @@ import Testing
         #expect(try await fetch(bench, after: longerThanAWeek, other) == "ok")
     }
 
-    @Test("[O-12] configuredWith gives its operations defaults, beneath their own values")
+    @Test("[O-12] configuredWith gives its operations defaults, below their own values")
     func configured() async throws {
         let bench = try OperationBench()
         let configuration = CKOperation.Configuration()
@@ -263,7 +264,7 @@ import Testing
         #expect(count == 2)
     }
 
-    @Test("[O-13] a group keeps nothing together: one of its operations fails, the other stays")
+    @Test("[O-13] a group is not atomic: one of its operations can fail while the other succeeds")
     func group() async throws {
         let bench = try OperationBench()
         let group = CKOperationGroup()

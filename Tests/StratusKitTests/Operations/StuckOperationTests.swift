@@ -1,4 +1,4 @@
-// Operations that wait for what nobody starts: who waits for them, and what becomes of them at the end.
+// Operations that wait for operations that are never started: who waits for them, and how they end.
 
 import Foundation
 import StratusKit
@@ -15,7 +15,7 @@ struct StuckOperationTests {
         return operation
     }
 
-    /// An operation of Foundation's that has begun and ends when it is told.
+    /// An operation of Foundation's that has begun and ends on demand.
     private func running() throws -> (operation: Operation, end: Latch) {
         let (begun, end) = (Gate("the block to begin"), Latch("the block to be ended"))
         let operation = BlockOperation {
@@ -27,7 +27,7 @@ struct StuckOperationTests {
         return (operation, end)
     }
 
-    @Test("settling waits for what can run, and not for what depends on an operation that nobody starts")
+    @Test("settle waits for what can run, and not for what depends on an operation that was never started")
     func settling() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -39,7 +39,8 @@ struct StuckOperationTests {
         await store.settle()
         #expect(ends.values == ["other ok"])
         try await onThread { store.settle() }
-        #expect(!stuck.isReady && !stuck.isFinished)
+        #expect(!stuck.isReady)
+        #expect(!stuck.isFinished)
 
         database.add(missing)
         await store.settle()
@@ -47,7 +48,7 @@ struct StuckOperationTests {
         try await onThread { store.close() }
     }
 
-    @Test("closing cancels at the end what depends on an operation that nobody starts", arguments: [false, true])
+    @Test("closing cancels operations that depend on an operation that was never started", arguments: [false, true])
     func closing(isInSuspendedQueue: Bool) async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -68,7 +69,10 @@ struct StuckOperationTests {
         #expect(ends.values == ["other ok"])
         try await onThread { store.close() }
         #expect(ends.values.sorted() == ["last operationCancelled", "other ok", "stuck operationCancelled"])
-        #expect(last.isFinished && stuck.isFinished && stuck.isCancelled && !missing.isFinished)
+        #expect(last.isFinished)
+        #expect(stuck.isFinished)
+        #expect(stuck.isCancelled)
+        #expect(!missing.isFinished)
 
         guard isInSuspendedQueue else { return }
         queue.isSuspended = false
@@ -76,7 +80,7 @@ struct StuckOperationTests {
         #expect(ends.values.last == "missing serviceUnavailable")
     }
 
-    @Test("operations that wait for each other are not waited for, and are cancelled when the store is closed")
+    @Test("settle does not wait for operations that wait for each other, and closing the store cancels them")
     func cycle() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -89,12 +93,13 @@ struct StuckOperationTests {
         await store.settle()
         #expect(ends.values.isEmpty)
         try await onThread { store.close() }
-        #expect(ends.values.count == 3 && ends.values.allSatisfy { $0.hasSuffix("operationCancelled") })
-        // One of the two went first, and holds the other no more.
+        #expect(ends.values.count == 3)
+        #expect(ends.values.allSatisfy { $0.hasSuffix("operationCancelled") })
+        // One of the two went first, and no longer holds the other.
         #expect(first.dependencies.isEmpty || second.dependencies.isEmpty)
     }
 
-    @Test("settling waits for long chains, in other queues and other stores too, once they have begun")
+    @Test("settle waits for long chains, in other queues and other stores too, once they have begun")
     func chains() async throws {
         let ((store, account), (other, stranger)) = (try Stratus.tested(), try Stratus.tested())
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -116,7 +121,7 @@ struct StuckOperationTests {
         try await onThread { other.close() }
     }
 
-    @Test("a dependency that comes or goes while somebody waits is taken into account")
+    @Test("a dependency that is added or removed during the wait is taken into account")
     func changing() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -134,11 +139,12 @@ struct StuckOperationTests {
         #expect(ends.values.isEmpty)
         operation.removeDependency(missing)
         await store.settle()
-        #expect(ends.values == ["a ok"] && operation.dependencies == [block])
+        #expect(ends.values == ["a ok"])
+        #expect(operation.dependencies == [block])
         try await onThread { store.close() }
     }
 
-    @Test("an operation that gets a dependency in the moment in which its queue starts it begins when that is over")
+    @Test("an operation that gets a dependency at the moment its queue starts it runs after the dependency")
     func lateDependency() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -151,7 +157,8 @@ struct StuckOperationTests {
         late.addDependency(before)
         // What a queue does that has found it ready, and it once.
         late.start()
-        #expect(!late.isExecuting && !late.isFinished)
+        #expect(!late.isExecuting)
+        #expect(!late.isFinished)
         database.add(before)
         await store.settle()
         #expect(ends.values == ["before ok", "late ok"])
@@ -161,7 +168,7 @@ struct StuckOperationTests {
         try await onThread { store.close() }
     }
 
-    @Test("an operation that is let go of while it waits leaves nothing behind in what it has waited for")
+    @Test("an operation that is released while it waits leaves nothing behind in its dependencies")
     func letGo() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -180,7 +187,8 @@ struct StuckOperationTests {
             }
             store.settle()
         }
-        #expect(waitersCount(of: block) == 0 && waitersCount(of: before) == 0)
+        #expect(waitersCount(of: block) == 0)
+        #expect(waitersCount(of: before) == 0)
         #expect(ends.values == Array(repeating: "cancelled operationCancelled", count: 3))
         database.add(before)
         end.open()
@@ -190,14 +198,14 @@ struct StuckOperationTests {
         try await onThread { store.close() }
     }
 
-    /// How many operations Foundation will tell that this one has finished. It has no call that says so.
+    /// How many operations Foundation will notify that this one has finished. It has no call for that.
     private func waitersCount(of operation: Operation) -> Int? {
         var mirror: Mirror? = Mirror(reflecting: operation)
         while let class_ = mirror, class_.subjectType != Operation.self { mirror = class_.superclassMirror }
         return mirror?.descendant("__downDependencies").map { Mirror(reflecting: $0).children.count }
     }
 
-    /// An operation whose subclass does not call it ready until the end of the test, so that its queue lets go of it.
+    /// An operation whose subclass does not call it ready until the end of the test, so that its queue releases it.
     // Unchecked because it inherits from CKOperation, and its own variable has a lock.
     private final class HeldBack: CKModifyRecordsOperation, @unchecked Sendable {
         private let isAllowed = Locked(false)
@@ -209,7 +217,7 @@ struct StuckOperationTests {
         }
     }
 
-    @Test("an operation that a client's subclass never calls ready holds up nobody")
+    @Test("an operation whose subclass is never ready does not block others")
     func neverReady() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -217,13 +225,14 @@ struct StuckOperationTests {
         database.add(operation)
         await store.settle()
         try await onThread { store.close() }
-        #expect(operation.isCancelled && !operation.isFinished)
+        #expect(operation.isCancelled)
+        #expect(!operation.isFinished)
         operation.allow()
         try await onThread { operation.waitUntilFinished() }
     }
 
     @Test(
-        "[X-25][O-01] an operation in a queue of the client's that is added to a database, or the other way round, fails",
+        "[X-25][O-01] an operation in a client's queue that is added to a database, or vice versa, fails",
         arguments: [false, true])
     func addedToAnotherQueue(asOperation: Bool) async throws {
         let (store, account) = try Stratus.tested()
@@ -243,7 +252,7 @@ struct StuckOperationTests {
         await store.settle()
         try await onThread { queue.waitUntilAllOperationsAreFinished() }
         await store.settle()
-        // One that has run is not put into a queue again either.
+        // A finished one cannot be put into a queue again either.
         queue.addOperation(before)
         queue.addOperations([first, second], waitUntilFinished: true)
         database.add(first)
@@ -252,7 +261,7 @@ struct StuckOperationTests {
         try await onThread { store.close() }
     }
 
-    @Test("[O-01][O-09] operations in a queue of the client's run, all of one kind or mixed with others")
+    @Test("[O-01][O-09] operations in a client's queue run, all of one kind or mixed with others")
     func ownQueue() async throws {
         let (store, account) = try Stratus.tested()
         let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
@@ -271,7 +280,7 @@ struct StuckOperationTests {
         try await onThread { store.close() }
     }
 
-    @Test("[X-25][O-07] an operation that waits and is added to a second database fails, and works in neither")
+    @Test("[X-25][O-07] an operation that waits and is added to a second database fails, and runs in neither")
     func addedTwice() async throws {
         let (store, account) = try Stratus.tested()
         let container = store.container("iCloud.test", signedInAs: account)
@@ -290,7 +299,8 @@ struct StuckOperationTests {
         container.privateCloudDatabase.add(before)
         await store.settle()
         #expect(ends.values == ["before ok", "invalidArguments"])
-        #expect(texts.values.allSatisfy { $0.contains("in a queue already") } && texts.values.count == 1)
+        #expect(texts.values.allSatisfy { $0.contains("in a queue already") })
+        #expect(texts.values.count == 1)
         for database in [container.privateCloudDatabase, container.publicCloudDatabase] {
             let found = try await database.records(for: [CKRecord.ID(recordName: "a")])
             #expect(throws: CKError.self) { try found.values.first?.get() }

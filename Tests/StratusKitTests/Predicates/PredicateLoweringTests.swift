@@ -1,4 +1,4 @@
-// What predicates come to for the server, and what is said of those that CloudKit does not take.
+// How predicates are lowered for the server, and the errors for those that CloudKit does not accept.
 
 import Foundation
 import StratusCloud
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(
-        "[Q-01][Q-03] NOT before a comparison turns it round; before what CloudKit does not take it there, it is refused",
+        "[Q-01][Q-03] NOT before a comparison inverts it, and is refused where CloudKit refuses it",
         arguments: [
             ("NOT a = 1", "a notEquals 1"), ("NOT a != 1", "a equals 1"), ("NOT a < 1", "a greaterThanOrEquals 1"),
             ("NOT a <= 1", "a greaterThan 1"), ("NOT a > 1", "a lessThanOrEquals 1"), ("!(a >= 1)", "a lessThan 1"),
@@ -72,7 +72,7 @@ import Testing
         #expect(lowered(format) == [expected])
     }
 
-    @Test("[Q-04][Q-05] words are looked for in all searchable text")
+    @Test("[Q-04][Q-05] words are searched in all searchable text")
     func words() {
         let any = [" containsAnyToken 'bob smith'"]
         #expect(lowered("self CONTAINS 'bob smith'") == any)
@@ -87,7 +87,7 @@ import Testing
         #expect(lowered("self CONTAINS 5") == ["! The words to look for are a text: it is another value."])
     }
 
-    @Test("[Q-07] a place is found by its distance")
+    @Test("[Q-07] a location is found by its distance")
     func distances() {
         let expected = ["place isNear 52.0/13.0 within 500.0"]
         let place = PredicateSamples.place
@@ -119,7 +119,7 @@ import Testing
     }
 
     @Test(
-        "[Q-01][Q-02][Q-04] what CloudKit does not take is refused with what to write instead",
+        "[Q-01][Q-02][Q-04] what CloudKit refuses is refused with a remedy",
         arguments: [
             ("a = 1 OR b = 2", "CloudKit takes no OR: write field IN {…}"),
             ("a LIKE 'x*'", "CloudKit takes no LIKE here: write BEGINSWITH"),
@@ -166,7 +166,7 @@ import Testing
                 == true)
     }
 
-    @Test("compounds are walked, and predicates of blocks are refused without being called")
+    @Test("compounds are traversed, and block predicates are refused without being called")
     func compounds() {
         func told(_ predicate: NSPredicate) -> [String] { PredicateSamples.lowered(predicate) }
         let first = NSPredicate(format: "a = 1")
@@ -180,7 +180,8 @@ import Testing
         #expect(
             told(NSCompoundPredicate(orPredicateWithSubpredicates: [first, second])).first?.hasPrefix(
                 "! CloudKit takes no OR") == true)
-        #expect(told(NSPredicate(value: true)) == [] && told(NSPredicate(value: false)) == ["nothing"])
+        #expect(told(NSPredicate(value: true)) == [])
+        #expect(told(NSPredicate(value: false)) == ["nothing"])
         let block = NSPredicate { _, _ in
             Issue.record("A block was called.")
             return true
@@ -194,7 +195,7 @@ import Testing
         #expect(told(NSCompoundPredicate(format: "a = 1 AND b = 2")) == ["a equals 1", "b equals 2"])
     }
 
-    @Test("a compound that holds itself is refused, and does not end the process")
+    @Test("a compound that contains itself is refused, and does not crash")
     func circles() {
         let compound = NSCompoundPredicate(andPredicateWithSubpredicates: [])
         compound.subpredicates = [compound, compound]
@@ -206,7 +207,7 @@ import Testing
         _ = compound.withSubstitutionVariables([:])
     }
 
-    @Test("variables are given values, in formats and compounds")
+    @Test("variables are substituted, in formats and compounds")
     func variables() {
         let format = NSPredicate(format: "a = $A AND b IN {$A, $B}")
         #expect(
@@ -221,7 +222,7 @@ import Testing
             ])
     }
 
-    @Test("[X-25] a format is not evaluated, and evaluating it does not end the process")
+    @Test("[X-25] a format is not evaluated, and evaluating it does not crash")
     func evaluation() {
         #expect(!NSPredicate(format: "a = 1").evaluate(with: NSObject()))
         #expect(!NSPredicate(format: "a = ").evaluate(with: nil))
@@ -229,12 +230,13 @@ import Testing
         #expect(NSArray(array: [NSNumber(value: 1)]).filtered(using: NSPredicate(format: "self > 0")).isEmpty)
     }
 
-    @Test("predicates that say the same are equal, and a copy is too")
+    @Test("predicates with equal meaning are equal, and so is a copy")
     func equality() {
         let predicate = NSPredicate(format: "a = %d", 1)
         #expect(predicate == NSPredicate(format: "(a == 1)"))
         #expect(predicate.hash == NSPredicate(format: "(a == 1)").hash)
         #expect(predicate.copy() as? NSPredicate === predicate)
-        #expect(predicate != NSPredicate(format: "a = 2") && predicate != NSPredicate(value: false))
+        #expect(predicate != NSPredicate(format: "a = 2"))
+        #expect(predicate != NSPredicate(value: false))
     }
 }

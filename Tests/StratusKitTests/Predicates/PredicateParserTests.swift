@@ -1,4 +1,4 @@
-// Formats of predicates: what parses to what, and what is said of those that do not.
+// Formats of predicates: what they parse to, and the errors of invalid ones.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct PredicateParserTests {
     @Test(
-        "a format reads as the same predicate in every spelling",
+        "a format parses to the same predicate in every spelling",
         arguments: [
             ("name = 'x'", "name == \"x\""),
             ("name==\"x\"&&age>3||NOT a<>1", "(name == \"x\" AND age > 3) OR NOT (a != 1)"),
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(
-        "an error points at the column and says what was expected",
+        "an error gives the column and what was expected",
         arguments: [
             ("", 1, "a value or a field was expected"),
             ("name", 1, "a comparison was expected"),
@@ -80,7 +80,7 @@ import Testing
         #expect(PredicateSamples.lowered(NSPredicate(format: format)) == ["! " + text])
     }
 
-    @Test("[X-25] an argument of another kind is an error at its place, and not the end of the process")
+    @Test("[X-25] an argument of another kind is an error with its position, and does not crash")
     func wrongArguments() {
         func told(_ predicate: NSPredicate) -> String { predicate.description }
         #expect(
@@ -96,7 +96,7 @@ import Testing
         #expect(told(NSPredicate(format: "a = 1", "left", "over")) == "a == 1")
     }
 
-    @Test("values of every type that a record holds can be given, and lists, sets and optionals of them")
+    @Test("values of every type that a record holds are valid arguments, and so are lists, sets and optionals of them")
     func argumentTypes() {
         let none: String? = nil
         let some: String?? = "x"
@@ -129,7 +129,7 @@ import Testing
         #expect(Set(all).count == 1)
     }
 
-    @Test("every tree reads back from every spelling of it")
+    @Test("every tree parses from every spelling of it")
     func roundTrip() throws {
         var generator = PredicateGenerator(SplitMix64.announced("predicates"))
         for number in 0..<4_000 {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test("no format ends the process, however it was damaged")
+    @Test("no damaged format crashes the process")
     func damagedFormats() async throws {
         let random = SplitMix64.announced("damaged predicates")
         let parsedCount = try await TestThreads.offPool { () -> Int in
@@ -178,11 +178,11 @@ import Testing
             }
             return count
         }
-        // Damage that nothing notices would prove nothing, and so would damage that leaves nothing whole.
+        // Damage that is never noticed would prove nothing, and neither would damage that always is.
         #expect((1_000...90_000).contains(parsedCount))
     }
 
-    @Test("depth and length are bounded, so that no format runs out of stack")
+    @Test("depth and length are limited, so that no format exhausts the stack")
     func limits() {
         func isRefused(_ format: String) -> Bool { (try? PredicateParser.parse(format)) == nil }
         let many = 20_000

@@ -13,7 +13,7 @@ enum PredicateSamples {
     static let id = CKRecord.ID(recordName: "x", zoneID: CKRecordZone.ID(zoneName: "Notes"))
     static let place = CLLocation(latitude: 52, longitude: 13)
 
-    /// What a predicate comes to for the server, or the sentence it is refused with.
+    /// A predicate as the server gets it, or the message it is refused with.
     static func lowered(_ predicate: NSPredicate) -> [String] {
         do throws(PredicateProblem) {
             let lowered = try PredicateLowering.lower(try CapturedPredicate(predicate).content.get(), now: now)
@@ -43,7 +43,7 @@ enum PredicateSamples {
     }
 }
 
-/// Trees as the parser makes them, and formats that mean them in all spellings.
+/// Trees as the parser creates them, and formats that mean them in all spellings.
 struct PredicateGenerator {
     var random: SplitMix64
     /// The arguments of the format that is being written.
@@ -183,7 +183,7 @@ struct PredicateGenerator {
                 PredicateSide.power: "**",
             ]
             guard let symbol = symbols[name] else { return "\(name)(\(list(parts)))" }
-            // One after the other, so that the arguments stand in the order of the text.
+            // One after the other, so that the arguments are in the order of the text.
             let left = self.side(parts[0])
             return "(\(left)\(space())\(symbol) \(self.side(parts[1])))"
         }

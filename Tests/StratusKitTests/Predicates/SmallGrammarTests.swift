@@ -32,7 +32,7 @@ import Testing
         return all
     }
 
-    /// The comparator that holds for a field with a value where another does not.
+    /// The comparator that holds for a field with a value if another does not.
     private static let opposites: [QueryComparator: QueryComparator] = [
         .equals: .notEquals, .lessThan: .greaterThanOrEquals, .greaterThan: .lessThanOrEquals, .isIn: .isNotIn,
         .beginsWith: .doesNotBeginWith, .listContains: .listDoesNotContain, .listContainsAny: .listContainsNoneOf,
@@ -43,7 +43,7 @@ import Testing
         (try? PredicateLowering.lower(syntax, now: PredicateSamples.now))?.filters
     }
 
-    @Test("every comparison reads back from what is written of it")
+    @Test("every comparison parses from its printed form")
     func roundTrip() throws {
         for comparison in Self.comparisons {
             let written = PredicateText.format(of: .not(.comparison(comparison)))
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("[Q-01][Q-03] NOT before a comparison comes to the opposite, or is refused")
+    @Test("[Q-01][Q-03] NOT before a comparison gives the opposite, or is refused")
     func negation() throws {
         var (acceptedCount, negatedCount) = (0, 0)
         for comparison in Self.comparisons {
@@ -72,7 +72,7 @@ import Testing
                 Self.opposites[one.comparator] == other.comparator || Self.opposites[other.comparator] == one.comparator
             try #require(isOpposite && one.key == other.key && one.operand == other.operand, "\(text)")
         }
-        // As many as were counted by hand: see the table of what CloudKit takes.
+        // The number counted by hand: see the table of what CloudKit accepts.
         #expect(acceptedCount == Self.acceptedCount)
         #expect(negatedCount == Self.acceptedCount - Self.withoutNegationCount)
     }

@@ -1,8 +1,8 @@
-// Records and questions as plain values, and what a question must answer, found by looking at every record. It shares
-// no code with the engine: numbers are whole halves, texts are arrays of bytes, and words are written down beside the
+// Records and questions as plain values, and the correct result of a query, found by examining every record. It shares
+// no code with the engine: numbers are whole halves, texts are arrays of bytes, and words are written down next to the
 // texts.
 
-/// Who saves and asks: the owner of the zones, or the one with whom a folder is shared.
+/// The saving and querying person: the owner of the zones, or the one with whom a folder is shared.
 enum NaivePerson: CaseIterable { case owner, guest }
 
 /// The owner's zones, in the order of their names.
@@ -11,7 +11,7 @@ enum NaiveZone: String, CaseIterable {
     case notes = "Notes"
 }
 
-/// What records are asked by.
+/// The conditions on records.
 enum NaiveField: String, CaseIterable {
     case text, count, weight, due, tags, owner
     case name = "___recordID"
@@ -87,7 +87,7 @@ enum NaiveTest {
     /// Words as they are written, and folded.
     case words([(written: String, folded: String?)], all: Bool)
     case always(Bool)
-    /// What CloudKit does not take, as it is written.
+    /// Predicates that CloudKit refuses, as they are written.
     case refused(String)
 }
 
@@ -111,7 +111,7 @@ struct NaiveMarks {
     var searchable: Set<NaiveField> = []
 }
 
-/// Ways to be told wrong, each of which a comparison with the store must find.
+/// Faults of the naive side, each of which a comparison with the store must find.
 enum NaiveFault: CaseIterable {
     case betweenIsExclusive, textsIgnoreCase, missingFailsOpposites, missingSortsLast, guestSeesAll, marksAreIgnored
 }
@@ -132,7 +132,7 @@ struct NaiveQuery {
 
     // MARK: Results
 
-    /// The records that are found, in their order where the query has one.
+    /// The found records, in order if the query has one.
     func results(of records: [NaiveRecord]) -> [NaiveRecord] {
         let found = records.filter { record in
             (zone == nil || record.zone == zone) && isSeen(record, among: records)
@@ -141,7 +141,7 @@ struct NaiveQuery {
         return sorts.isEmpty ? found : found.sorted(by: isBefore)
     }
 
-    /// The guest sees the root and what hangs below it (D-02).
+    /// The participant sees the root and its descendants (D-02).
     private func isSeen(_ record: NaiveRecord, among records: [NaiveRecord]) -> Bool {
         if asker == .owner || fault == .guestSeesAll { return true }
         if record.name == Self.root { return true }
@@ -153,12 +153,12 @@ struct NaiveQuery {
 
     // MARK: Refusals
 
-    /// Why the query cannot be asked at all; nil where it can.
+    /// Why the query is invalid; nil if it is valid.
     var isNoQuestion: Bool {
         clauses.contains { if case .refused = $0.test { true } else { false } }
     }
 
-    /// The sentences with which a query may be refused under a schema; none where it must be answered.
+    /// The messages with which a query may be refused under a schema; none if it must be answered.
     func refusals(_ marks: NaiveMarks) -> Set<String> {
         guard fault != .marksAreIgnored else { return [] }
         var sentences: Set<String> = []
@@ -199,7 +199,7 @@ extension NaiveQuery {
         case .modified: .date(halves: record.modified)
         case .creator: .person(record.creator)
         case .modifier: .person(record.modifier)
-        // What a shared root hangs below is nobody else's business.
+        // The parents of a shared root are for its owner only.
         case .parent where asker == .guest && record.name == Self.root: nil
         case .parent: record.parent.map { .link(record.zone, $0) }
         default: record.fields[field]
@@ -224,7 +224,7 @@ extension NaiveQuery {
         }
     }
 
-    /// NOT before an order is the order that is left, so that a record without a value has none of both.
+    /// NOT before an ordering is the remaining orderings, so a record without a value matches neither.
     private func holds(_ relation: NaiveRelation, _ value: NaiveValue?, _ operand: NaiveValue) -> Bool {
         guard let value else { return relation == .notEquals && fault != .missingFailsOpposites }
         switch relation {
@@ -284,7 +284,7 @@ extension NaiveQuery {
         }
     }
 
-    /// -1, 0 or 1; nil for what cannot be compared.
+    /// -1, 0 or 1; nil for values that cannot be compared.
     private func order(_ one: NaiveValue, _ other: NaiveValue) -> Int? {
         switch (one, other) {
         case (.text(let one), .text(let other)):

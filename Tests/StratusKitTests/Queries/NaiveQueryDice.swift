@@ -1,10 +1,10 @@
-// Questions and records at random, and the formats in which a client writes such questions.
+// Random queries and records, and the formats in which a client writes such queries.
 
 import Foundation
 import StratusKit
 import StratusTestSupport
 
-/// Texts with the words in them: without case, without accents, without those that every text has.
+/// Texts with their words: without case, accents, and words that every text has.
 enum NaiveText {
     static let all: [(text: String, words: Set<String>)] = [
         ("", []), ("Apfel", ["apfel"]), ("apfel", ["apfel"]), ("\u{C4}pfel", ["apfel"]), ("A\u{308}pfel", ["apfel"]),
@@ -29,7 +29,7 @@ struct NaiveDice {
     static let names = (0..<18).map { "r\($0)" }
     /// Records that are always there: the root of the share hangs below the first.
     static let skeleton = ["attic", NaiveQuery.root, "shelf"]
-    /// Twice the numbers: integers, among them two that one double stands for, and doubles.
+    /// Twice the numbers: integers, among them two with the same double, and doubles.
     private static let wholes = [-8, -2, 0, 2, 4, 6, 14, 1 << 54, (1 << 54) + 2]
     private static let parts = [-3, 0, 1, 2, 4, 5, 14, 1 << 54, (1 << 54) + 4]
 
@@ -83,7 +83,7 @@ struct NaiveDice {
             let field = random.element(of: NaiveField.sorted)
             sorts.append(
                 NaiveSort(field: field, key: random.element(of: field.spellings), isAscending: random.isOne(in: 2)))
-            // A name leaves nothing to a key behind it.
+            // A name leaves nothing for a later key to decide.
             if field == .name { break }
         }
         let zones: [NaiveZone?] = asker == .guest ? [.folders] : [nil, .folders, .notes]
@@ -151,7 +151,7 @@ struct NaiveDice {
 /// Writes a question as a client does.
 struct NaiveQueryWriter {
     var random: SplitMix64
-    /// What stands for a record or a person, as the asker names it.
+    /// The name of a record or a person, as the caller uses it.
     let address: (NaiveValue) -> CKRecord.ID
     private(set) var arguments: [Any] = []
 

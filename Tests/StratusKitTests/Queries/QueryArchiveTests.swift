@@ -18,7 +18,7 @@ import Testing
         ]
     }
 
-    @Test("a query comes back from an archive with everything that it asks")
+    @Test("a query round-trips through an archive")
     func query() throws {
         let query = CKQuery(
             recordType: "Note",
@@ -30,7 +30,8 @@ import Testing
             CKLocationSortDescriptor(key: "place", relativeLocation: PredicateSamples.place),
         ]
         for copy in try archived(query) + [#require(query.copy() as? CKQuery)] {
-            #expect(copy !== query && copy.recordType == "Note")
+            #expect(copy !== query)
+            #expect(copy.recordType == "Note")
             #expect(copy.predicate == query.predicate)
             #expect(copy.sortDescriptors?.count == 2)
             #expect(copy.sortDescriptors?.first == query.sortDescriptors?.first)
@@ -39,11 +40,12 @@ import Testing
         }
         let plain = CKQuery(recordType: "T", predicate: NSPredicate(value: true))
         for copy in try archived(plain) {
-            #expect(copy.sortDescriptors == nil && copy.predicate == NSPredicate(value: true))
+            #expect(copy.sortDescriptors == nil)
+            #expect(copy.predicate == NSPredicate(value: true))
         }
     }
 
-    @Test("[X-25] mistakes stay in archives and copies")
+    @Test("[X-25] mistakes are kept in archives and copies")
     func mistakes() throws {
         for predicate in [
             NSPredicate(format: "a = "), NSPredicate { _, _ in true }, NSPredicate(format: "a = %@", UUID()),
@@ -56,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("every predicate comes back from an archive")
+    @Test("every predicate round-trips through an archive")
     func predicates() throws {
         var generator = PredicateGenerator(SplitMix64.announced("archived predicates"))
         for number in 0..<60 {
@@ -68,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("a compound that was given to a query can be changed without changing the query")
+    @Test("changing a compound after it was given to a query does not change the query")
     func compounds() {
         let compound = NSCompoundPredicate(andPredicateWithSubpredicates: [
             NSPredicate(format: "a = 1"), NSPredicate(format: "b = 2"),
@@ -80,26 +82,37 @@ import Testing
         #expect((query.predicate as? NSCompoundPredicate)?.subpredicates.count == 2)
     }
 
-    @Test("[Q-14] a cursor comes back from an archive as the same place")
+    @Test("[Q-14] a cursor round-trips through an archive")
     func cursor() throws {
         let cursor = CKQueryCursor([1, 2, 3])
-        for copy in try archived(cursor) { #expect(copy == cursor && copy.hash == cursor.hash) }
+        for copy in try archived(cursor) {
+            #expect(copy == cursor)
+            #expect(copy.hash == cursor.hash)
+        }
         #expect(CKQueryCursor([1]) != cursor)
         #expect(cursor.copy() as? CKQueryCursor === cursor)
     }
 
-    @Test("[Q-14] what a query has done up to a cursor is no part of the place: neither archives nor equality know it")
+    @Test("[Q-14] a query's work so far is not part of its cursor: neither archives nor equality include it")
     func cursorWork() throws {
         let cursor = CKQueryCursor([1, 2, 3], work: QueryWork(settledCount: 5, openCount: 2))
-        #expect(cursor == CKQueryCursor([1, 2, 3]) && cursor.hash == CKQueryCursor([1, 2, 3]).hash)
-        for copy in try archived(cursor) { #expect(copy == cursor && copy.work == QueryWork()) }
+        #expect(cursor == CKQueryCursor([1, 2, 3]))
+        #expect(cursor.hash == CKQueryCursor([1, 2, 3]).hash)
+        for copy in try archived(cursor) {
+            #expect(copy == cursor)
+            #expect(copy.work == QueryWork())
+        }
     }
 
-    @Test("[Q-13] sort descriptors of keys know their key, their order and how to sort records themselves")
+    @Test("[Q-13] sort descriptors for keys have their key and order, and sort records themselves")
     func sortDescriptors() throws {
         let up = NSSortDescriptor(key: "age", ascending: true)
         let down = try #require(up.reversedSortDescriptor as? NSSortDescriptor)
-        #expect(up.key == "age" && up.ascending && down.key == "age" && !down.ascending && up != down)
+        #expect(up.key == "age")
+        #expect(up.ascending)
+        #expect(down.key == "age")
+        #expect(!down.ascending)
+        #expect(up != down)
         #expect(up == NSSortDescriptor(key: "age", ascending: true))
         func record(_ age: Int?) -> CKRecord {
             let record = CKRecord(recordType: "T")
@@ -111,7 +124,10 @@ import Testing
         #expect(up.compare(record(nil), to: record(2)) == .orderedAscending)
         #expect(up.compare(1, to: "x") == .orderedSame)
         let near = CKLocationSortDescriptor(key: "place", relativeLocation: PredicateSamples.place)
-        for copy in try archived(near) { #expect(copy == near && copy.key == "place") }
+        for copy in try archived(near) {
+            #expect(copy == near)
+            #expect(copy.key == "place")
+        }
         let here = CKRecord(recordType: "T")
         here["place"] = PredicateSamples.place
         #expect(near.compare(here, to: record(1)) == .orderedAscending)

@@ -1,4 +1,4 @@
-// Queries and what is asked with them, with a server that answers what a test says.
+// Queries and their options, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud
@@ -29,8 +29,8 @@ extension CKDatabase: LegacyQueryCalls {}
 @Suite struct QueryOperationTests {
     private static let zoneID = CKRecordZone.ID(zoneName: "Notes")
 
-    /// A server that finds five records, the fourth of which fails, in pages of two unless a limit is given. Each page but
-    /// the first settles ten.
+    /// A server that finds five records, of which the fourth fails, in pages of two unless a limit is given. Each page
+    /// but the first settles ten.
     private func makeServer() -> (server: ScriptedServer, asked: Locked<[QueryRequest]>) {
         let server = ScriptedServer()
         let asked = Locked<[QueryRequest]>([])
@@ -64,7 +64,7 @@ extension CKDatabase: LegacyQueryCalls {}
         return query
     }
 
-    @Test("[Q-13][Q-14] a page of records in order, and a cursor to go on with; nil at the end")
+    @Test("[Q-13][Q-14] a page contains records in order and a cursor for the next page, or nil at the end")
     func pages() async throws {
         let (server, asked) = makeServer()
         let container = server.container()
@@ -100,7 +100,8 @@ extension CKDatabase: LegacyQueryCalls {}
             return
         }
         #expect(zone == Self.zoneID.address)
-        #expect(query.recordType == "Note" && query.filters.map(PredicateSamples.words) == ["a equals 1"])
+        #expect(query.recordType == "Note")
+        #expect(query.filters.map(PredicateSamples.words) == ["a equals 1"])
         #expect(query.sorts.map(\.key) == ["creationDate", "place"])
         #expect(query.sorts.map(\.isAscending) == [false, true])
         #expect(query.sorts.map { $0.origin?.latitudeDegrees } == [nil, 52])
@@ -108,7 +109,7 @@ extension CKDatabase: LegacyQueryCalls {}
         #expect(asked.value.map(\.desiredKeys) == [["a"], nil])
     }
 
-    @Test("[Q-14] a cursor tells what all pages before it have done, whatever becomes of it on the way")
+    @Test("[Q-14] a cursor reports the work of all pages before it, whatever happens to it on the way")
     func work() async throws {
         let (server, _) = makeServer()
         let database = server.container().privateCloudDatabase
@@ -122,14 +123,16 @@ extension CKDatabase: LegacyQueryCalls {}
             cursor = try #require(page.queryCursor)
             works.append(cursor.work)
         }
-        #expect(works.map(\.settledCount) == [10, 20, 30] && works.map(\.openCount) == [1, 1, 1])
-        #expect(works.map(\.doneCount) == [11, 21, 31] && works.map(\.pickedFromCount) == [99, 98, 97])
-        // A page that is asked for again counts once.
+        #expect(works.map(\.settledCount) == [10, 20, 30])
+        #expect(works.map(\.openCount) == [1, 1, 1])
+        #expect(works.map(\.doneCount) == [11, 21, 31])
+        #expect(works.map(\.pickedFromCount) == [99, 98, 97])
+        // A page that is fetched again counts once.
         let again = try await database.records(continuingMatchFrom: start, resultsLimit: 1)
         #expect(try #require(again.queryCursor).work == works.first)
     }
 
-    @Test("[O-06] the old blocks are told of what could be fetched where the new one is not set")
+    @Test("[O-06] the deprecated blocks get the fetched records if the new one is not set")
     func oldBlocks() async {
         let (server, _) = makeServer()
         let operation = CKQueryOperation(query: makeQuery())
@@ -162,7 +165,7 @@ extension CKDatabase: LegacyQueryCalls {}
         #expect(asked.value.isEmpty)
     }
 
-    @Test("[Q-02] now is when the operation starts")
+    @Test("[Q-02] now is the time at which the operation starts")
     func now() async {
         let (server, asked) = makeServer()
         let query = CKQuery(recordType: "Note", predicate: NSPredicate(format: "a < now()"))
@@ -179,7 +182,7 @@ extension CKDatabase: LegacyQueryCalls {}
         #expect(sent.filters.first?.operand == .date(clock.now))
     }
 
-    @Test("[A-08] the calls of the database answer a page")
+    @Test("[A-08] the calls of the database return a page")
     func calls() async throws {
         let (server, _) = makeServer()
         let database = server.container().privateCloudDatabase
@@ -187,7 +190,8 @@ extension CKDatabase: LegacyQueryCalls {}
         #expect(page.matchResults.map(\.0.recordName) == ["r0", "r1", "r2"])
         let cursor = try #require(page.queryCursor)
         let rest = try await database.records(continuingMatchFrom: cursor, desiredKeys: [])
-        #expect(rest.matchResults.map { outcome($0.1) } == ["internalError", "ok"] && rest.queryCursor == nil)
+        #expect(rest.matchResults.map { outcome($0.1) } == ["internalError", "ok"])
+        #expect(rest.queryCursor == nil)
         let names = await withCheckedContinuation { continuation in
             (database as any LegacyQueryCalls).perform(makeQuery(), inZoneWith: nil) { records, error in
                 continuation.resume(returning: (records ?? []).map(\.recordID.recordName) + [outcome(error)])

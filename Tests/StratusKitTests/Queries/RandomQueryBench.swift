@@ -1,5 +1,5 @@
-// A store with an owner's two zones, a shared folder with a guest, and all that is in them as plain values: what random
-// questions are asked of, page by page, while records come, change and go.
+// A store with an owner's two zones, a shared folder with a guest, and all that is in them as plain values: the subject
+// of random queries, page by page, while records are added, changed and deleted.
 
 import Foundation
 import StratusKit
@@ -13,7 +13,7 @@ struct QueryMismatch: Error, CustomStringConvertible {
 
 struct RandomQueryBench {
     private static let containerID = "iCloud.com.example.queries"
-    /// How many questions are asked between two changes.
+    /// The number of queries between two changes.
     private static let questionCount = 10
     private static let pageLimits = [3, 7, 15, 40, CKQueryOperation.maximumResults]
 
@@ -21,7 +21,7 @@ struct RandomQueryBench {
     private let clock: Stratus.ManualClock
     private let accounts: [NaivePerson: Stratus.Account]
     private let fault: NaiveFault?
-    /// What the schema marks, in production, where nothing is shared; nil in development.
+    /// The marks of the schema, in production, where nothing is shared; nil in development.
     private let marks: NaiveMarks?
     private var dice: NaiveDice
     private var records: [NaiveRecord] = []
@@ -52,7 +52,7 @@ struct RandomQueryBench {
         try await onThread { store.close() }
     }
 
-    /// Asks so many questions. Throws `QueryMismatch` at the first wrong answer.
+    /// Runs a number of queries. Throws `QueryMismatch` at the first wrong answer.
     mutating func run(queryCount: Int) async throws {
         try await prepare()
         for number in 0..<queryCount {
@@ -82,7 +82,7 @@ struct RandomQueryBench {
         CKRecord.ID(recordName: name, zoneID: zoneID(zone, for: person))
     }
 
-    /// A record or a person, as somebody names it.
+    /// A record or a person, as a caller names it.
     private func address(_ value: NaiveValue, for person: NaivePerson) -> CKRecord.ID {
         switch value {
         case .link(let zone, let name): id(zone, name, for: person)
@@ -124,7 +124,7 @@ struct RandomQueryBench {
         _ = try await guests.accept(try await guests.shareMetadata(for: url))
     }
 
-    /// A record with all that the plain one says, and nothing else.
+    /// A record with all values of the plain one, and nothing else.
     private func filled(_ record: CKRecord, _ plain: NaiveRecord, _ person: NaivePerson) -> CKRecord {
         for field in NaiveField.stored {
             switch plain.fields[field] {
@@ -139,7 +139,7 @@ struct RandomQueryBench {
             case .person?: continue
             }
         }
-        // The guest is not told what the root hangs below, and leaves it there.
+        // The participant does not see the root's parent, and does not change it.
         guard person == .owner || plain.name != NaiveQuery.root else { return record }
         let parent = plain.parent.map { id(plain.zone, $0, for: person) }
         if record.parent?.recordID != parent { record.setParent(parent) }
@@ -152,7 +152,7 @@ struct RandomQueryBench {
         for answer in answers.deleteResults.values { try answer.get() }
     }
 
-    /// One request of somebody's, and upkeep now and then, which builds indexes.
+    /// A person's request, and upkeep now and then, which builds indexes.
     private mutating func change() async throws {
         clock.advance(by: 1)
         now += 2
@@ -167,7 +167,7 @@ struct RandomQueryBench {
             guard !deleted.contains(id), !saved.contains(where: { $0.recordID == id }) else { continue }
             let index = records.firstIndex { $0.zone == zone && $0.name == name }
             let isVisible = visible.contains { $0.zone == zone && $0.name == name }
-            // The guest does not know what is not shared.
+            // The participant does not know what is not shared.
             guard index == nil || isVisible else { continue }
             let isFixed = NaiveDice.skeleton.contains(name)
             if let index, !isFixed, dice.random.isOne(in: 4) {
@@ -281,7 +281,7 @@ struct RandomQueryBench {
     }
 
     private static func isSame(_ found: [CKRecord.ID], _ expected: [CKRecord.ID], isSorted: Bool) -> Bool {
-        // Every result once, so that sets alone would not do.
+        // Every result once, so comparing sets would not suffice.
         isSorted ? found == expected : found.count == expected.count && Set(found) == Set(expected)
     }
 
@@ -291,7 +291,7 @@ struct RandomQueryBench {
 
     // MARK: The schema
 
-    /// A schema as a `.ckdb` file has it.
+    /// A schema in the form of a `.ckdb` file.
     private static func schema(_ marks: NaiveMarks) -> String {
         let types: [(NaiveField, String)] = [
             (.text, "STRING"), (.count, "INT64"), (.weight, "DOUBLE"), (.due, "TIMESTAMP"), (.tags, "LIST<STRING>"),

@@ -1,4 +1,4 @@
-// Assets that are taken from one record to another: copied where the request is sent, and not where it is asked for.
+// Assets that are moved from one record to another: copied at the request, and not before.
 
 import Foundation
 import StratusCloud
@@ -26,7 +26,7 @@ import Testing
         return CKRecord(answer, origin: nil, download: download)
     }
 
-    @Test("[R-14] beginning a save copies no content; making its request does")
+    @Test("[R-14] starting a save copies no content; making its request does")
     func beginning() {
         let copies = Trace()
         let record = CKRecord(recordType: "Photo")
@@ -40,7 +40,7 @@ import Testing
         #expect(copies.all.count == 2)
     }
 
-    @Test("[R-14] an operation copies it on a thread of the session's own, and not on the one that starts it")
+    @Test("[R-14] an operation copies it on a thread of the session, and not on the one that starts it")
     func thread() async throws {
         let bench = try OperationBench()
         let copies = Trace()
@@ -52,7 +52,7 @@ import Testing
             operation.start()
             return Self.currentThread
         }
-        // The bench keeps no assets, so that the server refuses the item; the copy is made before.
+        // The bench stores no assets, so the server refuses the item; the copy is created before.
         await bench.session.activity.untilIdle()
         #expect(copies.all.count == 1)
         #expect(copies.all != [starter])
@@ -61,7 +61,7 @@ import Testing
     private static var currentThread: String { "\(ObjectIdentifier(Thread.current))" }
 }
 
-/// Copies that a test makes.
+/// Copies that a test creates.
 struct MadeCopies: AssetDownload {
     let make: @Sendable (AssetDescriptor, CKAsset.Place) throws -> URL
 

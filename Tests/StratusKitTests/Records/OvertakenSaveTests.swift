@@ -23,14 +23,14 @@ import Testing
         await bench.session.activity.untilIdle()
     }
 
-    /// Has somebody else save the record, so that the next save of it meets a conflict.
+    /// Lets another client save the record, so that the next save of it conflicts.
     private func overtake(_ bench: OperationBench) async throws {
         let other = try await bench.database.record(for: id)
         other["other"] = "theirs"
         try await bench.database.save(other)
     }
 
-    @Test("[C-03][C-04][S-01] what is set while a save is under way is changed afterwards, and the next save sends it")
+    @Test("[C-03][C-04][S-01] a field that is set during a save is changed afterwards, and the next save sends it")
     func edits() async throws {
         let bench = try OperationBench()
         let record = makeRecord("a", text: "1")
@@ -52,7 +52,7 @@ import Testing
         #expect(stored.allKeys() == ["kept", "new", "text"])
     }
 
-    @Test("[S-05] the ancestor of a conflict has what the last save sent, also of a key that was set meanwhile")
+    @Test("[S-05] the ancestor of a conflict has the values of the last save, also for a key that was set meanwhile")
     func ancestor() async throws {
         let bench = try OperationBench()
         let record = makeRecord("a", text: "1")
@@ -72,7 +72,7 @@ import Testing
         #expect(error.clientRecord?["text"] as? String == "2")
     }
 
-    @Test("[S-05] a save that fails leaves the ancestor as it was")
+    @Test("[S-05] a failed save leaves the ancestor as it was")
     func failure() async throws {
         let bench = try OperationBench()
         try await bench.database.save(makeRecord("a", text: "1"))

@@ -48,7 +48,7 @@ struct RecordOriginTests {
         #expect(try await home.record(for: taken)["text"] as? String == "changed")
     }
 
-    @Test("[X-22][X-23] an archived record is refused elsewhere too; a copy without the mark is judged as any claim")
+    @Test("[X-22][X-23] an archived record is refused elsewhere too; a copy without the mark is treated like any claim")
     func archived() async throws {
         let (store, alice) = try Stratus.tested()
         let bob = try await store.createAccount(.init(), externalID: "bob")
@@ -85,7 +85,7 @@ struct RecordOriginTests {
         }
     }
 
-    @Test("[R-14] an asset that was fetched is uploaded to a record of the same name in another database")
+    @Test("[R-14] a fetched asset is uploaded to a record of the same name in another database")
     func published() async throws {
         let directory = try HostDirectory()
         let file = directory.url.appendingPathComponent("sunset.txt")
@@ -110,7 +110,7 @@ struct RecordOriginTests {
         }
     }
 
-    @Test("a public asset is kept in a container with the longest name")
+    @Test("a public asset is stored in a container with the longest name")
     func longContainer() async throws {
         let directory = try HostDirectory()
         let file = directory.url.appendingPathComponent("sunset.txt")

@@ -1,11 +1,11 @@
 // Records and assets that clients inherit from, as their tests do to have records that look as if they came from the
-// server, and to tie the life of a file to its asset.
+// server, and to tie the lifetime of a file to its asset.
 
 import Foundation
 import StratusKit
 import Testing
 
-/// A record with dates and a tag that no server has given it.
+/// A record with dates and a tag that did not come from the server.
 private final class PastRecord: CKRecord, @unchecked Sendable {
     // Because its variable is constant.
     private let date: Date?
@@ -27,13 +27,13 @@ private final class PastRecord: CKRecord, @unchecked Sendable {
     override class var supportsSecureCoding: Bool { true }
 }
 
-/// A record that says what fields say.
+/// A record whose description contains its fields.
 private class TaggedRecord: CKRecord, @unchecked Sendable {
     // Because it adds no variable.
     override var recordChangeTag: String? { self["tag"] }
 }
 
-/// An asset that owns the file it is made of.
+/// An asset that owns its file.
 private final class OwningAsset: CKAsset, @unchecked Sendable {
     // Because its variable is constant.
     private let file: URL
@@ -50,11 +50,12 @@ private final class OwningAsset: CKAsset, @unchecked Sendable {
 }
 
 @Suite struct RecordSubclassTests {
-    @Test("a subclass overrides what the server decides, also where it is read by name")
+    @Test("a subclass overrides what the server decides, also when it is read by name")
     func metadata() throws {
         let date = Date(timeIntervalSinceReferenceDate: 5)
         let record: CKRecord = PastRecord("a", savedAt: date)
-        #expect(record.modificationDate == date && record.creationDate == date)
+        #expect(record.modificationDate == date)
+        #expect(record.creationDate == date)
         #expect(record.recordChangeTag == "past")
         #expect(record.creatorUserRecordID?.recordName == "_somebody")
         #expect(record.value(forKey: "modificationDate") as? Date == date)
@@ -62,7 +63,7 @@ private final class OwningAsset: CKAsset, @unchecked Sendable {
         #expect(PastRecord("b", savedAt: nil).modificationDate == nil)
     }
 
-    @Test("a subclass without initialisers of its own has those of a record")
+    @Test("a subclass without its own initialisers has those of a record")
     func inheritedInitialisers() {
         let record = TaggedRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))
         record["tag"] = "t"
@@ -70,17 +71,18 @@ private final class OwningAsset: CKAsset, @unchecked Sendable {
         #expect(TaggedRecord(recordType: "Note").recordID.zoneID == .default)
     }
 
-    @Test("a subclass is made from the system fields of another record")
+    @Test("a subclass can be created from the system fields of another record")
     func decoding() throws {
         let coder = NSKeyedArchiver(requiringSecureCoding: true)
         CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a")).encodeSystemFields(with: coder)
         coder.finishEncoding()
         let unarchiver = try NSKeyedUnarchiver(forReadingFrom: coder.encodedData)
         let record = try #require(PastRecord(coder: unarchiver))
-        #expect(record.recordID.recordName == "a" && record.modificationDate == nil)
+        #expect(record.recordID.recordName == "a")
+        #expect(record.modificationDate == nil)
     }
 
-    @Test("[C-04] a record of a subclass is saved, and is the one that takes over what the server made of it")
+    @Test("[C-04] a record of a subclass is saved, and the same object gets the server's changes")
     func saving() async throws {
         let bench = try OperationBench()
         let record = TaggedRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "a"))

@@ -5,7 +5,7 @@ import StratusKit
 import Testing
 
 @Suite struct RecordThreadTests {
-    @Test("a record that eight threads read, write, copy and archive stays whole")
+    @Test("a record stays consistent while eight threads read, write, copy and archive it")
     func shared() async throws {
         let record = CKRecord(recordType: "Note")
         try await withThrowingTaskGroup(of: Void.self) { group in

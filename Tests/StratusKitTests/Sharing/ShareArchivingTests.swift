@@ -1,4 +1,4 @@
-// Shares in archives: what goes in comes out, and what was edited by hand is a claim like any other.
+// Shares in archives: they round-trip, and hand-edited parts are claims like any other.
 
 import Foundation
 import StratusCloud
@@ -41,50 +41,63 @@ import Testing
     }
 
     @Test(
-        "[C-06] a share comes back with its people and the changes that were not saved",
+        "[C-06] a share round-trips with its participants and the changes that were not saved",
         arguments: ArchivingTests.Way.allCases)
     func full(way: ArchivingTests.Way) throws {
         let share = Self.share()
         let decoded = try way.decode(CKShare.self, from: ArchiveSamples.archive(share))
-        #expect(decoded != share && decoded.recordID == share.recordID && decoded.url == share.url)
+        #expect(decoded != share)
+        #expect(decoded.recordID == share.recordID)
+        #expect(decoded.url == share.url)
         #expect(decoded.participants.map(\.participantID) == ["owner", "bob", "fay"])
         #expect(decoded.participants[1].permission == .readWrite)
         #expect(decoded.participants[1].acceptanceStatus == .accepted)
         #expect(decoded.participants[1].userIdentity.nameComponents?.givenName == "bob")
         #expect(decoded.participants[1] == share.participants[1])
-        #expect(decoded.owner.participantID == "owner" && decoded.currentUserParticipant?.role == .owner)
-        #expect(decoded.requesters.isEmpty && decoded.blockedIdentities.count == share.blockedIdentities.count)
-        #expect(decoded["cloudkit.title"] as? String == "Späti" && decoded.changedKeys() == ["cloudkit.title"])
+        #expect(decoded.owner.participantID == "owner")
+        #expect(decoded.currentUserParticipant?.role == .owner)
+        #expect(decoded.requesters.isEmpty)
+        #expect(decoded.blockedIdentities.count == share.blockedIdentities.count)
+        #expect(decoded["cloudkit.title"] as? String == "Späti")
+        #expect(decoded.changedKeys() == ["cloudkit.title"])
         #expect(decoded.claim == share.claim)
-        #expect(decoded.claim?.denied == ["r1"] && decoded.claim?.blocked == ["r2"])
-        #expect(decoded.claim?.unblocked == ["b1"] && decoded.claim?.allowsAccessRequests == true)
+        #expect(decoded.claim?.denied == ["r1"])
+        #expect(decoded.claim?.blocked == ["r2"])
+        #expect(decoded.claim?.unblocked == ["b1"])
+        #expect(decoded.claim?.allowsAccessRequests == true)
         #expect((decoded.makeAncestor() as? CKShare)?.participants.map(\.participantID) == ["owner", "bob", "zoe"])
         #expect(try way.decode(CKRecord.self, from: ArchiveSamples.archive(share)) is CKShare)
     }
 
     @Test(
-        "[C-05] the system fields of a share are what the server said last, without changes",
+        "[C-05] the system fields of a share are the server's last ones, without changes",
         arguments: ArchivingTests.Way.allCases)
     func systemFields(way: ArchivingTests.Way) throws {
         let share = Self.share()
         let decoded = try Self.systemFields(share, as: way)
         #expect(decoded.participants.map(\.participantID) == ["owner", "bob", "zoe"])
-        #expect(decoded.participants[1].permission == .readOnly && decoded.url == share.url)
-        #expect(decoded.allKeys().isEmpty && decoded.changedKeys().isEmpty)
-        #expect(decoded.claim?.denied == [] && decoded.claim?.participants.allSatisfy { !$0.isAdded } == true)
+        #expect(decoded.participants[1].permission == .readOnly)
+        #expect(decoded.url == share.url)
+        #expect(decoded.allKeys().isEmpty)
+        #expect(decoded.changedKeys().isEmpty)
+        #expect(decoded.claim?.denied == [])
+        #expect(decoded.claim?.participants.allSatisfy { !$0.isAdded } == true)
         let fresh = CKShare(rootRecord: ShareSamples.root())
         let decodedFresh = try Self.systemFields(fresh, as: way)
-        #expect(decodedFresh.url == nil && decodedFresh.claim?.root == ShareSamples.root().recordID.address)
+        #expect(decodedFresh.url == nil)
+        #expect(decodedFresh.claim?.root == ShareSamples.root().recordID.address)
         #expect(decodedFresh.participants.map(\.role) == [.owner])
     }
 
     @Test(
-        "participants, requesters, metadata and options come back as they were", arguments: ArchivingTests.Way.allCases)
+        "participants, requesters, metadata and options round-trip", arguments: ArchivingTests.Way.allCases)
     func others(way: ArchivingTests.Way) throws {
         let share = Self.share()
         let bob = share.participants[1]
         let decoded = try way.decode(CKShare.Participant.self, from: ArchiveSamples.archive(bob))
-        #expect(decoded == bob && decoded.permission == .readWrite && decoded.participantID == "bob")
+        #expect(decoded == bob)
+        #expect(decoded.permission == .readWrite)
+        #expect(decoded.participantID == "bob")
         let requester = CKShareAccessRequester(
             PetitionerFacts(ShareSamples.petitioner("r", email: "x@example.com", user: "_x")))
         let decodedRequester = try way.decode(CKShare.AccessRequester.self, from: ArchiveSamples.archive(requester))
@@ -94,14 +107,16 @@ import Testing
         #expect(blocked.userIdentity.userRecordID?.recordName == "_x")
         let metadata = ShareSamples.metadata(ShareSamples.metadata())
         let decodedMetadata = try way.decode(CKShare.Metadata.self, from: ArchiveSamples.archive(metadata))
-        #expect(decodedMetadata == metadata && decodedMetadata.share.participants.count == 1)
+        #expect(decodedMetadata == metadata)
+        #expect(decodedMetadata.share.participants.count == 1)
         let options = CKAllowedSharingOptions(
             allowedParticipantPermissionOptions: .readOnly, allowedParticipantAccessOptions: .anyoneWithLink)
         options.allowsAccessRequests = true
         let decodedOptions = try way.decode(CKAllowedSharingOptions.self, from: ArchiveSamples.archive(options))
         #expect(decodedOptions.allowedParticipantPermissionOptions == .readOnly)
         #expect(decodedOptions.allowedParticipantAccessOptions == .anyoneWithLink)
-        #expect(decodedOptions.allowsAccessRequests && !decodedOptions.allowsParticipantsToInviteOthers)
+        #expect(decodedOptions.allowsAccessRequests)
+        #expect(!decodedOptions.allowsParticipantsToInviteOthers)
     }
 
     // MARK: Edited by hand
@@ -134,19 +149,22 @@ import Testing
             + #""status":\#(status),"isApprovedRequester":true,"isOneTime":false}"#
     }
 
-    @Test("[X-17] foreign numbers are unknown, and a save does not claim them", arguments: ArchivingTests.Way.allCases)
+    @Test(
+        "[X-17] unknown numbers decode as unknown, and a save does not claim them",
+        arguments: ArchivingTests.Way.allCases)
     func foreign(way: ArchivingTests.Way) throws {
         let share = try way.decode(
             CKShare.self,
             from: Self.edited(Self.people(Self.participant("o", role: 77, permission: -1, status: 200))))
         #expect(share.publicPermission == .unknown)
-        #expect(share.owner.role == .unknown && share.owner.permission == .unknown)
+        #expect(share.owner.role == .unknown)
+        #expect(share.owner.permission == .unknown)
         #expect(share.owner.acceptanceStatus == .unknown)
         #expect(share.claim?.publicPermission == .some(nil))
         #expect(share.claim?.participants[0].role == .some(nil))
     }
 
-    @Test("[X-22] whoever an archive makes owner or lets accept is a claim by name, role and permission alone")
+    @Test("[X-22] an owner or acceptance from an archive is a claim by name, role and permission only")
     func claims() throws {
         let people = [
             Self.participant("o", role: 1, permission: 3, status: 2),
@@ -163,18 +181,21 @@ import Testing
         #expect(share.owner.participantID == "o")
     }
 
-    @Test("[C-15] a share whose archive names no owner, or nobody at all, has one to show")
+    @Test("[C-15] a share whose archive names no owner, or no one at all, still has an owner to show")
     func nobody() throws {
         for json in [Self.people(""), Self.people(Self.participant("a"), owner: "b")] {
             let share = try StratusArchive.decode(CKShare.self, from: Self.edited(json))
-            #expect(share.owner.role == .owner && share.participants.contains { $0 == share.owner })
+            #expect(share.owner.role == .owner)
+            #expect(share.participants.contains { $0 == share.owner })
         }
         // The key is one of those that are left out.
         let share = try StratusArchive.decode(CKShare.self, from: Self.edited("{}", key: "InvitedPCS"))
-        #expect(share.owner.role == .owner && share.url == nil && share.claim?.participants.count == 1)
+        #expect(share.owner.role == .owner)
+        #expect(share.url == nil)
+        #expect(share.claim?.participants.count == 1)
     }
 
-    @Test("[X-29] a share whose people cannot be read is refused, or cannot be saved", arguments: ["[]", "{", ""])
+    @Test("[X-29] a share with unreadable participants is refused, or cannot be saved", arguments: ["[]", "{", ""])
     func unreadable(json: String) throws {
         let data = Self.edited(json)
         #expect(throws: StratusArchiveError.self) { try StratusArchive.decode(CKShare.self, from: data) }
@@ -182,7 +203,7 @@ import Testing
         #expect(share?.misuse?.contains("archive") == true)
     }
 
-    @Test("an archive that says CKShare and holds another record is refused, and a share decoded from it is not saved")
+    @Test("an archive of another record as a CKShare is refused, and a share decoded from it cannot be saved")
     func damaged() throws {
         let data = Self.edited(Self.people(""), type: "Note")
         #expect(throws: StratusArchiveError.self) { try StratusArchive.decode(CKShare.self, from: data) }
@@ -200,7 +221,7 @@ import Testing
     @Test("4,000 damaged archives of shares and metadata are refused or decode, and none traps")
     func mutations() async throws {
         let random = SplitMix64.announced("damaged shares")
-        // For so long the threads that all tests share must not be held.
+        // This takes too long for the threads that all tests share.
         let decoded = try await TestThreads.offPool { try Self.decodedCount(random) }
         #expect((40..<3_960).contains(decoded), "\(decoded) decoded")
     }

@@ -6,7 +6,7 @@ import StratusStore
 import Testing
 
 @Suite struct ShareHostTests {
-    @Test("[X-08] an opened URL finds the share in its container, binds the person by a handle, and accepts")
+    @Test("[X-08] opening a URL finds the share in its container, binds the person by a handle, and accepts")
     func opening() async throws {
         let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder { share in
@@ -20,19 +20,20 @@ import Testing
         #expect(error?.code == .unknownShare)
         let metadata = try await store.open(url, as: stage.bob)
         #expect(metadata.containerIdentifier == SharingStage.containerID)
-        #expect(metadata.participantStatus == .accepted && metadata.rootRecord?["text"] as? String == "text")
+        #expect(metadata.participantStatus == .accepted)
+        #expect(metadata.rootRecord?["text"] as? String == "text")
         #expect(metadata.share.currentUserParticipant?.acceptanceStatus == .accepted)
         #expect(try await stage.visible(["note"], to: stage.bob) == ["note"])
         // Again, and by the owner: no harm.
         #expect(try await store.open(url, as: stage.bob).participantStatus == .accepted)
         #expect(try await store.open(url, as: stage.alice).participantRole == .owner)
-        // The root belongs to the shared database of whoever was told.
+        // The root belongs to the shared database of the person who fetched it.
         let root = try #require(metadata.rootRecord)
         root["text"] = "no"
         #expect(await failure { try await stage.shared(stage.bob).save(root) } == "permissionFailure")
     }
 
-    @Test("[X-08][X-09] a handle that the host adds later leads to the share, and a suspended account to nothing")
+    @Test("[X-08][X-09] a handle that the host adds later opens the share, and a suspended account opens nothing")
     func laterHandle() async throws {
         let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder { share in
@@ -51,7 +52,7 @@ import Testing
         #expect(try await stage.visible(["note"], to: stage.dave) == ["note"])
     }
 
-    @Test("every invitation reaches the host once, after the commit, with what a message would carry")
+    @Test("every invitation reaches the host once, after the commit, with the data for a message")
     func invitations() async throws {
         let invitations = Locked<[Stratus.Invitation]>([])
         let stage = try SharingStage { options in
@@ -68,17 +69,22 @@ import Testing
         let sent = invitations.value
         #expect(sent.count == 2)
         let bobs = try #require(sent.first { $0.emailAddress == "bob@example.com" })
-        #expect(bobs.url == share.url && bobs.title == "Folder" && bobs.permission == .readWrite)
-        #expect(bobs.shareID == share.recordID && bobs.containerIdentifier == SharingStage.containerID)
-        #expect(bobs.inviterUserRecordName == stage.alice.userRecordName && bobs.role == .privateUser)
+        #expect(bobs.url == share.url)
+        #expect(bobs.title == "Folder")
+        #expect(bobs.permission == .readWrite)
+        #expect(bobs.shareID == share.recordID)
+        #expect(bobs.containerIdentifier == SharingStage.containerID)
+        #expect(bobs.inviterUserRecordName == stage.alice.userRecordName)
+        #expect(bobs.role == .privateUser)
         #expect(bobs.ownerUserRecordName == stage.alice.userRecordName)
         #expect(!bobs.description.contains(bobs.url.lastPathComponent))
         let once = try #require(sent.first { $0.participantID == guest.participantID })
-        #expect(once.url == share.oneTimeURL(for: guest.participantID) && once.emailAddress == nil)
+        #expect(once.url == share.oneTimeURL(for: guest.participantID))
+        #expect(once.emailAddress == nil)
         #expect(try await stage.store.open(once.url, as: stage.dave).participantStatus == .accepted)
     }
 
-    @Test("a host invites for a person, as far as the sharing options go")
+    @Test("a host invites on behalf of a person, within the sharing options")
     func inviting() async throws {
         let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder()
@@ -112,7 +118,8 @@ import Testing
         #expect(try await stage.newest(share).participants.count == 1)
 
         let saved = try await store.invite(bob, to: id, in: container, allowing: readers)
-        #expect(saved.participants.count == 2 && saved.participants[1].permission == .readOnly)
+        #expect(saved.participants.count == 2)
+        #expect(saved.participants.last?.permission == .readOnly)
         let all = CKAllowedSharingOptions.standard
         all.allowsParticipantsToInviteOthers = true
         all.allowsAccessRequests = true
@@ -127,7 +134,7 @@ import Testing
         withExtendedLifetime(observer) {}
     }
 
-    @Test("[SH-10][SH-11][P-13] an observer hears of a share that is stopped or left, or goes with its root or zone")
+    @Test("[SH-10][SH-11][P-13] an observer gets a share that is stopped or left, or deleted with its root or zone")
     func endedShares() async throws {
         let stage = try SharingStage()
         let trace = Trace()
@@ -140,7 +147,7 @@ import Testing
         try await stage.accept(share, as: stage.bob)
         let name = share.recordID.recordName
         try await stage.shared(stage.bob).deleteRecord(withID: stage.foreignID(name))
-        // A record that is in use cannot be deleted, and what a test plans for its own fetch is left to it.
+        // A record in use cannot be deleted, and a test's planned fault for its own fetch is kept for it.
         stage.store.faults.fail(.operation(.fetchRecords), with: .zoneBusy)
         #expect(await failure { try await stage.owned.deleteRecord(withID: root.recordID) } == "referenceViolation")
         #expect(stage.store.faults.count == 1)
@@ -150,7 +157,7 @@ import Testing
         _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
         let (_, second) = try await stage.shareFolder()
         #expect(await failure { try await stage.owned.deleteRecord(withID: second.recordID) } == "ok")
-        // No share goes with the zone any more.
+        // No share is deleted with the zone now.
         _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
         let (_, third) = try await stage.shareFolder()
         _ = try await stage.owned.deleteRecordZone(withID: stage.zoneID)
@@ -159,7 +166,7 @@ import Testing
         withExtendedLifetime(observers) {}
     }
 
-    @Test("the trail of a zone tells who shared, invited, joined, changed, removed and stopped, page by page")
+    @Test("the trail of a zone contains who shared, invited, joined, changed, removed and stopped, page by page")
     func trail() async throws {
         let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder { $0.addParticipant(try await stage.person(stage.bob)) }
@@ -184,8 +191,10 @@ import Testing
         let (alice, bob) = (stage.alice.userRecordName, stage.bob.userRecordName)
         #expect(events.map(\.actorUserRecordName) == [alice, alice, bob, alice, alice, alice])
         #expect(events.allSatisfy { $0.shareID == share.recordID && $0.rootRecordID == stage.id("root") })
-        #expect(events[1].handle == "bob@example.com" && events[2].userRecordName == bob)
-        #expect(events[3].oldPermission == .readWrite && events[3].newPermission == .readOnly)
+        #expect(events[1].handle == "bob@example.com")
+        #expect(events[2].userRecordName == bob)
+        #expect(events[3].oldPermission == .readWrite)
+        #expect(events[3].newPermission == .readOnly)
         let error = #expect(throws: StratusError.self) {
             try stage.store.shareEvents(
                 of: stage.zoneID, of: stage.bob, inContainer: SharingStage.containerID)
@@ -193,7 +202,7 @@ import Testing
         #expect(error?.code == .unknownZone)
     }
 
-    @Test("why somebody may or may not is told with chain, share, participant and verdict, in words and as JSON")
+    @Test("an explanation of access contains chain, share, participant and verdict, in words and as JSON")
     func explanations() async throws {
         let stage = try SharingStage()
         let (_, share) = try await stage.shareFolder { $0.addParticipant(try await stage.person(stage.bob, .readOnly)) }
@@ -205,22 +214,30 @@ import Testing
         #expect(try explain("note", stage.bob).mayRead == false)
         try await stage.accept(share, as: stage.bob)
         let bobs = try explain("note", stage.bob)
-        #expect(bobs.relation == .member && bobs.mayRead && !bobs.mayChange && !bobs.mayDelete && !bobs.mayCreateBelow)
+        #expect(bobs.relation == .member)
+        #expect(bobs.mayRead)
+        #expect(!bobs.mayChange)
+        #expect(!bobs.mayDelete)
+        #expect(!bobs.mayCreateBelow)
         #expect(bobs.chain == [stage.id("note"), stage.id("root")])
-        #expect(bobs.shareID == share.recordID && bobs.rootRecordID == stage.id("root"))
+        #expect(bobs.shareID == share.recordID)
+        #expect(bobs.rootRecordID == stage.id("root"))
         #expect(bobs.participantID == share.participants[1].participantID)
-        #expect(bobs.description == bobs.reasons.joined(separator: "\n") && bobs.reasons.last?.contains("may") == true)
+        #expect(bobs.description == bobs.reasons.joined(separator: "\n"))
+        #expect(bobs.reasons.last?.contains("may") == true)
         let json = try JSONSerialization.jsonObject(with: JSONEncoder().encode(bobs)) as? [String: Any]
         #expect(json?["chain"] as? [String] == ["note", "root"])
         #expect((json?["verdict"] as? [String: Any])?["mayRead"] as? Bool == true)
         let alices = try explain("note", stage.alice)
-        #expect(alices.relation == .owner && alices.mayChange && alices.mayDelete)
+        #expect(alices.relation == .owner)
+        #expect(alices.mayChange)
+        #expect(alices.mayDelete)
         #expect(try explain("outside", stage.bob).shareID == nil)
         #expect(try explain("note", stage.dave).relation == .outsider)
         #expect(try !explain("nothing", stage.bob).exists)
     }
 
-    @Test("URLs that begin with no scheme are refused when the store is opened")
+    @Test("a URL prefix without a scheme is refused when the store is opened")
     func base() {
         let error = #expect(throws: StratusError.self) { try Stratus.tested { $0.shareURLBase = "no url here " } }
         #expect(error?.code == .invalidArgument)

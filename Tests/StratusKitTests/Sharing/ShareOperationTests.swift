@@ -1,4 +1,4 @@
-// The sharing operations and the container's calls, with a server that answers what a test says.
+// The sharing operations and the container's calls, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud
@@ -36,7 +36,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
     private static let urls = [good, bad].compactMap { URL(string: $0) }
     private static let notFound = CloudError(.unknownItem, inner: 2003, "Share not found")
 
-    /// A server that knows everybody but `nobody@example.com`, and one share.
+    /// A server that knows everyone but `nobody@example.com`, and one share.
     private func makeServer() -> ScriptedServer {
         let server = ScriptedServer()
         server.onParticipants = { lookups in
@@ -71,7 +71,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
         }
     }
 
-    /// What a legacy completion block was told: its code, and the errors of items by key.
+    /// The arguments of a deprecated completion block: its code, and the errors of items by key.
     private static func told<Key: Hashable>(_ error: (any Error)?, by type: Key.Type) -> String {
         guard let error = error as? CKError else { return "ok" }
         let items = (error.partialErrorsByItemID ?? [:]).map { key, error in
@@ -82,7 +82,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
 
     // MARK: Participants
 
-    @Test("[P-01][A-07] people are fetched one by one answered, and an error of one does not fail the operation")
+    @Test("[P-01][A-07] people are fetched with one result each, and the error of one does not fail the operation")
     func participants() async {
         let trace = Trace()
         let infos = CKUserIdentity.LookupInfo.lookupInfos(withEmails: ["bob@example.com", "nobody@example.com"])
@@ -117,7 +117,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
         }
     }
 
-    @Test("[P-01] the container fetches participants by address, number, record and look-up, awaited and not")
+    @Test("[P-01] the container fetches participants by address, number, record and look-up, async and not")
     func containerParticipants() async throws {
         let container = makeServer().container()
         let user = CKRecord.ID(recordName: "_bob")
@@ -166,7 +166,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
 
     // MARK: Metadata
 
-    @Test("[M-02][A-06][A-07][O-06] metadata are answered URL by URL, roots are asked for where they are wanted")
+    @Test("[M-02][A-06][A-07][O-06] metadata are returned URL by URL, with roots where requested")
     func metadata() async {
         let server = makeServer()
         let asked = Gathered<ShareMetadataRequest?>(nil)
@@ -196,17 +196,19 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
                 hasNewBlock
                 ? ["good ok", "bad unknownItem"] : ["good iCloud.com.example.app ok", "bad nil unknownItem"]
             #expect(trace.all == items + ["ok", #"partialFailure ["true unknownItem"]"#])
-            #expect(asked.value?.wantsRootRecord == hasNewBlock && asked.value?.urls == [Self.good, Self.bad])
+            #expect(asked.value?.wantsRootRecord == hasNewBlock)
+            #expect(asked.value?.urls == [Self.good, Self.bad])
             #expect(asked.value?.rootDesiredKeys == (hasNewBlock ? ["title"] : nil))
         }
     }
 
-    @Test("[M-05] the container fetches metadata of one URL and of many, awaited and not")
+    @Test("[M-05] the container fetches metadata of one URL and of many, async and not")
     func containerMetadata() async throws {
         let container = makeServer().container()
         #expect(try await container.shareMetadata(for: Self.urls[0]).participantStatus == .pending)
         let error = await #expect(throws: CKError.self) { try await container.shareMetadata(for: Self.urls[1]) }
-        #expect(error?.code == .unknownItem && error?.localizedDescription == "Share not found")
+        #expect(error?.code == .unknownItem)
+        #expect(error?.localizedDescription == "Share not found")
         let many = try await container.shareMetadatas(for: Self.urls)
         #expect(Self.urls.map { many[$0].map { outcome($0) } } == ["ok", "unknownItem"])
         let one: String = await withCheckedContinuation { continuation in
@@ -225,7 +227,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
 
     // MARK: Accepting and asking
 
-    @Test("[A-06][A-07][M-06][O-06] shares are accepted one by one, and partial errors stand under their URLs")
+    @Test("[A-06][A-07][M-06][O-06] shares are accepted one by one, and partial errors are listed under their URLs")
     func accepting() async {
         for hasNewBlock in [false, true] {
             let trace = Trace()
@@ -250,7 +252,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
         }
     }
 
-    @Test("[M-06] the container accepts one share and many, awaited and not")
+    @Test("[M-06] the container accepts one share and many, async and not")
     func containerAccepting() async throws {
         let container = makeServer().container()
         let metadatas = Self.metadatas()
@@ -270,7 +272,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
         #expect(count == 2)
     }
 
-    @Test("[P-22] access is asked for URL by URL, and success says no more than that")
+    @Test("[P-22] access is requested URL by URL, and success means no more than that")
     func asking() async throws {
         let trace = Trace()
         let operation = CKShareRequestAccessOperation(shareURLs: Self.urls)
@@ -329,7 +331,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
         await #expect(throws: CKError.self) { try await container.shareMetadatas(for: Self.urls) }
     }
 
-    @Test("[X-23] records of metadata and accepted shares belong where the share is, for the user who was told")
+    @Test("[X-23] records of metadata and accepted shares belong to the share's place, for the user who fetched them")
     func origins() async throws {
         let server = makeServer()
         server.onAccept = { _ in

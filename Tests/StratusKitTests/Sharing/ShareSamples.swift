@@ -50,7 +50,7 @@ enum ShareSamples {
                 lookup: .email(email), userName: user, name: PersonName(given: id), hasAccount: true))
     }
 
-    /// What a server tells of a share.
+    /// What a server returns for a share.
     static func sharing(
         _ participants: [ClientParticipant] = [], publicPermission: ParticipantPermission = .none,
         currentUserID: String? = "owner", requesters: [ClientPetitioner] = [], blocked: [ClientPetitioner] = []
@@ -98,13 +98,13 @@ extension CKShare {
     /// The mistake that its save would fail with.
     var misuse: String? { beginSave().makeSave(to: ShareSamples.origin).misuse }
 
-    /// What its save would send beside the fields.
+    /// What its save would send in addition to the fields.
     var claim: ShareClaim? { beginSave().makeSave(to: ShareSamples.origin).sharing }
 }
 
-/// A server that answers what a test says.
+/// A server that answers as the test says.
 final class ScriptedServer: CloudServer, @unchecked Sendable {
-    // Unchecked because a test sets its answers before it asks.
+    // Unchecked because a test sets its answers before its requests.
     var onModify: (ModifyRecordsRequest) throws -> ModifyRecordsResponse = { _ in throw ScriptedServer.refusal }
     var onFetch: (FetchRecordsRequest) throws -> FetchRecordsResponse = { _ in throw ScriptedServer.refusal }
     var onParticipants: ([IdentityLookup]) throws -> [Result<ClientParticipant, CloudError>] = { _ in
@@ -133,7 +133,7 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
 
     static let refusal = CloudError(.networkUnavailable, "The network is not there.")
 
-    /// How many requests it was asked.
+    /// The number of requests.
     var requestCount: Int { count.load(ordering: .relaxed) }
 
     func answer<Request: CloudRequest>(

@@ -49,12 +49,12 @@ final class SharingStage: Sendable {
     /// Alice's database, in which she shares.
     var owned: CKDatabase { container(alice).privateCloudDatabase }
 
-    /// What others share with somebody.
+    /// What others share with a person.
     func shared(_ account: Stratus.Account) -> CKDatabase { container(account).sharedCloudDatabase }
 
     func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
-    /// A record of Alice's as somebody else names it.
+    /// A record of Alice's as another person names it.
     func foreignID(_ name: String) -> CKRecord.ID {
         CKRecord.ID(
             recordName: name, zoneID: CKRecordZone.ID(zoneName: zoneID.zoneName, ownerName: alice.userRecordName))
@@ -68,7 +68,8 @@ final class SharingStage: Sendable {
         return record
     }
 
-    /// Alice's zone with a folder, `root`, in which there is a `note`, and an `outside` beside it. The folder is shared.
+    /// Alice's zone with a folder, `root`, in which there is a `note`, and an `outside` next to it. The folder is
+    /// shared.
     func shareFolder(
         _ prepare: (CKShare) async throws -> Void = { _ in }
     ) async throws -> (root: CKRecord, share: CKShare) {
@@ -105,19 +106,19 @@ final class SharingStage: Sendable {
         return try await container.accept(try await container.shareMetadata(for: url))
     }
 
-    /// The names of those of these records that somebody sees in the shared database.
+    /// The names of those of these records that a person sees in the shared database.
     func visible(_ names: [String], to account: Stratus.Account) async throws -> [String] {
         let answers = try await shared(account).records(for: names.map { foreignID($0) })
         return names.filter { name in answers[foreignID(name)].flatMap { try? $0.get() } != nil }
     }
 
-    /// The newest version of the share, as Alice has it.
+    /// Alice's newest version of the share.
     func newest(_ share: CKShare) async throws -> CKShare {
         try #require(try await owned.record(for: share.recordID) as? CKShare)
     }
 }
 
-/// The code of the error that `body` throws; "ok" where it throws none.
+/// The code of the error that `body` throws; "ok" if it throws none.
 func failure<Value>(_ body: () async throws -> Value) async -> String {
     do {
         _ = try await body()

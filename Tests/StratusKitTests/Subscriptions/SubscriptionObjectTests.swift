@@ -1,5 +1,4 @@
-// Subscriptions and what their notifications say, as objects: what they hold, how they compare and what is sent of
-// them.
+// Subscriptions and their notification info, as objects: properties, comparison and what is sent.
 
 import Foundation
 import StratusCloud
@@ -13,18 +12,22 @@ import Testing
 @Suite struct SubscriptionObjectTests {
     private let now = Date(timeIntervalSinceReferenceDate: 800_000_000)
 
-    @Test("a subscription holds what it was made of, and its kind")
+    @Test("a subscription has the properties it was created with, and its kind")
     func content() {
         let query = SubscriptionSamples.query()
-        #expect(query.subscriptionID == "query" && query.subscriptionType == .query)
-        #expect(query.recordType == "Note" && query.zoneID == SubscriptionSamples.zoneID)
+        #expect(query.subscriptionID == "query")
+        #expect(query.subscriptionType == .query)
+        #expect(query.recordType == "Note")
+        #expect(query.zoneID == SubscriptionSamples.zoneID)
         #expect(query.predicate == NSPredicate(format: "age > 3 AND name = 'ä'"))
         #expect(query.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
         let zone = SubscriptionSamples.zone()
-        #expect(zone.subscriptionType == .recordZone && zone.recordType == "Note")
+        #expect(zone.subscriptionType == .recordZone)
+        #expect(zone.recordType == "Note")
         #expect(zone.zoneID == SubscriptionSamples.otherZoneID)
         let database = SubscriptionSamples.database()
-        #expect(database.subscriptionType == .database && database.recordType == nil)
+        #expect(database.subscriptionType == .database)
+        #expect(database.recordType == nil)
         database.recordType = "Note"
         #expect(database.recordType == "Note")
         #expect(CKRecordZoneSubscription(zoneID: .default, subscriptionID: "x").recordType == nil)
@@ -38,10 +41,12 @@ import Testing
         ]
         #expect(options.map(\.rawValue) == [1, 2, 4, 8])
         let plain = CKQuerySubscription(recordType: "T", predicate: NSPredicate(value: true), subscriptionID: "s")
-        #expect(plain.querySubscriptionOptions.rawValue == 7 && plain.zoneID == nil && plain.notificationInfo == nil)
+        #expect(plain.querySubscriptionOptions.rawValue == 7)
+        #expect(plain.zoneID == nil)
+        #expect(plain.notificationInfo == nil)
     }
 
-    @Test("the old initialisers give each subscription a name of its own")
+    @Test("the deprecated initialisers give each subscription its own name")
     func oldInitialisers() {
         func made<Kind: LegacyQuerySubscription>(_ type: Kind.Type) -> Kind {
             type.init(recordType: "T", predicate: NSPredicate(value: true), options: .firesOnRecordUpdate)
@@ -52,23 +57,37 @@ import Testing
             [made(CKQuerySubscription.self), made(CKQuerySubscription.self)].map(\.subscriptionID)
             + [made(zone: CKRecordZoneSubscription.self).subscriptionID]
             + [made(database: CKDatabaseSubscription.self).subscriptionID]
-        #expect(Set(ids).count == 4 && ids.allSatisfy { UUID(uuidString: $0) != nil })
+        #expect(Set(ids).count == 4)
+        #expect(ids.allSatisfy { UUID(uuidString: $0) != nil })
     }
 
-    @Test("what notifications say is all there, empty unless given, and can be changed in place")
+    @Test("notification info has all properties, empty by default, and can be changed in place")
     func info() throws {
         let info = SubscriptionSamples.info()
-        #expect(
-            info.alertBody == "new" && info.alertLocalizationKey == "NEW" && info.alertLocalizationArgs == ["title"])
-        #expect(info.title == "T" && info.titleLocalizationKey == "TT" && info.titleLocalizationArgs == ["a", "b"])
-        #expect(info.subtitle == "S" && info.subtitleLocalizationKey == "SS" && info.subtitleLocalizationArgs == [])
-        #expect(info.alertActionLocalizationKey == "ACT" && info.alertLaunchImage == "launch.png")
-        #expect(info.soundName == "default" && info.desiredKeys == ["title", "größe"] && info.category == "C")
-        #expect(info.shouldBadge && info.shouldSendContentAvailable && info.shouldSendMutableContent)
+        #expect(info.alertBody == "new")
+        #expect(info.alertLocalizationKey == "NEW")
+        #expect(info.alertLocalizationArgs == ["title"])
+        #expect(info.title == "T")
+        #expect(info.titleLocalizationKey == "TT")
+        #expect(info.titleLocalizationArgs == ["a", "b"])
+        #expect(info.subtitle == "S")
+        #expect(info.subtitleLocalizationKey == "SS")
+        #expect(info.subtitleLocalizationArgs == [])
+        #expect(info.alertActionLocalizationKey == "ACT")
+        #expect(info.alertLaunchImage == "launch.png")
+        #expect(info.soundName == "default")
+        #expect(info.desiredKeys == ["title", "größe"])
+        #expect(info.category == "C")
+        #expect(info.shouldBadge)
+        #expect(info.shouldSendContentAvailable)
+        #expect(info.shouldSendMutableContent)
         #expect(info.collapseIDKey == "K")
         let plain = CKSubscription.NotificationInfo()
-        #expect(plain.alertBody == nil && plain.desiredKeys == nil && !plain.shouldBadge)
-        #expect(!plain.shouldSendContentAvailable && !plain.shouldSendMutableContent)
+        #expect(plain.alertBody == nil)
+        #expect(plain.desiredKeys == nil)
+        #expect(!plain.shouldBadge)
+        #expect(!plain.shouldSendContentAvailable)
+        #expect(!plain.shouldSendMutableContent)
 
         let subscription = SubscriptionSamples.database()
         let given = CKSubscription.NotificationInfo(alertBody: "a")
@@ -81,7 +100,7 @@ import Testing
         #expect(sent.template?.alert.body.text == "c")
     }
 
-    @Test("every property of what notifications say changes alone")
+    @Test("every property of notification info changes independently")
     func properties() {
         typealias Info = CKSubscription.NotificationInfo
         let changes: [(Info) -> Void] = [
@@ -101,12 +120,16 @@ import Testing
         #expect(changed.allSatisfy { $0 != Info() && $0 == $0.copy() as? Info && $0 !== $0.copy() as? Info })
     }
 
-    @Test("subscriptions are equal when they are of one kind and say the same, and copies are other objects")
+    @Test("subscriptions are equal if kind and properties are equal, and copies are separate objects")
     func equality() throws {
         for (subscription, same) in zip(SubscriptionSamples.all, SubscriptionSamples.all) {
-            #expect(subscription == same && subscription.hash == same.hash && subscription !== same)
+            #expect(subscription == same)
+            #expect(subscription.hash == same.hash)
+            #expect(subscription !== same)
             let copy = try #require(subscription.copy() as? CKSubscription)
-            #expect(copy == subscription && copy !== subscription && type(of: copy) == type(of: subscription))
+            #expect(copy == subscription)
+            #expect(copy !== subscription)
+            #expect(type(of: copy) == type(of: subscription))
             copy.notificationInfo = CKSubscription.NotificationInfo(alertBody: "another")
             #expect(copy != subscription)
         }
@@ -127,12 +150,13 @@ import Testing
         #expect(zone != SubscriptionSamples.zone())
     }
 
-    @Test("a save sends the subscription in the server's words, and what the server tells is the subscription again")
+    @Test("a subscription is sent in the server's terms, and the server's answer is the subscription again")
     func exchange() throws {
         for subscription in SubscriptionSamples.all {
             let sent = try subscription.makeSave(now: now)
             let told = CKSubscription.from(sent)
-            #expect(told == subscription && type(of: told) == type(of: subscription))
+            #expect(told == subscription)
+            #expect(type(of: told) == type(of: subscription))
             #expect(try told.makeSave(now: now) == sent)
         }
         let sent = try SubscriptionSamples.query().makeSave(now: now)
@@ -140,13 +164,14 @@ import Testing
             Issue.record("No query was sent.")
             return
         }
-        #expect(query.recordType == "Note" && zone == SubscriptionSamples.zoneID.address)
+        #expect(query.recordType == "Note")
+        #expect(zone == SubscriptionSamples.zoneID.address)
         #expect(query.filters.map(PredicateSamples.words) == ["age greaterThan 3", "name equals 'ä'"])
         #expect(triggers == [.creation, .once])
         #expect(try SubscriptionSamples.zone().makeSave(now: now).template == nil)
     }
 
-    @Test("every predicate comes back from the server as it was, and a damaged one is refused or another")
+    @Test("every predicate round-trips through the server, and a damaged one is refused or different")
     func predicates() throws {
         var generator = PredicateGenerator(SplitMix64.announced("predicates of subscriptions"))
         let random = SplitMix64.announced("damaged predicates of subscriptions")
@@ -170,7 +195,7 @@ import Testing
         #expect(ArchivedQuery.predicate(inBlock: []) == nil)
     }
 
-    @Test("[X-25] a predicate that the server hands back damaged fails the next save")
+    @Test("[X-25] a predicate that the server returns damaged fails the next save")
     func damagedPredicate() {
         let told = ClientSubscription(
             id: "x",

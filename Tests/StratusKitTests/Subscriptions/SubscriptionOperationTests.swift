@@ -1,4 +1,4 @@
-// The operations and calls that save, delete and fetch subscriptions, with a server that answers what a test says.
+// The operations and calls that save, delete and fetch subscriptions, with a server that answers as the test says.
 
 import Foundation
 import StratusCloud
@@ -9,7 +9,7 @@ import Testing
 @testable import StratusKit
 
 @Suite struct SubscriptionOperationTests {
-    /// A server that keeps subscriptions, and refuses those whose name begins with "bad".
+    /// A server that stores subscriptions, and refuses those whose name begins with "bad".
     private func makeServer() -> (server: ScriptedServer, asked: Locked<[ModifySubscriptionsRequest]>) {
         let server = ScriptedServer()
         let stored = Locked<[String: ClientSubscription]>([:])
@@ -54,7 +54,7 @@ import Testing
         return trace.all
     }
 
-    @Test("[N-07][A-06][A-07] every item is told of, then the result; old blocks get partialFailure by identifier")
+    @Test("[N-07][A-06][A-07] every item is reported, then the result; old blocks get partialFailure by identifier")
     func modifying() async {
         let (server, asked) = makeServer()
         let container = server.container()
@@ -67,7 +67,8 @@ import Testing
             ])
         let deleted = await modify([], ["a"], in: container)
         #expect(deleted == ["delete a ok", "result ok", "old [] [\"a\"] ok", "errors []"])
-        #expect(asked.value.map(\.saves.count) == [2, 0] && asked.value.map(\.deletes) == [["nothing"], ["a"]])
+        #expect(asked.value.map(\.saves.count) == [2, 0])
+        #expect(asked.value.map(\.deletes) == [["nothing"], ["a"]])
     }
 
     @Test("[N-04][X-25] a mistake fails its subscription with invalidArguments, and the others are sent")
@@ -90,7 +91,7 @@ import Testing
         #expect(asked.value.count == 1)
     }
 
-    @Test("[A-07] a request that fails as a whole tells the result alone")
+    @Test("[A-07] a request that fails as a whole calls only the result block")
     func failing() async {
         let server = ScriptedServer()
         let told = await modify([SubscriptionSamples.zone("a")], in: server.container())
@@ -101,16 +102,17 @@ import Testing
         #expect(server.requestCount == 1)
     }
 
-    @Test("[N-03] a subscription without notificationInfo is saved and fetched without")
+    @Test("[N-03] a subscription without notificationInfo is saved and fetched without it")
     func silent() async throws {
         let (server, _) = makeServer()
         let database = server.container().privateCloudDatabase
         let saved = try await database.save(SubscriptionSamples.zone("a"))
-        #expect(saved.notificationInfo == nil && saved == SubscriptionSamples.zone("a"))
+        #expect(saved.notificationInfo == nil)
+        #expect(saved == SubscriptionSamples.zone("a"))
         #expect(try await database.subscription(for: "a").notificationInfo == nil)
     }
 
-    @Test("[N-07][A-10] named subscriptions are fetched once each, and all of them without a name")
+    @Test("[N-07][A-10] named subscriptions are fetched once each, and all of them if no name is given")
     func fetching() async throws {
         let (server, _) = makeServer()
         let container = server.container()
@@ -138,13 +140,14 @@ import Testing
             ])
     }
 
-    @Test("[A-08] the database's calls answer items, awaited and with handlers")
+    @Test("[A-08] the database's calls return items, async and with handlers")
     func calls() async throws {
         let (server, _) = makeServer()
         let database = server.container().privateCloudDatabase
         for subscription in SubscriptionSamples.all { #expect(try await database.save(subscription) == subscription) }
         let query = try #require(try await database.subscription(for: "query") as? CKQuerySubscription)
-        #expect(query.predicate == SubscriptionSamples.query().predicate && query.zoneID == SubscriptionSamples.zoneID)
+        #expect(query.predicate == SubscriptionSamples.query().predicate)
+        #expect(query.zoneID == SubscriptionSamples.zoneID)
         #expect(try await database.allSubscriptions().map(\.subscriptionID) == ["database", "query", "zone"])
         #expect(try await database.deleteSubscription(withID: "zone") == "zone")
         await #expect(throws: CKError.self) { try await database.subscription(for: "zone") }
@@ -158,7 +161,7 @@ import Testing
         #expect(fetched.mapValues { outcome($0) } == ["a": "ok", "query": "unknownItem"])
     }
 
-    @Test("[A-08] the database's calls with handlers answer as the awaited ones do")
+    @Test("[A-08] the database's calls with handlers return the same as the async ones")
     func handlers() async {
         let (server, _) = makeServer()
         let database = server.container().privateCloudDatabase
@@ -193,7 +196,7 @@ import Testing
             ])
     }
 
-    @Test("[N-05] requests name the device that acts: the local one for whoever is signed in, and none for an account")
+    @Test("[N-05] requests name the acting device: the local one for the signed-in account, none for a fixed account")
     func devices() async throws {
         let server = ScriptedServer()
         let callers = Locked<[Caller]>([])

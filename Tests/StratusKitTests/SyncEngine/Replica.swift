@@ -1,5 +1,5 @@
-// A program on the sync engine as one writes it: notes with a text in one zone, kept with the system fields of their
-// records; conflicts are won by the greater text; what is to be stored is stored when the engine says so.
+// A typical program with the sync engine: notes with a text in one zone, stored with the system fields of their
+// records; the greater text wins a conflict; state is stored when the engine reports it.
 
 import Foundation
 import StratusKit
@@ -21,9 +21,9 @@ actor Replica: CKSyncEngineDelegate {
     /// What a test may change.
     struct Habits: Sendable {
         var isAtomic = false
-        /// Whether a failed record is added again, or mended.
+        /// Whether a failed record is added again, or repaired.
         var mends = true
-        /// Gives the whole batch, in the place of pending changes.
+        /// Returns the whole batch instead of pending changes.
         var batch: (@Sendable (CKSyncEngine) async -> CKSyncEngine.RecordZoneChangeBatch?)?
         var fetchOptions: (@Sendable (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions)?
         /// Called before an event is handled.

@@ -9,7 +9,7 @@ import Testing
 @Suite("Accounts and sync engines") struct SyncAccountTests {
     private func user(_ account: Stratus.Account) -> CKRecord.ID { CKRecord.ID(recordName: account.userRecordName) }
 
-    /// A program on this store's own device, and the changes of accounts it was told of.
+    /// A program on this store's own device, and the changes of accounts it received.
     private func local(
         _ stage: SyncStage, isAutomatic: Bool = false, _ stored: Replica.Stored? = nil
     ) async throws -> (Replica, Locked<[CKSyncEngine.Event.AccountChange.ChangeType]>) {
@@ -23,7 +23,7 @@ import Testing
         return (replica, told)
     }
 
-    @Test("[E-10] the first round with an account tells of signing in, before anything else, and keeps what is pending")
+    @Test("[E-10] the first round with an account reports the sign-in before anything else, and keeps pending changes")
     func firstSignIn() async throws {
         try await withSyncStage { stage in
             try await stage.cloud.signIn(stage.alice)
@@ -34,15 +34,16 @@ import Testing
             #expect(told.value == [.signIn(currentUser: user(stage.alice))])
             #expect(await phone.trace.first == "account signIn")
             #expect(try await stage.serverTexts() == ["a": "1"])
-            // Who is known is not told of again, after a restart neither.
+            // A known account is not reported again, not even after a restart.
             try await phone.fetch()
             let (restarted, toldAgain) = try await local(stage, await phone.disk)
             try await restarted.fetch()
-            #expect(told.value.count == 1 && toldAgain.value.isEmpty)
+            #expect(told.value.count == 1)
+            #expect(toldAgain.value.isEmpty)
         }
     }
 
-    @Test("[E-10] signing out clears the state and what is pending; so does another person's signing in")
+    @Test("[E-10] signing out clears the state and the pending changes; so does a change of accounts")
     func switching() async throws {
         try await withSyncStage { stage in
             let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
@@ -73,13 +74,13 @@ import Testing
                     .switchAccounts(previousUser: user(stage.alice), currentUser: user(bob)),
                     .signOut(previousUser: user(bob)), .signIn(currentUser: user(stage.alice)),
                 ])
-            // Nothing of the one person came to the other.
+            // None of the one person's data reached the other.
             let bobs = try stage.database("bobs", of: bob)
             #expect(try await bobs.allRecordZones().map(\.zoneID) == [.default])
         }
     }
 
-    @Test("[E-10] what one person has left unsent is not pending for the next")
+    @Test("[E-10] one person's unsent changes are not pending for the next")
     func leftUnsent() async throws {
         try await withSyncStage { stage in
             let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
@@ -95,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("[E-10] several changes while no engine runs are told as one", arguments: [0, 1, 2])
+    @Test("[E-10] several account changes while no engine runs are reported as one", arguments: [0, 1, 2])
     func changesMeanwhile(_ number: Int) async throws {
         try await withSyncStage { stage in
             let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
@@ -123,12 +124,13 @@ import Testing
                 #expect(told.value == [.signOut(previousUser: user(stage.alice))])
                 #expect(pending == 0)
             default:
-                #expect(told.value.isEmpty && pending == 1)
+                #expect(told.value.isEmpty)
+                #expect(pending == 1)
             }
         }
     }
 
-    @Test("[E-10] what is added after signing out waits for whoever signs in")
+    @Test("[E-10] changes added after signing out wait for the next account")
     func offline() async throws {
         try await withSyncStage { stage in
             let (phone, told) = try await local(stage, isAutomatic: true)
@@ -144,7 +146,7 @@ import Testing
         }
     }
 
-    @Test("[E-10] a person who signs in while a round runs gets nothing of the one before")
+    @Test("[E-10] a person who signs in during a round gets nothing of the previous account")
     func switchMeanwhile() async throws {
         try await withSyncStage { stage in
             let bob = try await stage.cloud.createAccount(.init(emails: ["bob@example.com"]), externalID: "bob")
@@ -164,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("[E-10] the state of another database is of no use: the engine begins anew")
+    @Test("[E-10] the state of another database is useless: the engine starts over")
     func otherDatabase() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
@@ -185,7 +187,7 @@ import Testing
         }
     }
 
-    @Test("[E-07][E-10] an engine rests while its account may not be used, and goes on when it may")
+    @Test("[E-07][E-10] an engine pauses while its account cannot be used, and resumes when it can")
     func standing() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone", isAutomatic: true)

@@ -1,4 +1,4 @@
-// Fetching: the order of things, scopes, zones that go, tokens that expire, and what is stored when.
+// Fetching: order, scopes, deleted zones, expired tokens, and when state is stored.
 
 import Foundation
 import StratusKit
@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    /// Keeps where the files of fetched records lie.
+    /// Remembers the paths of fetched records' files.
     private final class FileNotes: CKSyncEngineDelegate {
         let files = Locked<[String: URL?]>([:])
 
@@ -40,7 +40,7 @@ import Testing
         ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
     }
 
-    @Test("an event has no place for the error of a damaged asset: its record is delivered, without the file")
+    @Test("an event cannot carry the error of a damaged asset: its record is delivered, without the file")
     func damagedAsset() async throws {
         try await withSyncStage { stage in
             try await fill(stage, [])
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test("[E-02] zones are told first, then the changes of each zone between its own will and did, pages one by one")
+    @Test("[E-02] zones are reported first, then each zone's changes between its own will and did, page by page")
     func order() async throws {
         try await withSyncStage { stage in
             try await fill(stage, (1...201).map { "n\($0)" })
@@ -79,7 +79,7 @@ import Testing
                     "fetched +1 -0", "did fetch Other", "did fetch manual",
                 ])
             #expect(await phone.texts.count == 201)
-            // Nothing has changed: nothing but the frame.
+            // No changes: only the surrounding events.
             try await phone.fetch()
             #expect(await phone.takeTrace() == ["will fetch manual", "did fetch manual"])
             try await stage.database("other").deleteRecord(withID: Replica.recordID("n1"))
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("[E-02][T-18] will and did are balanced where a zone fails and where the whole fetch does")
+    @Test("[E-02][T-18] will and did are balanced if a zone fails and if the whole fetch does")
     func balance() async throws {
         try await withSyncStage { stage in
             try await fill(stage, ["a"])
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test("[E-03] fetches at the same time are all right when they return; without an account nothing is told at all")
+    @Test("[E-03] concurrent fetches all succeed; without an account nothing is reported")
     func together() async throws {
         try await withSyncStage { stage in
             try await fill(stage, ["a", "b"])
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("[E-04] events come one after another, and a call returns when all of them were handled")
+    @Test("[E-04] events are delivered one after another, and a call returns when all of them were handled")
     func serial() async throws {
         try await withSyncStage { stage in
             try await fill(stage, (1...300).map { "n\($0)" })
@@ -169,13 +169,15 @@ import Testing
             async let fetched: Void = phone.fetch()
             async let sent: Void = phone.send()
             _ = try await (fetched, sent)
-            #expect(greatest.value == 1 && running.value == 0)
+            #expect(greatest.value == 1)
+            #expect(running.value == 0)
             let trace = await phone.trace
-            #expect(trace.contains("did fetch manual") && trace.contains("did send manual"))
+            #expect(trace.contains("did fetch manual"))
+            #expect(trace.contains("did send manual"))
         }
     }
 
-    @Test("[E-04][X-25] a callback that awaits its own engine gets invalidArguments, and the engine goes on")
+    @Test("[E-04][X-25] a callback that awaits its own engine gets invalidArguments, and the engine continues")
     func callbacks() async throws {
         try await withSyncStage { stage in
             try await fill(stage, ["a"])
@@ -209,7 +211,7 @@ import Testing
     }
 
     @Test(
-        "[E-15] what is fetched keeps to the scope, what is urgent goes first, and zones without changes are passed over"
+        "[E-15] a fetch stays in its scope, prioritised zones go first, and zones without changes are skipped"
     )
     func scopes() async throws {
         try await withSyncStage { stage in
@@ -228,7 +230,7 @@ import Testing
                 await phone.takeTrace().filter { $0.hasPrefix("will fetch") }
                     == ["will fetch manual", "will fetch D", "will fetch C"])
             #expect(state.zoneIDsWithUnfetchedServerChanges == [ids[0]])
-            // The delegate has the last word before every request.
+            // The delegate decides last, before every request.
             await phone.change { $0.fetchOptions = { _ in .init(scope: .zoneIDs([])) } }
             try await phone.fetch()
             #expect(state.zoneIDsWithUnfetchedServerChanges == [ids[0]])
@@ -238,7 +240,7 @@ import Testing
         }
     }
 
-    @Test("[E-09] whoever stores data with each state misses nothing, wherever it is cut off")
+    @Test("[E-09] a client that stores data with each state misses nothing, wherever it is interrupted")
     func cutOff() async throws {
         try await withSyncStage { stage in
             try await fill(stage, (1...450).map { "n\($0)" })
@@ -261,26 +263,29 @@ import Testing
                 let restarted = try await stage.replica("phone", stored)
                 try await restarted.fetch()
                 let texts = await restarted.texts
-                #expect(texts.count == 450 && texts["mine"] == "1" && texts["n7"] == nil)
+                #expect(texts.count == 450)
+                #expect(texts["mine"] == "1")
+                #expect(texts["n7"] == nil)
             }
         }
     }
 
-    @Test("[E-09] the state is told after changes of the program's own too, and once for many")
+    @Test("[E-09] a state is reported also after the program's own changes, once for many")
     func ownChanges() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
             await phone.write("a", "1")
             await stage.cloud.settle()
             let disk = await phone.disk
-            #expect(disk.state != nil && disk.notes["a"]?.text == "1")
+            #expect(disk.state != nil)
+            #expect(disk.notes["a"]?.text == "1")
             let restarted = try await stage.replica("phone", disk)
             #expect(await restarted.engine.state.pendingRecordZoneChanges == [.saveRecord(Replica.recordID("a"))])
             #expect(await restarted.trace.isEmpty)
         }
     }
 
-    @Test("[Z-07] a zone that another device deletes is told with its reason, and what is sent to it makes it anew")
+    @Test("[Z-07] a zone that another device deletes is reported with its reason, and sending to it creates it again")
     func deletedZone() async throws {
         try await withSyncStage { stage in
             try await fill(stage, ["a", "b"])
@@ -302,7 +307,7 @@ import Testing
         }
     }
 
-    @Test("[T-09] tokens that have expired are begun anew, and a zone that is gone by then is told of")
+    @Test("[T-09] after an expired token the engine starts over, and reports a zone that is gone by then")
     func expiredTokens() async throws {
         try await withSyncStage { stage in
             try await fill(stage, ["a"])
@@ -322,7 +327,7 @@ import Testing
         }
     }
 
-    @Test("[T-06][T-09] a zone that was made anew meanwhile is told as deleted before what is in it now")
+    @Test("[T-06][T-09] a zone that was recreated meanwhile is reported as deleted before its new contents")
     func zoneMadeAnew() async throws {
         try await withSyncStage { stage in
             try await fill(stage, ["a", "b"])
@@ -342,7 +347,7 @@ import Testing
         }
     }
 
-    @Test("[O-08] cancelling ends what runs with operationCancelled, and loses nothing")
+    @Test("[O-08] cancelling ends running work with operationCancelled, and loses nothing")
     func cancelling() async throws {
         try await withSyncStage { stage in
             try await fill(stage, (1...300).map { "n\($0)" })

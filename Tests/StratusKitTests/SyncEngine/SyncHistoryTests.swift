@@ -1,5 +1,5 @@
-// Several devices with engines, whatever happens to them: after all have synced, each has what the server has, and what
-// that is a naive model has known before.
+// Several devices with engines, under all kinds of faults: after all have synced, each has the server's data, which a
+// naive model has predicted.
 
 import Foundation
 import StratusKit
@@ -9,7 +9,7 @@ import Testing
 
 /// One random history.
 private struct SyncHistory {
-    /// What may happen beside writing and syncing.
+    /// What may happen in addition to writing and syncing.
     struct Hardships {
         var deletes = false
         var deletesZones = false
@@ -48,7 +48,7 @@ private struct SyncHistory {
         case 0...8: await write(device)
         case 9...11:
             await sync("\(device.name) sends") { try await device.send() }
-            // Whoever never fetches is never told that a zone was made anew.
+            // A client that never fetches does not learn that a zone was recreated.
             if hardships.deletesZones { await sync("\(device.name) fetches too") { try await device.fetch() } }
         case 12...14: await sync("\(device.name) fetches") { try await device.fetch() }
         case 15 where hardships.deletes:
@@ -72,7 +72,7 @@ private struct SyncHistory {
         (written[name], everWritten) = (text, everWritten.union(["\(name) \(text)"]))
         log.append("\(device.name) writes \(name) \(text)")
         await device.write(name, text)
-        // The state is told of, and with it what was written is on the disk.
+        // The state is reported, so what was written is on the disk.
         await stage.cloud.settle()
     }
 
@@ -81,7 +81,7 @@ private struct SyncHistory {
         log.append(what + (code.map { ": \($0)" } ?? ""))
     }
 
-    /// The program ends and begins again with what is on its disk.
+    /// The program ends and restarts with its stored data.
     private mutating func restart(_ index: Int) async throws {
         let device = devices[index]
         log.append("\(device.name) restarts")
@@ -106,7 +106,7 @@ private struct SyncHistory {
         log.append("a fault is planned")
     }
 
-    /// Lets everything come to rest, and looks.
+    /// Lets everything settle, and checks it.
     mutating func check() async throws {
         stage.cloud.faults.removeAll()
         if hardships.isAutomatic {
@@ -153,24 +153,24 @@ private struct SyncHistory {
         }
     }
 
-    @Test("[E-04][E-06] devices that sync by hand converge, and the last text of every note wins")
+    @Test("[E-04][E-06] devices that sync manually converge, and the last text of every note wins")
     func plain() async throws { try await run(6, 1, .init()) }
 
-    @Test("[E-07][E-09] with faults and restarts nothing that was written is lost")
+    @Test("[E-07][E-09] with faults and restarts no write is lost")
     func hard() async throws { try await run(10, 2, .init(faults: true, restarts: true)) }
 
-    @Test("[E-06][Z-07] with deletions of notes and zones, faults and restarts all devices have what the server has")
+    @Test("[E-06][Z-07] with deletions of notes and zones, faults and restarts, all devices have the server's data")
     func deletions() async throws {
         try await run(10, 3, .init(deletes: true, deletesZones: true, faults: true, restarts: true))
     }
 
-    @Test("[E-07][E-12] engines that sync by themselves converge without being asked")
+    @Test("[E-07][E-12] engines that sync automatically converge without calls")
     func automatic() async throws { try await run(6, 4, .init(isAutomatic: true)) }
 
-    @Test("[E-07][E-12] engines that sync by themselves outlive faults and restarts, and lose nothing")
+    @Test("[E-07][E-12] engines that sync automatically survive faults and restarts, and lose nothing")
     func automaticHard() async throws { try await run(6, 5, .init(faults: true, restarts: true, isAutomatic: true)) }
 
-    @Test("[E-07][E-12] engines that sync by themselves agree on deletions of notes and zones")
+    @Test("[E-07][E-12] engines that sync automatically agree on deletions of notes and zones")
     func automaticDeletions() async throws {
         try await run(6, 6, .init(deletes: true, deletesZones: true, faults: true, restarts: true, isAutomatic: true))
     }

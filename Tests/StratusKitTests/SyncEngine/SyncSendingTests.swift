@@ -1,4 +1,4 @@
-// Sending: the order of things, what stays pending, batches and their limits.
+// Sending: order, pending changes, batches and their limits.
 
 import Foundation
 import StratusKit
@@ -7,7 +7,7 @@ import StratusTestSupport
 import Testing
 
 @Suite("Sending with a sync engine") struct SyncSendingTests {
-    @Test("[E-01] zones go before records, a batch after the other until the delegate has none, between will and did")
+    @Test("[E-01] zones go before records, batch after batch until the delegate has none, between will and did")
     func order() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
@@ -21,7 +21,8 @@ import Testing
                 ])
             #expect(try await stage.serverTexts().count == 300)
             let state = await phone.engine.state
-            #expect(state.pendingRecordZoneChanges.isEmpty && state.pendingDatabaseChanges.isEmpty)
+            #expect(state.pendingRecordZoneChanges.isEmpty)
+            #expect(state.pendingDatabaseChanges.isEmpty)
         }
     }
 
@@ -47,7 +48,7 @@ import Testing
         }
     }
 
-    @Test("[E-05] each item is pending once, where it was first; a deletion and a save take each other's place")
+    @Test("[E-05] each item is pending once, in its first position; a deletion and a save replace each other")
     func pendingList() async throws {
         try await withSyncStage { stage in
             let state = try await stage.replica("phone").engine.state
@@ -72,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("[E-05] a long pending list keeps its order while its front goes")
+    @Test("[E-05] a long pending list keeps its order while items are removed from its front")
     func longList() async throws {
         try await withSyncStage { stage in
             let state = try await stage.replica("phone").engine.state
@@ -96,7 +97,7 @@ import Testing
     ]
 
     @Test(
-        "[E-06][E-07] a record stays pending after errors that pass, and leaves the list after all others",
+        "[E-06][E-07] a record stays pending after temporary errors, and leaves the list after all others",
         arguments: codes)
     func retriedErrors(_ code: CKError.Code) async throws {
         let isTransient = [
@@ -123,7 +124,9 @@ import Testing
         }
     }
 
-    @Test("[E-06] of a batch just what failed is told as failed, and what is edited while it is sent stays pending")
+    @Test(
+        "[E-06] of a batch only failed records are reported as failed, and a record edited while it is sent stays pending"
+    )
     func editedMeanwhile() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
@@ -144,7 +147,7 @@ import Testing
             #expect(failed.value == [["b"]])
             #expect(await phone.engine.state.pendingRecordZoneChanges.isEmpty)
 
-            // While the batch is made, the user writes again: that is not in it.
+            // While the batch is created, the user writes again: that is not in it.
             let id = Replica.recordID("a")
             await phone.change { habits in
                 habits.onEvent = nil
@@ -162,7 +165,7 @@ import Testing
         }
     }
 
-    @Test("[E-08] a batch walks the pending list in order, passes over what has no record, and is nil without any")
+    @Test("[E-08] a batch follows the pending list, skips items without a record, and is nil if it would be empty")
     func batches() async throws {
         let (a, b, c) = (Replica.recordID("a"), Replica.recordID("b"), Replica.recordID("c"))
         let asked = Locked<[String]>([])
@@ -182,7 +185,7 @@ import Testing
         #expect(await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: [.saveRecord(a)]) { _ in nil } == nil)
     }
 
-    @Test("[L-15] a batch of pending changes has 250 at most, saves and deletions together")
+    @Test("[L-15] a batch of pending changes has at most 250, saves and deletions together")
     func batchCount() async throws {
         let saves = (0..<200).map { CKSyncEngine.PendingRecordZoneChange.saveRecord(Replica.recordID("s\($0)")) }
         let deletions = (0..<200).map { CKSyncEngine.PendingRecordZoneChange.deleteRecord(Replica.recordID("d\($0)")) }
@@ -191,11 +194,12 @@ import Testing
             asked.append(id.recordName)
             return CKRecord(recordType: "Note", recordID: id)
         }
-        #expect(batch?.recordIDsToDelete.count == 200 && batch?.recordsToSave.count == 50)
+        #expect(batch?.recordIDsToDelete.count == 200)
+        #expect(batch?.recordsToSave.count == 50)
         #expect(asked.value.count == 50)
     }
 
-    @Test("[L-15][L-01] batches keep below the bytes of a request, and a record that is too large goes alone")
+    @Test("[L-15][L-01] batches stay below the bytes of a request, and an oversized record goes alone")
     func batchBytes() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
@@ -219,7 +223,7 @@ import Testing
     }
 
     @Test(
-        "[L-15][L-01] where a host allows less in a request, batches of pending changes and requests for zones have less"
+        "[L-15][L-01] if a host allows less per request, batches of pending changes and zone requests are smaller"
     )
     func hostsLimits() async throws {
         func allow(_ options: inout Stratus.Options) {
@@ -243,13 +247,13 @@ import Testing
             #expect(await phone.failures.isEmpty)
             #expect(await phone.engine.state.pendingDatabaseChanges.isEmpty)
         }
-        // Outside of an engine it is the default limits that count.
+        // Outside of an engine the default limits count.
         let deletions = (0..<10).map { CKSyncEngine.PendingRecordZoneChange.deleteRecord(Replica.recordID("d\($0)")) }
         let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: deletions) { _ in nil }
         #expect(batch?.recordIDsToDelete.count == 10)
     }
 
-    @Test("[E-08][L-01] a batch of the program's own that is over the limit of requests fails whole with limitExceeded")
+    @Test("[E-08][L-01] a program's own batch over the limit of requests fails as a whole with limitExceeded")
     func tooLargeBatch() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
@@ -268,7 +272,7 @@ import Testing
         }
     }
 
-    @Test("[E-16] a program that keeps its own list is asked for batches until it has none")
+    @Test("[E-16] a program with its own list is asked for batches until it has none")
     func untracked() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone", isAutomatic: true)
@@ -293,7 +297,7 @@ import Testing
         }
     }
 
-    @Test("[E-15] what is sent keeps to the scope; the zones of wanted records are saved with them")
+    @Test("[E-15] sending stays in its scope; the zones of the selected records are saved with them")
     func scopes() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
@@ -306,7 +310,8 @@ import Testing
             #expect(state.pendingRecordZoneChanges == [.saveRecord(Replica.recordID("b"))])
             #expect(state.pendingDatabaseChanges == [.saveZone(other)])
             try await phone.send(.allExcluding([Replica.zoneID]))
-            #expect(state.pendingDatabaseChanges.isEmpty && state.pendingRecordZoneChanges.count == 1)
+            #expect(state.pendingDatabaseChanges.isEmpty)
+            #expect(state.pendingRecordZoneChanges.count == 1)
             try await phone.send(.zoneIDs([other.zoneID]))
             #expect(state.pendingRecordZoneChanges.count == 1)
             try await phone.send(.zoneIDs([Replica.zoneID]))
@@ -314,7 +319,7 @@ import Testing
         }
     }
 
-    @Test("[E-08][A-02] an atomic batch fails whole for one record; not atomic it fails for that record alone")
+    @Test("[E-08][A-02] an atomic batch fails as a whole for one record; otherwise only that record fails")
     func atomicBatches() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")

@@ -30,7 +30,7 @@ final class SyncStage: Sendable {
         try cloud.device(device, signedInAs: account ?? alice).container(Self.container).privateCloudDatabase
     }
 
-    /// The private database of whoever is signed in.
+    /// The private database of the signed-in account.
     var localDatabase: CKDatabase { cloud.container(Self.container).privateCloudDatabase }
 
     /// A program on a device.
@@ -40,7 +40,7 @@ final class SyncStage: Sendable {
         try await Replica.started(device, try database(device, of: account), isAutomatic: isAutomatic, stored)
     }
 
-    /// The texts of all records that the server has in a zone, by name.
+    /// The texts of all records in a zone on the server, by name.
     func serverTexts(in zoneID: CKRecordZone.ID = Replica.zoneID) async throws -> [String: String] {
         let database = try database("observer")
         var texts: [String: String] = [:]
@@ -70,7 +70,7 @@ func withSyncStage(
     try await TestThreads.offPool { stage.cloud.close() }
 }
 
-/// The code of the error that something throws; nil where it throws none.
+/// The code of a thrown error; nil if there is none.
 func thrownCode(_ body: () async throws -> Void) async -> CKError.Code? {
     do {
         try await body()

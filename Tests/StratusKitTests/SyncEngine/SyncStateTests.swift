@@ -6,7 +6,7 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("What sync engines are made with") struct SyncStateTests {
+@Suite("Parts of sync engines") struct SyncStateTests {
     /// A state with a bit of everything in it.
     private func stored(_ stage: SyncStage) async throws -> CKSyncEngine.State.Serialization {
         let other = try stage.database("other")
@@ -28,7 +28,7 @@ import Testing
         return try #require(await phone.disk.state)
     }
 
-    @Test("[E-09] a state is the same after JSON and after a property list")
+    @Test("[E-09] a state round-trips through JSON and through a property list")
     func coding() async throws {
         try await withSyncStage { stage in
             let state = try await stored(stage)
@@ -56,7 +56,7 @@ import Testing
             #expect(zone.encryptionScope == .perZone)
             #expect(restored.hasPendingUntrackedChanges)
             #expect(restored.zoneIDsWithUnfetchedServerChanges == [CKRecordZone.ID(zoneName: "B")])
-            // Its tokens are good: only what was not fetched comes.
+            // Its tokens are valid: only unfetched changes come.
             try await replica.fetch()
             #expect(await replica.trace.filter { $0.hasPrefix("will fetch") } == ["will fetch manual", "will fetch B"])
         }
@@ -85,7 +85,7 @@ import Testing
                 var damaged = bytes
                 damaged[random.below(damaged.count)] = UInt8(random.below(256))
                 let json = try JSONEncoder().encode(Outer(data: damaged))
-                // Whatever is decoded is good enough for an engine to begin with.
+                // Every decoded state can start an engine.
                 guard let state = try? JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: json) else {
                     continue
                 }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("[X-24] tokens that the store has not made are refused, and the engine begins anew")
+    @Test("[X-24] tokens that the store did not create are refused, and the engine starts over")
     func foreignTokens() async throws {
         var state: CKSyncEngine.State.Serialization?
         try await withSyncStage { state = try await stored($0) }
@@ -121,15 +121,19 @@ import Testing
             #expect(scope.contains(.deleteRecord(inB)) == scope.contains(inB))
             return [scope.contains(inA), scope.contains(inB)]
         }
-        #expect(zones(.all) == [true, true] && records(.all) == [true, true])
-        #expect(zones(.allExcluding([a])) == [false, true] && records(.allExcluding([a])) == [false, true])
-        #expect(zones(.zoneIDs([a])) == [true, false] && records(.zoneIDs([a])) == [true, false])
+        #expect(zones(.all) == [true, true])
+        #expect(records(.all) == [true, true])
+        #expect(zones(.allExcluding([a])) == [false, true])
+        #expect(records(.allExcluding([a])) == [false, true])
+        #expect(zones(.zoneIDs([a])) == [true, false])
+        #expect(records(.zoneIDs([a])) == [true, false])
         #expect(records(.recordIDs([inB])) == [false, true])
-        #expect(Fetch.zoneIDs([a]) == .zoneIDs([CKRecordZone.ID(zoneName: "A")]) && Fetch.all != .zoneIDs([a]))
+        #expect(Fetch.zoneIDs([a]) == .zoneIDs([CKRecordZone.ID(zoneName: "A")]))
+        #expect(Fetch.all != .zoneIDs([a]))
         #expect(Send.recordIDs([inA]) != .recordIDs([inB]))
     }
 
-    @Test("values and events describe themselves for logs")
+    @Test("values and events have descriptions for logs")
     func descriptions() async throws {
         try await withSyncStage { stage in
             let lines = Locked<[String]>([])

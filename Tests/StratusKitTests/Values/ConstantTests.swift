@@ -4,7 +4,7 @@ import StratusKit
 import Testing
 
 @Suite struct ConstantTests {
-    @Test("the owner name of the signed-in user is the one Apple's framework has")
+    @Test("the owner name of the signed-in user is that of Apple's framework")
     func owner() {
         #expect(CKCurrentUserDefaultName == "__defaultOwner__")
     }

@@ -27,7 +27,7 @@ import Testing
         #expect(CKRecord.ID(recordName: "\u{E9}") != CKRecord.ID(recordName: "e\u{301}"))
     }
 
-    @Test("what is left out is a new name, the default zone, the signed-in user")
+    @Test("omitted parts are a new name, the default zone, the signed-in user")
     func defaults() {
         let recordID = CKRecord.ID()
         #expect(UUID(uuidString: recordID.recordName) != nil)
@@ -46,7 +46,7 @@ import Testing
         #expect(copy.zoneID == zone.zoneID)
     }
 
-    @Test("[C-11] the default zone is one object; zones made here have no capabilities and no share")
+    @Test("[C-11] the default zone is one object; zones created here have no capabilities and no share")
     func zones() {
         #expect(CKRecordZone.default() === CKRecordZone.default())
         #expect(CKRecordZone.default().zoneID == CKRecordZone.ID.default)
@@ -67,7 +67,7 @@ import Testing
         #expect(CKUserIdentity.LookupInfo.lookupInfos(with: [recordID]).map(\.userRecordID) == [recordID])
     }
 
-    @Test("the distance of two places is that on the surface of the Earth")
+    @Test("the distance of two locations is measured on the surface of the Earth")
     func distance() {
         let berlin = CLLocation(latitude: 52.52, longitude: 13.405)
         let paris = CLLocation(latitude: 48.8566, longitude: 2.3522)
@@ -77,7 +77,7 @@ import Testing
         #expect((20_000_000...20_030_000).contains(poles))
     }
 
-    @Test("raw values are those of the real framework")
+    @Test("raw values are those of Apple's framework")
     func rawValues() {
         #expect(CKRecord.ReferenceAction.none.rawValue == 0)
         #expect(CKRecord.ReferenceAction.deleteSelf.rawValue == 1)

@@ -1,10 +1,10 @@
-// The option for development: a mistake ends the process where it is made.
+// The option for development: a mistake ends the process where it happens.
 
 import StratusKit
 import Testing
 
 @Suite struct MisuseTests {
-    @Test("[X-25] a mistake traps at once where the host asks for it, and not otherwise")
+    @Test("[X-25] a mistake traps at once if the host requests it, and not otherwise")
     func trap() async {
         #expect(!StratusMisuse.trapsAtOnce)
         await #expect(processExitsWith: .failure) {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test("[O-02][X-25] to run a bare operation is a mistake, and to run one of a concrete class is none")
+    @Test("[O-02][X-25] running a bare operation is a mistake, and running one of a concrete class is not")
     func bareOperation() async {
         await #expect(processExitsWith: .failure) {
             let bench = try OperationBench()

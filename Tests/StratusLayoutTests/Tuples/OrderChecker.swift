@@ -1,4 +1,4 @@
-// The checker behind the order tests, and the order it holds the encoding to.
+// The checker behind the order tests, and the order that the encoding must have.
 //
 // `valueOrder` is written from the documentation alone and shares nothing with the tuples' own order: strings by
 // Unicode scalars (which is the order of UTF-8), doubles by the standard library's total order, integers in 128 bits.
@@ -10,7 +10,7 @@ import StratusLayout
 struct OrderChecker {
     let encode: ([TupleElement]) throws -> [UInt8]
 
-    /// The first pair of tuples, of all pairs, whose bytes and values disagree; nil when there is none.
+    /// The first pair of tuples, of all pairs, whose bytes and values disagree; nil if there is none.
     func violationInAllPairs(of tuples: [[TupleElement]]) throws -> String? {
         let encodings = try tuples.map(encode)
         for left in tuples.indices {
@@ -40,7 +40,7 @@ struct OrderChecker {
         return nil
     }
 
-    /// The first pair of different tuples of which one's bytes begin with the other's, without its elements doing so.
+    /// The first pair of different tuples where one's bytes begin with the other's, but its elements do not.
     func prefixViolation(in tuples: [[TupleElement]]) throws -> String? {
         let encodings = try tuples.map(encode)
         for (tuple, bytes) in zip(tuples, encodings) {

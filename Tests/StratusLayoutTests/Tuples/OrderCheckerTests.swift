@@ -4,7 +4,7 @@ import FoundationEssentials
 import StratusLayout
 import Testing
 
-@Suite("the order checker finds a broken encoder")
+@Suite("the order checker detects a broken encoder")
 struct OrderCheckerTests {
     private static let tuples: [[TupleElement]] = [
         [], [.bytes([])], [.bytes([0])], [.bytes([0, 0])], [.bytes([1])], [.bytes([2])], [.bytes([1, 0])],
@@ -18,7 +18,7 @@ struct OrderCheckerTests {
             .violationInAllPairs(of: Self.tuples)
     }
 
-    @Test("it passes the encoder without a fault")
+    @Test("it accepts the correct encoder")
     func passes() throws {
         #expect(try violation { _ in nil } == nil)
         let checker = OrderChecker { try TupleWriter.encoding(of: $0) }
@@ -26,7 +26,7 @@ struct OrderCheckerTests {
         #expect(try checker.prefixViolation(in: Self.tuples) == nil)
     }
 
-    @Test("it finds bytes written with their length in front")
+    @Test("it detects bytes written with a length prefix")
     func lengthPrefix() throws {
         let found = try violation { element in
             guard case .bytes(let value) = element else { return nil }
@@ -35,7 +35,7 @@ struct OrderCheckerTests {
         #expect(found != nil)
     }
 
-    @Test("it finds bytes written without escapes")
+    @Test("it detects bytes written without escapes")
     func noEscapes() throws {
         let found = try violation { element in
             guard case .bytes(let value) = element else { return nil }
@@ -44,7 +44,7 @@ struct OrderCheckerTests {
         #expect(found != nil)
     }
 
-    @Test("it finds integers written in two's complement")
+    @Test("it detects integers written in two's complement")
     func twosComplement() throws {
         let found = try violation { element in
             guard case .integer(let value) = element else { return nil }
@@ -54,7 +54,7 @@ struct OrderCheckerTests {
         #expect(found != nil)
     }
 
-    @Test("it finds doubles written as their bit pattern")
+    @Test("it detects doubles written as their bit pattern")
     func rawDoubles() throws {
         let found = try violation { element in
             guard case .double(let value) = element else { return nil }
@@ -64,7 +64,7 @@ struct OrderCheckerTests {
         #expect(found != nil)
     }
 
-    @Test("sorting finds negative zero written as zero")
+    @Test("sorting detects negative zero written as zero")
     func mergedZeros() throws {
         let checker = OrderChecker { tuple in
             try TupleWriter.encoding(
@@ -76,7 +76,7 @@ struct OrderCheckerTests {
         #expect(try checker.violationWhenSorted(Self.tuples) != nil)
     }
 
-    @Test("the prefix check finds bytes written without an end")
+    @Test("the prefix check detects bytes written without a terminator")
     func noEnd() throws {
         let checker = OrderChecker { tuple in try TupleWriter.encoding(of: tuple).dropLast(tuple.isEmpty ? 0 : 1) }
         #expect(try checker.prefixViolation(in: Self.tuples) != nil)

@@ -49,7 +49,7 @@ struct TupleExhaustiveTests {
         #expect(try checker.violationWhenSorted(tuples(over: alphabet, maximumCount: 2)) == nil)
     }
 
-    @Test("all bytes of up to four over the escapes' neighbours keep their order, alone and before another element")
+    @Test("all byte strings of up to four bytes around the escapes keep their order, alone and before another element")
     func bytes() throws {
         var contents: [[UInt8]] = [[]]
         var longest: [[UInt8]] = [[]]
@@ -77,7 +77,7 @@ struct TupleExhaustiveTests {
         #expect(try checker.violationInAllPairs(of: integers.map { [$0] }) == nil)
     }
 
-    @Test("any input of up to two bytes, or five over the telling ones, is refused or is what writing gives")
+    @Test("any input of up to two bytes, or five significant ones, is refused or equals the encoder's output")
     func inputs() throws {
         var readable = 0
         for first in UInt8.min...(.max) {
@@ -93,7 +93,7 @@ struct TupleExhaustiveTests {
         #expect(readable > 1_000)
     }
 
-    /// 1 when the bytes can be read, and then written again as they were; 0 when they are refused.
+    /// 1 if the bytes decode and encode to the same bytes; 0 if they are refused.
     private func rewrites(_ bytes: [UInt8]) throws -> Int {
         guard let elements = try? TupleReader.elements(of: bytes) else { return 0 }
         #expect(try TupleWriter.encoding(of: elements) == bytes)

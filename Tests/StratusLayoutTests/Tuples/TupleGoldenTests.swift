@@ -31,7 +31,8 @@ struct TupleGoldenTests {
         #expect(GoldenFile("elements.txt").difference(from: lines.joined(separator: "\n")) == nil)
     }
 
-    @Test("the recorded comparison sees a changed byte, a missing line and canonically equivalent text")
+    @Test(
+        "the comparison with the recorded text detects a changed byte, a missing line and canonically equivalent text")
     func comparisonFails() {
         #expect(GoldenFile.firstDifference(recorded: "a\nb\n", actual: "a\nb\n") == nil)
         #expect(GoldenFile.firstDifference(recorded: "a\nb\n", actual: "a\nc\n")?.hasPrefix("line 2:") == true)

@@ -50,7 +50,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("an element ends where it ends whatever follows, and none is the beginning of another")
+    @Test("the end of an element does not depend on what follows, and none is a prefix of another")
     func selfDelimiting() throws {
         try check("tuple self-delimiting") { random in
             let element = random.tupleElement()
@@ -64,7 +64,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("a prefix range holds exactly the tuples that begin with the prefix")
+    @Test("a prefix range contains exactly the tuples that begin with the prefix")
     func prefixRange() throws {
         try check("tuple prefix range") { random in
             let tuple = random.tuple(maximumCount: 3)
@@ -81,7 +81,7 @@ struct TuplePropertyTests {
         }
     }
 
-    @Test("random bytes, and valid ones with a fault, are refused or are what writing gives")
+    @Test("random bytes, and valid ones with a fault, are refused or equal the encoder's output")
     func damagedBytes() throws {
         var readable = 0
         try check("tuple damaged bytes") { random in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("typed reading and writing")
 struct TupleReadWriteTests {
-    @Test("what typed calls write, typed calls read")
+    @Test("typed reads return what typed writes wrote")
     func typedCalls() throws {
         let identifier = UUID(uuid: (0xFF, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 0x80))
         var buffer: [UInt8] = []
@@ -32,7 +32,8 @@ struct TupleReadWriteTests {
         #expect(try reader.readBoolean() == false)
         #expect(try reader.readDate() == Date(timeIntervalSinceReferenceDate: 12.25))
         #expect(try reader.readUUID() == identifier)
-        #expect(reader.isAtEnd && reader.nextTypeCode == nil)
+        #expect(reader.isAtEnd == true)
+        #expect(reader.nextTypeCode == nil)
     }
 
     @Test("a nested tuple is written and read element by element")
@@ -51,7 +52,8 @@ struct TupleReadWriteTests {
         try reader.beginNested()
         try reader.readNull()
         try reader.beginNested()
-        #expect(reader.isAtNestedEnd == true && reader.depth == 2)
+        #expect(reader.isAtNestedEnd == true)
+        #expect(reader.depth == 2)
         try reader.endNested()
         #expect(throws: TupleError(.unexpectedType, position: 4, typeCode: 0x11)) { try reader.endNested() }
         #expect(try reader.readInteger() == 7)
@@ -59,7 +61,7 @@ struct TupleReadWriteTests {
         #expect(reader.depth == 0 && reader.isAtEnd)
     }
 
-    @Test("content of every length around a scanned block is read whole, wherever a zero byte lies in it")
+    @Test("content of every length around a scanned block is read completely, wherever it has a zero byte")
     func contentLengths() throws {
         for count in 0..<50 {
             let plain = [UInt8](repeating: 0x61, count: count)
@@ -74,7 +76,7 @@ struct TupleReadWriteTests {
         }
     }
 
-    @Test("a buffer with room is not allocated anew")
+    @Test("a buffer with capacity is not reallocated")
     func reusedBuffer() {
         var buffer: [UInt8] = []
         buffer.reserveCapacity(256)
@@ -88,7 +90,7 @@ struct TupleReadWriteTests {
         }
     }
 
-    @Test("elements are equal as their bytes are: canonically equivalent text differs, integers of both cases do not")
+    @Test("elements are equal if their bytes are: equivalent texts differ, integers of both cases do not")
     func equality() {
         #expect(TupleElement.string("\u{E9}") != .string("e\u{301}"))
         #expect(TupleElement.integer(5) == .unsigned(5))
@@ -97,7 +99,7 @@ struct TupleReadWriteTests {
         #expect(TupleElement.double(0.0) != .double(-0.0))
         #expect(TupleElement.double(.nan) == .double(.nan))
         #expect(TupleElement.double(5) != .integer(5))
-        // Identifiers that differ in their last byte alone.
+        // Identifiers that differ only in their last byte.
         let (first, second) = (UUID(uuid: Self.identifier(1)), UUID(uuid: Self.identifier(2)))
         #expect(TupleElement.uuid(first) != .uuid(second))
     }

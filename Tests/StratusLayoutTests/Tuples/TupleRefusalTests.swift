@@ -1,4 +1,4 @@
-// What readers and writers refuse, with which code, and where they then stand.
+// What readers and writers refuse, with which code, and at which position.
 
 import FoundationEssentials
 import StratusLayout
@@ -32,7 +32,7 @@ struct TupleRefusalTests {
     }
 
     @Test(
-        "an integer in more bytes than it needs is refused",
+        "an overlong integer is refused",
         arguments: [
             [0x11, 0x00], [0x12, 0x00, 0xFF], [0x18, 0, 0xFF, 1, 1, 1, 1, 1, 1], [0x0F, 0xFF], [0x0E, 0xFF, 0x00],
         ] as [[UInt8]])
@@ -40,14 +40,14 @@ struct TupleRefusalTests {
         #expect(refusal(bytes)?.code == .notCanonical)
     }
 
-    @Test("an escape that no byte has is refused", arguments: [0x00, 0x03, 0xFF] as [UInt8])
+    @Test("an unknown escape is refused", arguments: [0x00, 0x03, 0xFF] as [UInt8])
     func escapes(escaped: UInt8) {
         #expect(refusal([0x02, 0x01, escaped, 0x00])?.code == .notCanonical)
         #expect(refusal([0x03, 0x61, 0x01, escaped, 0x00])?.code == .notCanonical)
     }
 
     @Test(
-        "a string that is not UTF-8 is refused: over-long, surrogate, cut, too large, lone continuation",
+        "a string that is not UTF-8 is refused: over-long, surrogate, truncated, too large, lone continuation",
         arguments: [
             [0xC1, 0xBF], [0xED, 0xA0, 0x80], [0xE2, 0x82], [0xF4, 0x90, 0x80, 0x80], [0x80], [0x01, 0x01, 0xFF],
         ] as [[UInt8]])
@@ -57,13 +57,13 @@ struct TupleRefusalTests {
     }
 
     @Test(
-        "a byte that no element begins with is refused",
+        "a byte that begins no element is refused",
         arguments: [0x00, 0x05, 0x07, 0x19, 0x2A, 0x39, 0xFF] as [UInt8])
     func unknownTypes(code: UInt8) {
         #expect(refusal([0x10, code]) == TupleError(.unknownType, position: 1, typeCode: code))
     }
 
-    @Test("an element cut at any byte is refused as cut")
+    @Test("an element truncated at any byte is refused as truncated")
     func cuts() throws {
         let elements: [TupleElement] = [
             .bytes([0, 1, 2]), .string("a\0é"), .nested([.null, .nested([.string("x")])]), .integer(-70_000),
@@ -79,7 +79,7 @@ struct TupleRefusalTests {
         #expect(skipRefusal([]) == TupleError(.endOfBytes, position: 0))
     }
 
-    @Test("an integer outside the type asked for is out of range, and can then be read as another")
+    @Test("an integer outside the requested type is out of range, and can then be read as another")
     func ranges() throws {
         let large = try TupleWriter.encoding(of: [.unsigned(1 << 63)])
         var reader = TupleReader(large.span)
@@ -95,7 +95,7 @@ struct TupleRefusalTests {
         #expect(refusal([0x08, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFE])?.code == .integerOutOfRange)
     }
 
-    @Test("every typed reader refuses another type and stays where it is")
+    @Test("every typed reader refuses another type without moving")
     func typeMismatch() throws {
         let bytes = try TupleWriter.encoding(of: [.null, .integer(1)])
         var reader = TupleReader(bytes.span)
@@ -118,7 +118,7 @@ struct TupleRefusalTests {
         #expect(reader.isAtEnd == true)
     }
 
-    @Test("tuples nested deeper than the limit are refused, written or read, and the limit itself is not")
+    @Test("tuples nested deeper than the limit are refused, written or read, and the limit itself is accepted")
     func depth() throws {
         func nested(_ depth: Int) -> TupleElement {
             (1..<depth).reduce(TupleElement.nested([])) { inner, _ in .nested([inner]) }
@@ -146,9 +146,8 @@ struct TupleRefusalTests {
     @Test("an error prints its code, its advice and its fields")
     func description() {
         let text = TupleError(.unknownType, position: 3, typeCode: 255).description
-        #expect(
-            text.hasPrefix("unknownType: No element begins with this byte") && text.contains("position=3, typeCode=255")
-        )
+        #expect(text.hasPrefix("unknownType: No element begins with this byte"))
+        #expect(text.contains("position=3, typeCode=255"))
         #expect(!TupleError(.endOfBytes, position: 3).description.contains("typeCode"))
     }
 }

@@ -1,4 +1,4 @@
-// Distances on the Earth, against what is known of degrees and meridians.
+// Distances on the Earth, compared with known values for degrees and meridians.
 
 import Foundation
 import StratusModel
@@ -10,7 +10,7 @@ import Testing
             latitudeDegrees: latitude, longitudeDegrees: longitude, timestamp: Date(timeIntervalSinceReferenceDate: 0))
     }
 
-    @Test("[Q-13] a degree of latitude is 111.2 kilometres anywhere, one of longitude as much on the equator alone")
+    @Test("[Q-13] a degree of latitude is 111.2 kilometres anywhere, one of longitude only at the equator")
     func degrees() throws {
         let degree = GreatCircle.earthRadiusMetres * .pi / 180
         let exact = GreatCircle.haversine(ofMetres: degree)
@@ -24,7 +24,7 @@ import Testing
         #expect(abs(north - exact / 4) < exact * 1e-4)
     }
 
-    @Test("what lies beyond a pole or the 180th meridian is no place, and has no distance")
+    @Test("a location beyond a pole or the 180th meridian is invalid, and has no distance")
     func noPlaces() {
         #expect(place(90, 180).isOnEarth)
         #expect(!place(90.1, 0).isOnEarth)
@@ -33,7 +33,7 @@ import Testing
         #expect(GreatCircle.haversine(from: place(0, 0), to: place(91, 0)) == nil)
     }
 
-    @Test("a circle that holds a pole reaches around the Earth, and one beside it does not")
+    @Test("a circle that contains a pole reaches around the Earth, and one near it does not")
     func poles() {
         #expect(GreatCircle.longitudeReachDegrees(latitudeDegrees: 89, radiusDegrees: 2) == 180)
         #expect(GreatCircle.longitudeReachDegrees(latitudeDegrees: -89, radiusDegrees: 2) == 180)

@@ -9,13 +9,13 @@ import StratusStore
 import StratusTestSupport
 import Testing
 
-@Suite("Indexes beside writers")
+@Suite("Indexes under concurrent writes")
 struct IndexBuildingTests {
     private static let names = (0..<60).map { RecordName("r\($0)") }
     private static let id = ZoneID(
         database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "zone")
 
-    @Test("indexes that are filled and cleared while two threads write hold exactly what the records say")
+    @Test("indexes that are filled and cleared while two threads write match the records exactly")
     func besideWriters() async throws {
         let random = SplitMix64.announced("indexes beside writers")
         try await TestThreads.offPool {
@@ -39,7 +39,7 @@ struct IndexBuildingTests {
                     try engine.buildIndexes(pause: {})
                 }
             }
-            // After the last change there is at least one more, with nobody beside it.
+            // After the last change there is at least one more, without concurrent threads.
             var dice = QueryDice(random: random.generator(forCase: 4))
             try Self.changeIndexes(&dice, in: engine)
             let halfWay = try engine.buildIndexes(pause: {}, shouldContinue: { $0.commits < 2 })

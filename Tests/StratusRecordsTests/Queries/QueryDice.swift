@@ -1,5 +1,5 @@
-// Records and queries from a seed. Values come from small pools full of edges, so that they meet one another: texts with one
-// beginning, the ends of all numbers, places at the poles and on both sides of the 180th meridian.
+// Records and queries from a seed. Values come from small pools full of edge cases, so that they repeat: texts with one
+// prefix, the ends of all numbers, places at the poles and on both sides of the 180th meridian.
 
 import Foundation
 import StratusLayout
@@ -86,7 +86,7 @@ struct QueryDice {
         return .list(items)
     }
 
-    /// The value of a field; nil where it has none.
+    /// The value of a field; nil if it has none.
     mutating func value(of key: FieldKey) -> FieldValue? {
         if random.isOne(in: 6) { return nil }
         switch key.text {

@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Queries over random histories")
 struct QueryHistoryTests {
-    @Test("[Q-13][Q-14] every query gives what looking at every record gives, in memory")
+    @Test("[Q-13][Q-14] every query gives the same result as examining every record, in memory")
     func inMemory() async throws {
         let random = SplitMix64.announced("query histories")
         let asked = try await TestThreads.offPool {
@@ -24,11 +24,11 @@ struct QueryHistoryTests {
             return asked
         }
         #expect(asked.queryCount >= 10_000)
-        // No way that a plan can take is left out.
+        // No kind of plan is left out.
         #expect(Set(asked.sources.keys) == QueryHistory.Asked.allSources, "\(asked.sources)")
     }
 
-    @Test("[Q-13][Q-14] every query gives what looking at every record gives, on disk")
+    @Test("[Q-13][Q-14] every query gives the same result as examining every record, on disk")
     func onDisk() async throws {
         let random = SplitMix64.announced("query histories on disk")
         try await TestThreads.offPool {
@@ -45,12 +45,12 @@ struct QueryHistoryTests {
 }
 
 extension QueryHistory {
-    /// How much was asked, and where plans looked for it.
+    /// The number of queries, and the sources of their plans.
     struct Asked: Sendable {
         var queryCount = 0
         private(set) var sources: [String: Int] = [:]
 
-        /// How the sources of plans end, but for those that are told apart otherwise.
+        /// How the sources of plans end, except those that are distinguished otherwise.
         private static let endings = [
             "for its order", "a range", "items that begin with a text", "ranges of cells", " names of records",
             " parents", " share roots", " words",
@@ -82,7 +82,7 @@ struct QueryMismatch: Error, CustomStringConvertible {
     var description: String
 }
 
-/// A zone, what is known to be in it, and the dice.
+/// A zone, its known contents, and the dice.
 struct QueryHistory {
     let engine: RecordEngine
     let id = ZoneID(database: DatabaseID(container: "c", owner: "alice", scope: .private), name: "zone")
@@ -135,7 +135,7 @@ struct QueryHistory {
                 request.mutations.append(.delete(name))
             } else {
                 var record = dice.record(name)
-                // A record keeps its type: nothing else is asked for here.
+                // A record keeps its type: these queries need nothing else.
                 if let known = records[name] { record.type = known.record.type }
                 // Parents are r0 to r9, which have none and stay.
                 if let number = Int(name.text.dropFirst()), number >= 10, records["r0"] != nil, dice.random.isOne(in: 2)
@@ -199,7 +199,7 @@ struct QueryHistory {
             found += page.rows.map(\.record.stored.record.name)
             let isFull = page.stopped == nil && page.rows.count == limit
             let next = work.adding(isFull ? page.rows.last?.work ?? page.work : page.work)
-            // As much as one page looks at that gives all: more than that is counted twice.
+            // As much as one page that returns everything examines: more is counted twice.
             let isOneWay = Set(sources).count == 1
             guard next.doneCount >= max(work.doneCount, found.count), !isOneWay || next.doneCount <= wholeCount else {
                 throw QueryMismatch(
@@ -225,7 +225,7 @@ struct QueryHistory {
             description: "\(query)\nfound \(found)\nexpected \(expected)\nplans \(plans.joined(separator: "\n"))")
     }
 
-    /// Without an order only what is found counts. Where it is measured, the two ways to measure may differ a little.
+    /// Without an order only the results count. Two ways to measure a distance may differ a little.
     private func isRight(_ found: [RecordName], _ expected: [RecordName], _ query: RecordQuery) -> Bool {
         guard let first = query.sorts.first else { return found.sorted() == expected.sorted() }
         guard query.sorts.contains(where: { $0.origin != nil }) else { return found == expected }

@@ -32,7 +32,7 @@ struct QueryIndexVerifierTests {
         }
     }
 
-    @Test("an entry that disappears is missing, by its key, and nothing else is reported")
+    @Test("a removed entry is reported missing, by its key, and nothing else is")
     func missing() throws {
         let sample = try indexed()
         #expect(try sample.engine.verify().isClean)
@@ -49,7 +49,7 @@ struct QueryIndexVerifierTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("an entry in the place of another, so that there are as many as before, is dangling, and the other missing")
+    @Test("an entry that replaces another, with an unchanged count, is dangling, and the other missing")
     func replaced() throws {
         let sample = try indexed()
         let keys = try sample.keys()
@@ -78,7 +78,7 @@ struct QueryIndexVerifierTests {
         #expect(try sample.engine.verify().isClean)
     }
 
-    @Test("where all is well no entry is looked up")
+    @Test("without faults no entry is looked up")
     func cost() throws {
         let sample = try indexed()
         let before = sample.store.statistics.cost.reads
@@ -93,7 +93,7 @@ struct QueryIndexVerifierTests {
         #expect(indexed <= plain.store.statistics.cost.reads - start + 2)
     }
 
-    @Test("beside an unfinished index the others are tallied, and every fault in either is found once")
+    @Test("next to an unfinished index the others are counted, and every fault in either is found once")
     func unfinished() throws {
         let sample = try indexed()
         let keys = try sample.keys()
@@ -126,7 +126,7 @@ struct QueryIndexVerifierTests {
         #expect(reads <= sample.store.statistics.cost.reads - start + 3)
     }
 
-    @Test("a changed value leaves no entry of the value before, and a deleted record none")
+    @Test("a changed value leaves no entry of the old value, and a deleted record none")
     func changed() throws {
         let sample = try indexed()
         try sample.apply(

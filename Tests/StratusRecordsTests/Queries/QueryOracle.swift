@@ -8,7 +8,7 @@ import StratusRecords
 struct QueryOracle {
     let query: RecordQuery
 
-    /// The names of the records that pass, in their order where the query has one, else by name.
+    /// The names of the matching records, in their order if the query has one, or else by name.
     func names(of records: [StoredRecord]) -> [RecordName] {
         let found = records.filter { record in
             record.record.type == query.type && query.filters.allSatisfy { passes(record, $0) }

@@ -1,8 +1,8 @@
-// Shares decoded from archives that were edited by hand: whatever the archive says, nobody gets in by it.
+// Shares decoded from archives that were edited by hand: no edit admits anyone.
 //
 // The edits know little of how shares are archived. Archives are binary property lists, in which a small number is the
-// byte 10 and its value, a flag is the byte 08 or 09, and a text stands as it is, JSON among them: each of these is changed
-// where it may be, texts into others of their length that mean somebody else.
+// byte 10 and its value, a flag is the byte 08 or 09, and a text is stored unchanged, JSON included. Each of these is
+// changed wherever it occurs, and texts become others of the same length that name another person.
 
 import Foundation
 import StratusKit
@@ -11,7 +11,7 @@ import Testing
 
 @Suite("Edited archives of shares")
 struct ArchivedShareTests {
-    /// All shares that decode from the archive with one thing changed, each once, by what they say.
+    /// All shares that decode from the archive with one change, each once, by their contents.
     private static func editions(of share: CKShare, _ people: [Person]) throws -> [String: CKShare] {
         let bytes = [UInt8](try NSKeyedArchiver.archivedData(withRootObject: share, requiringSecureCoding: true))
         var editions: [String: CKShare] = [:]
@@ -50,7 +50,7 @@ struct ArchivedShareTests {
         return editions
     }
 
-    /// What a share says of who takes part.
+    /// A share's data about its participants.
     private static func claim(of share: CKShare) -> String {
         let people = share.participants.map { participant in
             "\(participant.participantID) \(participant.role.rawValue) \(participant.permission.rawValue) "
@@ -101,7 +101,7 @@ struct ArchivedShareTests {
         #expect(try folder.town.findings() == [])
     }
 
-    @Test("[X-22][P-04] an owner who edits the archive of a share accepts for nobody, and lets in nobody")
+    @Test("[X-22][P-04] an owner who edits the archive of a share accepts for no one, and admits no one")
     func owner() async throws {
         var folder = try await SharedFolder()
         let editions = try Self.editions(of: try await folder.share(as: folder.owner), folder.town.people)
@@ -116,11 +116,11 @@ struct ArchivedShareTests {
         }
     }
 
-    /// Nobody has accepted but those who did, and nobody owns the share but its owner.
+    /// No one has accepted except those who did, and only the owner owns the share.
     private func checkNobodyGotIn(_ folder: SharedFolder, _ claim: String) async throws {
         #expect(await folder.stranger.see(folder.place) == .refused(.zoneNotFound), "\(claim)")
         #expect(await folder.invited.see(folder.place) == .refused(.zoneNotFound), "\(claim)")
-        // An edited name makes another share, or none: then there is nothing more to see here.
+        // An edited name gives another share, or none: then there is nothing more to check.
         guard let share = try? await folder.share(as: folder.owner) else { return }
         #expect(share.url == folder.url, "\(claim)")
         #expect(folder.owner.entry(of: folder.owner, in: share)?.role == .owner, "\(claim)")
@@ -140,7 +140,7 @@ struct ArchivedShareTests {
 }
 
 extension Data {
-    /// The same bytes with others in the place of some, of the same number.
+    /// The same bytes with some of them replaced by as many others.
     fileprivate func replacing(_ text: String.UTF8View, with other: String.UTF8View) -> Data {
         var data = self
         var start = data.startIndex

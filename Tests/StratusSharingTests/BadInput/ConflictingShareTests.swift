@@ -1,11 +1,11 @@
-// Shares that would meet another: each refusal says what is in the way.
+// Shares that would conflict with another: each refusal names the conflict.
 
 import Foundation
 import StratusKit
 import StratusSharingSupport
 import Testing
 
-@Suite("Shares in each other's way")
+@Suite("Conflicting shares")
 struct ConflictingShareTests {
     private let town: Town
     private let owner: Person
@@ -43,7 +43,7 @@ struct ConflictingShareTests {
         error.userInfo.filter { $0.key != NSLocalizedDescriptionKey }.values.map { "\($0)" }.joined(separator: " ")
     }
 
-    /// What is in the way of the whole zone has no record of its own.
+    /// The conflict of the whole zone has no record of its own.
     private func check(_ error: CKError, record: String?, root: String?, share: String) {
         #expect(error.code == .alreadyShared)
         #expect(error.serverRecord?.recordID.recordName == share)
@@ -55,7 +55,7 @@ struct ConflictingShareTests {
     }
 
     @Test(
-        "[X-01][X-02][SH-06][SH-07][SH-08] a second share says which share is in the way, and replaces nothing",
+        "[X-01][X-02][SH-06][SH-07][SH-08] a second share names the conflicting share, and replaces nothing",
         arguments: ["house", "folder", "note"])
     func secondShare(root: String) async throws {
         try await build()
@@ -67,7 +67,7 @@ struct ConflictingShareTests {
         #expect(try town.findings() == [])
     }
 
-    @Test("[SH-08][X-01] a share under the same name, or on a stale root, is refused for what it is")
+    @Test("[SH-08][X-01] a share under the same name, or on a stale root, is refused with its own reason")
     func sameName() async throws {
         try await build()
         let folder = try await owner.record("folder", in: place)
@@ -84,7 +84,7 @@ struct ConflictingShareTests {
         #expect(try await owner.record("folder", in: place).share?.recordID.recordName == "First")
     }
 
-    @Test("[SH-07][X-02] moving a shared record under another is refused, and says which")
+    @Test("[SH-07][X-02] moving a shared record under another is refused, with the reason")
     func reparenting() async throws {
         try await build()
         #expect(await owner.create("box", under: "shed", in: place) == .done)
@@ -123,7 +123,7 @@ struct ConflictingShareTests {
         #expect(try town.findings() == [])
     }
 
-    @Test("[SH-07] two shares of one request are in each other's way too")
+    @Test("[SH-07] two shares of one request conflict too")
     func together() async throws {
         try await build()
         #expect(await owner.create("box", under: "shed", in: place) == .done)

@@ -1,4 +1,4 @@
-// URLs and metadata that somebody has made up, found or kept: they open nothing, and tell nothing.
+// URLs and metadata that a person has invented, found or kept: they open nothing, and reveal nothing.
 
 import Foundation
 import StratusKit
@@ -35,7 +35,7 @@ struct ForgedURLTests {
         return texts.compactMap { URL(string: $0) }.filter { $0 != url }
     }
 
-    @Test("[M-05] a URL that was not given out is that of no share, to everybody")
+    @Test("[M-05] an invented URL belongs to no share, for everyone")
     func forgedURLs() async throws {
         let folder = try await SharedFolder()
         let urls = try Self.forged(from: folder.url)
@@ -51,7 +51,7 @@ struct ForgedURLTests {
         #expect(try await folder.content() == SharedFolder.untouched + folder.url.absoluteString)
     }
 
-    @Test("[M-04] a share that one is not invited to is told like one that does not exist")
+    @Test("[M-04] a share without an invitation looks like one that does not exist")
     func unknown() async throws {
         let folder = try await SharedFolder()
         let unknown = try #require(
@@ -69,10 +69,11 @@ struct ForgedURLTests {
                 texts.append(text)
             }
         }
-        #expect(texts.count == 2 && texts[0] == texts[1], "\(texts)")
+        try #require(texts.count == 2, "\(texts)")
+        #expect(texts[0] == texts[1], "\(texts)")
     }
 
-    @Test("[X-22][M-01] metadata that another was given accepts nothing for whoever holds it")
+    @Test("[X-22][M-01] another person's metadata accepts nothing for its holder")
     func foreignMetadata() async throws {
         let folder = try await SharedFolder()
         let before = try await folder.content()
@@ -80,7 +81,7 @@ struct ForgedURLTests {
         #expect(
             await Outcome.of { _ = try await folder.stranger.container.accept(metadata) } == .refused(.unknownItem))
         #expect(await folder.stranger.see(folder.place) == .refused(.zoneNotFound))
-        // Whoever takes part already stays what they are.
+        // Existing participants stay as they are.
         #expect(await Outcome.of { _ = try await folder.reader.container.accept(metadata) } == .done)
         #expect(await folder.reader.change("note", to: 1, in: folder.place) == .refused(.permissionFailure))
         #expect(await folder.invited.see(folder.place) == .refused(.zoneNotFound))
@@ -98,7 +99,7 @@ struct ForgedURLTests {
         #expect(await Outcome.of { _ = try await folder.invited.container.accept(metadata) } == .done)
     }
 
-    @Test("[X-22][M-05] metadata is no ticket: what has become of the share since decides")
+    @Test("[X-22][M-05] metadata is no permission: the current state of the share decides")
     func oldMetadata() async throws {
         let folder = try await SharedFolder()
         let metadata = try await folder.invited.container.shareMetadata(for: folder.url)
@@ -118,7 +119,7 @@ struct ForgedURLTests {
         #expect(await Outcome.of { _ = try await other.invited.container.accept(metadata) } == .refused(.unknownItem))
     }
 
-    @Test("[P-16][X-26] a one-time URL serves one person, and dies with its participant")
+    @Test("[P-16][X-26] a one-time URL admits one person, and becomes invalid with its participant")
     func oneTimeURL() async throws {
         let folder = try await SharedFolder()
         let participant = CKShare.Participant.oneTimeURLParticipant()

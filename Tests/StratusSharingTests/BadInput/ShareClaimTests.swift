@@ -1,4 +1,4 @@
-// What clients claim about shares and cannot have: the server resolves all of it anew from its own data.
+// Claims of clients about shares that they cannot have: the server determines all of it from its own data.
 
 import Foundation
 import StratusKit
@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Claims about shares")
 struct ShareClaimTests {
-    @Test("the folder of these tests is as it is described")
+    @Test("the folder of these tests has the described contents")
     func folder() async throws {
         let folder = try await SharedFolder()
         #expect(try await folder.content() == SharedFolder.untouched + folder.url.absoluteString)
@@ -15,7 +15,7 @@ struct ShareClaimTests {
     }
 
     @Test(
-        "[X-22][P-04] nobody is made owner or public user by a save, whoever saves",
+        "[X-22][P-04] no one can make anyone owner or public user by a save",
         arguments: [Role.owner, .publicUser])
     func claimedRole(role: Role) async throws {
         let folder = try await SharedFolder()
@@ -33,7 +33,7 @@ struct ShareClaimTests {
         #expect(await folder.stranger.see(folder.place) == .refused(.zoneNotFound))
     }
 
-    @Test("[X-22][X-13] a participant changes nobody's entry, their own included")
+    @Test("[X-22][X-13] a participant cannot change anyone's entry, not even their own")
     func foreignEntries() async throws {
         let folder = try await SharedFolder()
         let before = try await folder.content()
@@ -81,7 +81,7 @@ struct ShareClaimTests {
         #expect(try folder.town.findings() == [])
     }
 
-    @Test("[L-12][X-10] the hundred and first participant is one too many, and nothing is saved")
+    @Test("[L-12][X-10] the hundred and first participant is refused, and nothing is saved")
     func tooMany() async throws {
         let folder = try await SharedFolder()
         func add(_ range: Range<Int>) async -> Outcome {
@@ -96,7 +96,7 @@ struct ShareClaimTests {
         let before = try await folder.content()
         #expect(await add(0..<98) == .refused(.tooManyParticipants))
         #expect(try await folder.content() == before)
-        // With the three who are there, a hundred.
+        // With the three existing ones, a hundred.
         #expect(await add(0..<97) == .done)
         #expect(try await folder.share(as: folder.owner).participants.count == 101)
         #expect(await add(97..<98) == .refused(.tooManyParticipants))
@@ -106,7 +106,7 @@ struct ShareClaimTests {
         #expect(try folder.town.findings() == [])
     }
 
-    @Test("[X-23] a share or record that was fetched by one account is not saved through another's database")
+    @Test("[X-23] a share or record fetched by one account cannot be saved through another's database")
     func otherAccount() async throws {
         let folder = try await SharedFolder()
         let before = try await folder.content()

@@ -1,4 +1,4 @@
-// What saving a share costs does not depend on what lies below its root.
+// The cost of saving a share does not depend on the records below its root.
 
 import Foundation
 import StratusCloud
@@ -8,7 +8,8 @@ import StratusStore
 import Testing
 
 enum ShareCostBench {
-    /// A root in a town of its own with so many records below it: half of them under the root, the others in chains of ten.
+    /// A root in its own town with a number of records below it: half of them under the root, the others in chains of
+    /// ten.
     private static func town(descendantCount: Int) async throws -> (town: Town, place: Place) {
         let town = try Town(["owner", "reader"])
         let owner = town.people[0]
@@ -29,8 +30,8 @@ enum ShareCostBench {
         return (town, place)
     }
 
-    /// The reads of sharing, inviting, accepting, moving subtrees, publishing, stopping and sharing again, and of what a
-    /// participant does ten levels below, each by itself.
+    /// The reads of sharing, inviting, accepting, moving subtrees, publishing, stopping and sharing again, and of a
+    /// participant's acts ten levels below, each by itself.
     private static func reads(_ town: Town, _ place: Place) async throws -> [String: Int] {
         let (owner, reader) = (town.people[0], town.people[1])
         var reads: [String: Int] = [:]
@@ -71,14 +72,14 @@ enum ShareCostBench {
 
 @Suite("The cost of sharing")
 struct ShareCostTests {
-    @Test("a share on a root of 2,000 records is saved with the reads of one on 20")
+    @Test("a share on a root of 2,000 records is saved with the same reads as one on 20")
     func thousands() async throws { try await ShareCostBench.compare(20, 2_000) }
 }
 
 @Suite("The cost of sharing, in a long run")
 struct ShareCostSoakTests {
     @Test(
-        "a share on a root of 100,000 records is saved with the reads of one on 1,000",
+        "a share on a root of 100,000 records is saved with the same reads as one on 1,000",
         .enabled(if: ProcessInfo.processInfo.environment["STRATUS_SOAK"] == "1"))
     func hundredThousands() async throws { try await ShareCostBench.compare(1_000, 100_000) }
 }

@@ -1,4 +1,4 @@
-// Shares where none can be: without their root, in zones and databases that cannot be shared.
+// Shares in invalid places: without their root, in zones and databases that cannot be shared.
 
 import Foundation
 import StratusKit
@@ -53,7 +53,7 @@ struct SharePlaceTests {
         #expect(try town.findings() == [])
     }
 
-    @Test("[SH-04] another record than the root does not stand for it")
+    @Test("[SH-04] another record cannot replace the root")
     func otherRecord() async throws {
         #expect(await owner.make(place) == .done)
         #expect(await owner.create("folder", in: place) == .done)
@@ -65,7 +65,7 @@ struct SharePlaceTests {
         #expect(try await owner.record("other", in: place).share == nil)
     }
 
-    @Test("[SH-01][X-21] nothing is shared in the default zone", arguments: [true, false])
+    @Test("[SH-01][X-21] nothing can be shared in the default zone", arguments: [true, false])
     func defaultZone(atomically: Bool) async throws {
         let database = owner.container.privateCloudDatabase
         let root = CKRecord(recordType: Person.recordType)
@@ -77,7 +77,7 @@ struct SharePlaceTests {
         #expect(try town.findings() == [])
     }
 
-    @Test("[X-21] nothing is shared in the public database")
+    @Test("[X-21] nothing can be shared in the public database")
     func publicDatabase() async throws {
         let database = owner.container.publicCloudDatabase
         let root = CKRecord(recordType: Person.recordType)
@@ -90,7 +90,7 @@ struct SharePlaceTests {
         #expect(await outcome(saving: [zoneShare], in: database, of: zoneShare) == .refused(.badDatabase))
     }
 
-    @Test("[C-12][X-21] a share lies in its root's zone")
+    @Test("[C-12][X-21] a share must be in its root's zone")
     func otherZone() async throws {
         let elsewhere = Place("Elsewhere", of: owner)
         #expect(await owner.make(place) == .done)
@@ -103,13 +103,13 @@ struct SharePlaceTests {
         #expect(try town.findings() == [])
     }
 
-    @Test("[S-12] in a zone that is not there nothing is shared")
+    @Test("[S-12] nothing can be shared in a missing zone")
     func missingZone() async throws {
         #expect(await owner.share("folder", as: "Share", in: place) == .refused(.zoneNotFound))
         #expect(await owner.shareZone(place) == .refused(.zoneNotFound))
     }
 
-    @Test("[SH-01] a participant does not share what is shared with them")
+    @Test("[SH-01] a participant cannot share what is shared with them")
     func sharedDatabase() async throws {
         let folder = try await SharedFolder()
         for root in ["folder", "note", "new"] {
@@ -122,7 +122,7 @@ struct SharePlaceTests {
         #expect(try folder.town.findings() == [])
     }
 
-    @Test("[D-05] nobody reaches their own zone through the shared database, or another's through the private one")
+    @Test("[D-05] your own zone is not in the shared database, nor another's in the private one")
     func wrongDatabase() async throws {
         let folder = try await SharedFolder()
         let shared = folder.owner.container.sharedCloudDatabase
@@ -140,7 +140,7 @@ struct SharePlaceTests {
         #expect(await Outcome.of { _ = try await own.save(record) } == .refused(.invalidArguments))
     }
 
-    @Test("[P-19] where the container does not share, nothing is saved of a share")
+    @Test("[P-19] if the container does not allow sharing, nothing of a share is saved")
     func disabled() async throws {
         let town = try Town(["owner"]) { $0.isSharingEnabled = false }
         let owner = town.people[0]

@@ -1,5 +1,5 @@
-// A folder with a note in it, shared by its owner with two who have accepted and one who has not: what the tests of bad
-// input begin with.
+// A folder with a note in it, shared by its owner with two who have accepted and one who has not: the start of the
+// tests of bad input.
 
 import Foundation
 import StratusKit
@@ -18,7 +18,7 @@ struct SharedFolder: Sendable {
     var writer: Person { town.people[2] }
     /// Was invited and has not accepted.
     var invited: Person { town.people[3] }
-    /// Knows nothing but, perhaps, the URL.
+    /// Knows nothing except, perhaps, the URL.
     var stranger: Person { town.people[4] }
 
     static let share = "Share"
@@ -51,7 +51,7 @@ struct SharedFolder: Sendable {
         try await person.shareRecord(Self.share, in: place)
     }
 
-    /// What the owner is told of the share, without what every save changes.
+    /// The owner's view of the share, without what every save changes.
     func content() async throws -> String {
         let share = try await share(as: owner)
         let people = share.participants.map { participant in
@@ -64,7 +64,7 @@ struct SharedFolder: Sendable {
             + "\(share.url?.absoluteString ?? "no URL")"
     }
 
-    /// The content as `init` leaves it, but for the URL.
+    /// The content after `init`, except for the URL.
     static let untouched =
         "public nothing, [\"invited 3 read-write 1\", \"owner 1 read-write 2\", \"reader 3 read-only 2\", "
         + "\"writer 3 read-write 2\"], requests false, 0 ask, 0 blocked, "

@@ -17,7 +17,7 @@ private enum Sizes {
     /// The histories of every run of the tests.
     static let seeds: ClosedRange<UInt64> = 1...80
     static let stepCount = 40
-    /// Of so many of them one runs on LevelDB too.
+    /// One of this many runs on LevelDB too.
     static let seedsPerLevelDB: UInt64 = 20
 }
 
@@ -32,7 +32,7 @@ struct SharingHistoryTests {
     @Test(
         """
         [SH-05][SH-06][SH-07][SH-09][SH-10][SH-11][SH-12][P-06][P-10][P-11][P-12][P-13][P-15][D-02][D-03][D-04][M-06]\
-        [M-08][X-06][X-09][X-14][X-15][X-16][X-26] after every step everybody sees what the oracle says
+        [M-08][X-06][X-09][X-14][X-15][X-16][X-26] after every step everyone sees what the oracle says
         """, .enabled(if: !settings.isReplay), arguments: 0..<HistorySettings.partCount)
     func randomHistories(part: UInt64) async throws {
         let report = try await trial.report(
@@ -41,7 +41,7 @@ struct SharingHistoryTests {
         if let report { Issue.record("\(report)") }
     }
 
-    @Test("one history is run again", .enabled(if: settings.isReplay))
+    @Test("one history can be run again", .enabled(if: settings.isReplay))
     func replay() async throws {
         var history = SharingGenerator.history(
             seed: HistorySettings.seed ?? 0,
@@ -53,14 +53,15 @@ struct SharingHistoryTests {
         }
     }
 
-    @Test("a history reads back from its text", arguments: 1..<17 as Range<UInt64>)
+    @Test("a history parses from its text", arguments: 1..<17 as Range<UInt64>)
     func text(seed: UInt64) throws {
         let history = SharingGenerator.history(seed: seed, stepCount: 60)
         #expect(try SharingHistory(text: "# a comment\n\n\(history)\n") == history)
     }
 
     @Test(
-        "a line that says nothing known is refused", arguments: ["0 dance A b", "9 accept A s1", "create D", "0 save"])
+        "a line with an unknown statement is refused",
+        arguments: ["0 dance A b", "9 accept A s1", "create D", "0 save"])
     func badText(line: String) {
         #expect(throws: SharingTextError.self) { try SharingHistory(text: line) }
     }
@@ -68,9 +69,9 @@ struct SharingHistoryTests {
 
 @Suite("The checker of histories of sharing")
 struct SharingCheckerTests {
-    @Test("a rule that the oracle gets wrong is found and shown by a short history", arguments: SharingFault.allCases)
+    @Test("a wrong rule of the oracle is found and shown by a short history", arguments: SharingFault.allCases)
     func wrongRule(fault: SharingFault) async throws {
-        // Which histories tell the two apart can be told without a store.
+        // Which histories distinguish the two can be determined without a store.
         func differs(_ history: SharingHistory) -> Bool { Self.differs(history, fault) }
         let candidates = (1...1_000 as ClosedRange<UInt64>).lazy
             .map { SharingGenerator.history(seed: $0, stepCount: 60) }.filter(differs)
@@ -100,7 +101,7 @@ struct SharingCheckerTests {
         return false
     }
 
-    /// Whether two shares that have one URL have two, or the other way round.
+    /// Whether two shares with one URL have two, or vice versa.
     private static func isURLToldDifferently(_ right: SharingOracle, _ wrong: SharingOracle) -> Bool {
         func count(_ oracle: SharingOracle) -> Int { Set(oracle.urls.values.flatMap(\.values)).count }
         return count(right) != count(wrong)
@@ -110,7 +111,7 @@ struct SharingCheckerTests {
 @Suite("Long histories of sharing")
 struct SharingHistorySoakTests {
     @Test(
-        "after every step of long histories everybody sees what the oracle says", .enabled(if: HistorySettings.isSoak),
+        "after every step of long histories everyone sees what the oracle says", .enabled(if: HistorySettings.isSoak),
         arguments: 0..<HistorySettings.partCount)
     func longHistories(part: UInt64) async throws {
         let report = try await trial.report(

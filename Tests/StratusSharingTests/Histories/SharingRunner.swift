@@ -1,6 +1,6 @@
-// Carries a history out against a store, by CloudKit's calls alone, and compares after every step: how the step ended,
-// what everybody sees of every zone, record and share, and whether URLs stayed what they were; after some what queries
-// find. After every step the store verifies, on disk after every fifth.
+// Runs a history on a store, only by CloudKit's calls, and compares after every step: how the step ended, what everyone
+// sees of every zone, record and share, and whether URLs stayed what they were; after some what queries find. After
+// every step the store verifies, on disk after every fifth.
 
 import Foundation
 import StratusKit
@@ -8,7 +8,7 @@ import StratusSharingSupport
 
 /// Where a history and the oracle parted.
 struct SharingFailure: Error, CustomStringConvertible {
-    /// Nil where the store does not verify in the end.
+    /// Nil if the store does not verify in the end.
     let step: SharingStep?
     let message: String
 
@@ -25,7 +25,7 @@ struct SharingRunner {
     private var hasSavedRecords = false
     private let isInMemory: Bool
 
-    /// Where the history and the oracle part; nil when they never do.
+    /// Where the history and the oracle differ; nil if they never do.
     static func failure(
         of history: SharingHistory, in directory: URL? = nil, fault: SharingFault? = nil
     ) async throws -> SharingFailure? {
@@ -71,7 +71,7 @@ struct SharingRunner {
             throw SharingFailure(step: nil, message: "the store does not verify: \(findings.joined(separator: "; "))")
         }
         guard isLast else { return }
-        // Also when the background work has been done.
+        // Also after the background work.
         try town.store.performUpkeep()
         let later = try town.findings()
         guard later.isEmpty else {
@@ -91,7 +91,7 @@ struct SharingRunner {
         try compare(found, oracle.sharedZones(of: user), "\(user) sees the zones", step)
     }
 
-    /// All records, every share that there ever was, and the one that the step was to make.
+    /// All records, every share that ever existed, and the one that the step was to create.
     private func names(inZone zone: Int, _ step: SharingStep) -> [String] {
         var shares = Set(oracle.urls[zone, default: [:]].keys)
         shares.insert(SharingHistory.zoneShare)
@@ -121,11 +121,11 @@ struct SharingRunner {
         }
     }
 
-    /// A query finds precisely what fetches find, in everybody's shared database as in their own (Q-12).
+    /// A query finds exactly what fetches find, in everyone's shared database as in their own (Q-12).
     private mutating func checkQueries(of user: Int, _ step: SharingStep) async throws {
         let person = town.people[user]
         hasSavedRecords = hasSavedRecords || oracle.zones.values.contains { !$0.records.isEmpty }
-        // Of a type that nobody has saved nothing is known (Q-11).
+        // A type without records is unknown (Q-11).
         guard hasSavedRecords else { return }
         let query = CKQuery(recordType: Person.recordType, predicate: NSPredicate(value: true))
         query.sortDescriptors = [NSSortDescriptor(key: Person.valueKey, ascending: false)]
@@ -151,7 +151,7 @@ struct SharingRunner {
         throw SharingFailure(step: step, message: "\(what) '\(found)', and not '\(wanted)'")
     }
 
-    /// A URL belongs to a root for ever, and to no other (X-26).
+    /// A URL belongs to one root permanently (X-26).
     private mutating func checkURL(of share: CKShare, _ zone: Int, _ step: SharingStep) throws {
         let name = share.recordID.recordName
         guard let url = share.url, let key = oracle.urls[zone]?[name] else {

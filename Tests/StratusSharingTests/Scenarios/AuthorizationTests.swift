@@ -20,7 +20,7 @@ struct AuthorizationTests {
         try Scenario(file: file, text: String(contentsOf: Self.folder.appending(path: file), encoding: .utf8))
     }
 
-    @Test("every scenario of the folder is run")
+    @Test("every scenario in the folder is run")
     func complete() throws {
         let found = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter {
             $0.hasSuffix(".txt")
@@ -31,7 +31,7 @@ struct AuthorizationTests {
     @Test(
         """
         [D-03][D-04][M-08][P-04][P-05][P-09][P-10][P-11][P-12][P-13][P-14][P-15][P-20][SH-05][SH-06][SH-07][SH-09]\
-        [SH-10][SH-11][X-06][X-09][X-13][X-14][X-16][X-18] everybody may do what the scenario says, and nothing else
+        [SH-10][SH-11][X-06][X-09][X-13][X-14][X-16][X-18] everyone may do what the scenario says, and nothing else
         """, arguments: files)
     func scenarios(file: String) async throws {
         for trial in try await ScenarioRunner.trials(of: try scenario(file)) {
@@ -40,7 +40,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("an expectation that is wrong is reported, wherever it stands")
+    @Test("a wrong expectation is reported, wherever it is")
     func plantedExpectations() async throws {
         let scenario = try scenario("read-only.txt")
         let trials = try await ScenarioRunner.trials(of: scenario)
@@ -55,7 +55,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("a deed that must succeed and does not ends the scenario with file and line")
+    @Test("a required step that fails ends the scenario with file and line")
     func failedDeed() async throws {
         let scenario = try Scenario(
             file: "planted.txt",
@@ -65,7 +65,7 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "text that is not understood is an error with file and line",
+        "an unknown statement is an error with file and line",
         arguments: [
             ("peple a b", 1, "'people' is missing"), ("people a a", 1, "somebody is named twice"),
             ("people", 1, "names are missing"),

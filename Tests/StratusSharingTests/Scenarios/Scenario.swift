@@ -1,7 +1,7 @@
-// A scenario: a story of people who share, told line by line, with what each may and may not do at that point.
+// A scenario: a story of people who share, line by line, with what each may and may not do at that point.
 //
 //     people owner reader                         who there is; the first line
-//     zone Docs of owner                          makes a zone; the records named next lie in it
+//     zone Docs of owner                          creates a zone; the records named next are in it
 //     owner: create folder                        must succeed
 //     owner: create note in folder
 //     owner: share folder as S
@@ -11,13 +11,13 @@
 //     reader may not change note : permissionFailure
 //     # a comment
 //
-// What a person does or tries is the same vocabulary: see `Deed`. A name that was never created is looked for in the
-// zone named last, so that one can try what is not there.
+// Steps and attempts have the same vocabulary: see `Deed`. A name that was never created is looked for in the zone
+// named last, so a scenario can try missing records.
 
 import StratusKit
 import StratusSharingSupport
 
-/// One thing that somebody does or tries.
+/// One thing that a person does or tries.
 enum Deed: Hashable, Sendable {
     case read(String)
     /// The zone, by itself and in the list.
@@ -27,12 +27,12 @@ enum Deed: Hashable, Sendable {
     /// Under another record, or out of everything.
     case move(String, under: String?)
     case delete(String)
-    /// The root, or nil for the zone named last; and what the share is called.
+    /// The root, or nil for the zone named last; and the name of the share.
     case share(String?, as: String)
     case invite(String, to: String, CKShare.ParticipantPermission, CKShare.ParticipantRole)
     case remove(String, from: String)
     case permit(String, of: String, CKShare.ParticipantPermission)
-    /// What everybody with the URL may do.
+    /// What everyone with the URL may do.
     case publish(String, CKShare.ParticipantPermission)
     case rename(String)
     /// Deletes the share's record: its owner stops it, others leave it.
@@ -40,7 +40,7 @@ enum Deed: Hashable, Sendable {
     case accept(String)
     /// Asks for access.
     case ask(String)
-    /// Whether others may ask.
+    /// Whether others may request access.
     case allowRequests(String, Bool)
     case deny(String, of: String)
     case block(String, of: String)
@@ -77,14 +77,14 @@ struct ScenarioLine: Sendable {
     var content: Content
 }
 
-/// A scenario as its file tells it.
+/// A scenario as in its file.
 struct Scenario: Sendable {
     var file: String
     var people: [String] = []
     var lines: [ScenarioLine] = []
 }
 
-/// A line that says nothing known, or a story that cannot go on.
+/// A line with an unknown statement, or a story that cannot continue.
 struct ScenarioError: Error, CustomStringConvertible {
     let file: String
     let line: Int

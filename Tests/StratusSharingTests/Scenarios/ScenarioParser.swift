@@ -33,7 +33,7 @@ extension Scenario {
     }
 }
 
-/// What has been named so far, so that a slip of the pen is an error and not a missing record.
+/// The names so far, so that a typing error is an error and not a missing record.
 private struct ScenarioNames {
     var people: Set<String> = []
     var zones: Set<String> = []
@@ -111,7 +111,7 @@ private struct ScenarioWords {
         return .expectation(try deeds(&names), by: name, expected)
     }
 
-    /// Takes the code from the end of the line.
+    /// Removes the code from the end of the line.
     private mutating func code() throws -> CKError.Code {
         guard let name = words.popLast(), words.popLast() == ":" else {
             throw error("a refusal ends with ' : ' and a code")

@@ -1,17 +1,17 @@
-// Carries a scenario out: builds its world by CloudKit's calls alone, and tries every line.
+// Runs a scenario: builds its world only by CloudKit's calls, and tries every line.
 
 import Foundation
 import StratusKit
 import StratusSharingSupport
 
-/// What was expected on a line of a scenario, and what happened.
+/// The expected and the actual outcome of a scenario's line.
 struct ScenarioTrial: Sendable, CustomStringConvertible {
     let file: String
     let line: ScenarioLine
     let deed: Deed
     let outcome: Outcome
 
-    /// Whether what happened is what `expected` says.
+    /// Whether the actual outcome equals `expected`.
     func meets(_ expected: ScenarioLine.Expected) -> Bool { expected.isMet(by: outcome) }
 
     var description: String { "\(file):\(line.number): \(line.text): \(deed) is \(outcome)" }
@@ -22,13 +22,13 @@ struct ScenarioRunner {
     private let scenario: Scenario
     private let town: Town
     private var place: Place?
-    /// Where every zone, record and share lies.
+    /// The place of every zone, record and share.
     private var zones: [String: Place] = [:]
     private var places: [String: Place] = [:]
-    /// The record of a share, by what the scenario calls it, and the URL it had last.
+    /// The record of a share, by its name in the scenario, and its last URL.
     private var shareRecords: [String: String] = [:]
     private var urls: [String: URL] = [:]
-    /// What everybody has fetched last of every record, as an app keeps it.
+    /// Everyone's last fetched version of every record, as an app keeps it.
     private var held: [String: CKRecord] = [:]
 
     private init(_ scenario: Scenario) throws {
@@ -36,9 +36,9 @@ struct ScenarioRunner {
         town = try Town(scenario.people)
     }
 
-    /// What happened on the lines that expect something.
+    /// The outcomes of the lines with expectations.
     ///
-    /// Throws `ScenarioError` for a deed that must succeed and does not, and where the store does not verify afterwards.
+    /// Throws `ScenarioError` for a required step that fails, and if the store does not verify afterwards.
     static func trials(of scenario: Scenario) async throws -> [ScenarioTrial] {
         var runner = try ScenarioRunner(scenario)
         var trials: [ScenarioTrial] = []
@@ -95,7 +95,7 @@ struct ScenarioRunner {
         return place
     }
 
-    /// The record of a name: a share's record has its own.
+    /// The record with a name: a share's record has its own.
     private func recordName(_ name: String) -> String { shareRecords[name] ?? name }
 
     // MARK: Deeds

@@ -1,9 +1,9 @@
-// The rules, naively, for a world in which nothing changes: each line is one sentence of the specification.
+// The rules, naively, for a world without changes: each line is one sentence of the specification.
 
 import StratusKit
 import StratusSharingSupport
 
-/// A rule that is told wrong, to show that trying finds it.
+/// A wrong rule, to show that trying finds it.
 enum SmallFault: CaseIterable, Sendable {
     case pendingSees, nobodySees, permissionNoneSees, readOnlyWrites, siblingsAreCovered, childrenOnlyAreCovered
     case movedInIsOut, movedOutIsIn, zoneWideNeedsRoot, creatingNeedsNoParent, rootCanBeDeleted, parentsCanBeDeleted
@@ -30,7 +30,7 @@ struct SmallOracle: Sendable {
     /// P-10.
     var writes: Bool { isOwner || world.permission == .readWrite || fault == .readOnlyWrites }
 
-    /// SH-05, D-03, D-04: the root and what hangs under it now, or everything.
+    /// SH-05, D-03, D-04: the root and its current descendants, or everything.
     func covers(_ position: SmallPosition) -> Bool {
         if isOwner { return true }
         if world.kind == .zoneWide, fault != .zoneWideNeedsRoot { return true }
@@ -52,7 +52,7 @@ struct SmallOracle: Sendable {
         guard sees else { return .refused(.zoneNotFound) }
         switch attempt {
         case .record(let action, let position): return outcome(action, position)
-        // P-11: only a shared zone takes what has no parent.
+        // P-11: only a shared zone accepts records without a parent.
         case .createRootless:
             let isFree = isOwner || world.kind == .zoneWide || fault == .creatingNeedsNoParent
             return isFree && writes ? .done : .refused(.permissionFailure)
@@ -101,7 +101,7 @@ struct SmallOracle: Sendable {
 
     // MARK: Effects
 
-    /// Whether a try of this kind has changed what the owner sees of the record.
+    /// Whether an attempt of this kind has changed the owner's view of the record.
     func hasEffect(_ action: SmallAction, _ position: SmallPosition) -> Bool {
         sees && covers(position) && outcome(action, position) == .done
     }

@@ -4,7 +4,7 @@
 import StratusKit
 import StratusSharingSupport
 
-/// How one person stands to one share.
+/// The state of one person in one share.
 struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     enum Kind: CaseIterable { case hierarchical, zoneWide }
     enum Role: CaseIterable { case owner, administrator, privateUser, publicUser, nobody }
@@ -16,9 +16,9 @@ struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     var permission: CKShare.ParticipantPermission
     var publicPermission: CKShare.ParticipantPermission
 
-    /// Every combination that there can be: the public and the invited are never mixed (P-05), public users have the public
-    /// permission and have accepted, administrators keep their own when a share becomes public, and whoever takes
-    /// no part has no permission.
+    /// Every possible combination: the public and the invited are never mixed (P-05), public users have the public
+    /// permission and have accepted, administrators keep their own when a share becomes public, and
+    /// non-participants have no permission.
     static let all: [SmallWorld] = {
         let permissions: [CKShare.ParticipantPermission] = [.none, .readOnly, .readWrite]
         var worlds: [SmallWorld] = []
@@ -52,17 +52,17 @@ struct SmallWorld: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// Where a record lies. The root and its sibling have the same parent; what was moved was moved after the person joined.
+/// The place of a record. The root and its sibling have the same parent; moves happened after the person joined.
 enum SmallPosition: CaseIterable, Sendable {
     case root, child, grandchild, sibling, outside, movedIn, movedOut
 
     static let leaves: Set<SmallPosition> = [.grandchild, .sibling, .outside, .movedIn, .movedOut]
 }
 
-/// What is done to a record.
+/// An act on a record.
 enum SmallAction: CaseIterable, Sendable {
     case read, change, createBelow, delete
-    /// Under the root, and under nothing.
+    /// Under the root, and without a parent.
     case moveIn, moveOut
 }
 
@@ -73,14 +73,14 @@ enum SmallTry: Hashable, Sendable {
     case readShare
     case changeShare
     case leave
-    /// By the URL, after having left, where leaving was possible.
+    /// By the URL, after having left, if leaving was possible.
     case joinAgain
 
-    /// In the order in which they are tried: what ends something comes last.
+    /// In the order of the attempts: those that end something come last.
     static let all: [SmallTry] = {
         var tries: [SmallTry] = []
         for action in SmallAction.allCases {
-            // Participants are not shown the root's own parent, and cannot say anything about it.
+            // Participants do not see the root's own parent, and cannot save it.
             let isMove = action == .moveIn || action == .moveOut
             for position in SmallPosition.allCases where !isMove || position != .root {
                 tries.append(.record(action, position))

@@ -1,4 +1,4 @@
-// Builds a small world by CloudKit's calls, and has the person try everything in it.
+// Builds a small world by CloudKit's calls, and lets the person try everything in it.
 
 import Foundation
 import StratusKit
@@ -26,7 +26,7 @@ struct SmallWorldBench {
     /// Who tries.
     private var person: Person { world.role == .owner ? owner : other }
 
-    /// The first person of the town is the owner, the second the one who tries.
+    /// The first person of the town is the owner, the second tries the acts.
     init(_ world: SmallWorld, number: Int, in town: Town) {
         self.world = world
         store = town.store
@@ -40,9 +40,9 @@ struct SmallWorldBench {
         position == .root ? "root" : "\(action)-\(position)"
     }
 
-    /// Builds the world, tries everything, and looks at what has become of it.
+    /// Builds the world, tries everything, and checks the result.
     ///
-    /// Throws `TownError` where the world cannot be built, or where the owner finds other records than the oracle says.
+    /// Throws `TownError` if the world cannot be built, or if the owner finds other records than the oracle.
     func run(_ oracle: SmallOracle) async throws -> [SmallTrial] {
         let url = try await build()
         try checkExplanations(oracle)
@@ -171,9 +171,9 @@ struct SmallWorldBench {
         }
     }
 
-    // MARK: What the host is told
+    // MARK: The host's view
 
-    /// The host is told of every record what the person is about to find out. Children are another matter.
+    /// The host gets for every record what the person is about to find out. Children are another matter.
     private func checkExplanations(_ oracle: SmallOracle) throws {
         for case .record(let action, let position) in SmallTry.all {
             let name = Self.name(action, position)
@@ -200,9 +200,9 @@ struct SmallWorldBench {
         }
     }
 
-    // MARK: What has become of it
+    // MARK: The result
 
-    /// The owner looks at every record: what was refused has changed nothing.
+    /// The owner reads every record: refused acts have changed nothing.
     private func checkEffects(_ oracle: SmallOracle) async throws {
         var wanted: [String: (value: Int, parent: String?)?] = [:]
         for case .record(let action, let position) in SmallTry.all {

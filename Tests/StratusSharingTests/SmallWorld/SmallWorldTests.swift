@@ -29,17 +29,17 @@ struct SmallWorldTests {
         }
     }
 
-    @Test("there are as many worlds as the rules leave room for")
+    @Test("there are as many worlds as the rules allow")
     func count() {
         #expect(SmallWorld.all.count == 70)
         #expect(SmallTry.all.count == 45)
     }
 
-    @Test("[P-09][P-10][P-11][P-12][P-13][D-03][D-04][M-08][X-13][X-14][X-18] all of it in memory is as the rules say")
+    @Test("[P-09][P-10][P-11][P-12][P-13][D-03][D-04][M-08][X-13][X-14][X-18] all of it in memory follows the rules")
     func inMemory() async throws {
         let trials = try await trials(of: SmallWorld.all, in: Town(["owner", "other"]))
         check(trials)
-        // What is found depends on the oracle: each rule, told wrong, contradicts what has happened.
+        // The findings depend on the oracle: each wrong rule contradicts what has happened.
         for fault in SmallFault.allCases {
             let isFound = trials.contains { trial in
                 SmallOracle(world: trial.world, fault: fault).outcome(trial.attempt) != trial.outcome
@@ -48,7 +48,7 @@ struct SmallWorldTests {
         }
     }
 
-    @Test("a part of it on LevelDB is as the rules say")
+    @Test("a part of it on LevelDB follows the rules")
     func onLevelDB() async throws {
         var random = SplitMix64.announced("a small world of sharing on LevelDB")
         let worlds = (0..<8).map { _ in random.element(of: SmallWorld.all) }

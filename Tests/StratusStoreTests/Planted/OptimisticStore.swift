@@ -6,9 +6,9 @@ import Synchronization
 
 final class OptimisticStore: StoreWrapper {
     enum Validation {
-        /// Commits whatever was read: updates are lost.
+        /// Commits regardless of reads: updates are lost.
         case nothing
-        /// Commits if the written keys are as they were: snapshot isolation, which permits write skew and phantoms.
+        /// Commits if the written keys are unchanged: snapshot isolation, which permits write skew and phantoms.
         case writtenKeys
         /// Serialisable, but every write is a commit of its own: readers see half of a transaction.
         case appliedOneByOne

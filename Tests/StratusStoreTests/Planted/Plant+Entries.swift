@@ -53,7 +53,7 @@ extension Plant {
         },
     ]
 
-    /// Whoever expects writes is believed: what lay in the range before, or is written there, is not there.
+    /// A caller that expects writes is believed: earlier contents of the range, or writes to it, are missing.
     static let expectations: [Plant] = [true, false].map { noticesWrites in
         Plant(
             noticesWrites ? "a range is believed to be empty" : "what is written into an empty range is not noticed",
@@ -117,7 +117,7 @@ extension Plant {
             ]
         ) { store in
             HookedStore(store) {
-                // A second transaction that never hears of deletes answers the scans.
+                // A second transaction without knowledge of deletes answers the scans.
                 let tree = store.published.withLock { $0.tree }
                 let deaf = MemoryTransaction(tree: tree, version: 0)
                 return Hooks(

@@ -85,7 +85,7 @@ private func firstEntry(
     return entry
 }
 
-/// Scans by looking for the first entry of what is left of the range, again and again.
+/// Scans by looking for the first entry of the rest of the range, repeatedly.
 private func scanLive(
     _ range: KeyRange, _ direction: ScanDirection, limit: Int,
     _ first: (KeyRange) throws -> (key: [UInt8], value: [UInt8])?, _ visit: Hooks.EntryVisitor

@@ -3,7 +3,7 @@
 @testable import StratusStore
 import StratusTestSupport
 
-/// Gives in-memory stores that `plant` makes faulty.
+/// Creates in-memory stores that `plant` makes faulty.
 struct PlantedFixture: StoreFixture {
     let name: String
     var reopen: @Sendable (MemoryStore) -> MemoryStore = { $0.reopened() }
@@ -33,7 +33,7 @@ private final class PlantedPlace: StorePlace {
     }
 }
 
-/// What a hooked reader or transaction does in place of what it wraps. A hook that is nil changes nothing.
+/// The replacement behaviour of a hooked reader or transaction. A hook that is nil changes nothing.
 struct Hooks {
     typealias ValueVisitor = (Span<UInt8>) throws -> Void
     typealias EntryVisitor = (Span<UInt8>, Span<UInt8>) throws -> ScanStep
@@ -53,11 +53,11 @@ struct Hooks {
     var onPublish: ((any StoreTransaction, @escaping PublishAction) -> Void)?
     /// Runs after `transact` of the wrapped store has returned.
     var afterCommit: (() -> Void)?
-    /// Whether what a failing body wrote is committed.
+    /// Whether the writes of a failing body are committed.
     var keepsFailedWrites = false
 }
 
-/// A store whose readers and transactions get hooks, made anew for each of them.
+/// A store whose readers and transactions get hooks, created for each of them.
 final class HookedStore: StoreWrapper {
     let wrapped: any OrderedStore
     private let makeHooks: @Sendable () -> Hooks

@@ -1,5 +1,5 @@
-// Fuzzing the decoder of archives from untrusted clients: any bytes are refused, or decode to an object that can be used,
-// and a record to one that is archived and decoded again as it was.
+// Fuzzing the decoder of archives from untrusted clients: any bytes are refused, or decode to a usable object; a
+// decoded record round-trips through an archive.
 
 import Foundation
 import StratusKit
@@ -30,7 +30,7 @@ extension FuzzTarget {
             _ = record.allTokens()
             return problem(in: record).map { .violation($0) } ?? .accepted
         } catch {
-            // What is no record has been decoded whole before that was found.
+            // An archive of another class was decoded completely before it was rejected.
             return error.code == .wrongClass && error.fields["found"] != "nothing" ? .accepted : .refused
         }
     }
@@ -87,7 +87,7 @@ private enum ArchivedObjects {
         }
     }
 
-    /// Archives that Apple's systems wrote, which lie with the tests: none where the fuzzer was built elsewhere.
+    /// Archives that Apple's systems wrote, stored with the tests: none if the fuzzer was built elsewhere.
     private static let applesArchives: [Data] = {
         let package = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

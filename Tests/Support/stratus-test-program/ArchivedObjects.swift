@@ -1,5 +1,5 @@
-// Objects that are the same in every process, and their archives. Tests compare the bytes of two processes: what depends on
-// the order of a set or a dictionary differs between them.
+// Objects that are the same in every process, and their archives. Tests compare the bytes of two processes: anything
+// that depends on the order of a set or a dictionary differs between them.
 
 import Foundation
 import StratusKit

@@ -1,5 +1,5 @@
-// Writes the commits of a `CrashWorkload` until the process is killed, and prints which ones the store has acknowledged.
-// Beside the writers one thread changes, fills and clears indexes.
+// Writes the commits of a `CrashWorkload` until the process is killed, and prints the acknowledged ones. Meanwhile one
+// thread changes, fills and clears indexes.
 //
 // Each line is "writer number digest", written whole by one call after the commit was acknowledged.
 

@@ -1,5 +1,5 @@
-// Everything that a client or a host draws, twice, in a process that can open no descriptor, and where its user may, has an
-// empty /dev: what Foundation's `UUID()` needs. Each is printed as a line, kind and value.
+// All random values of a client or a host, twice, in a process that cannot open a descriptor and, if its user may, has
+// an empty /dev: what Foundation's `UUID()` needs. Each is printed as a line, kind and value.
 
 import Foundation
 import StratusKit
@@ -30,7 +30,7 @@ func drawIdentities(_ path: String) throws {
     }
 }
 
-/// One of each object that draws a name when it is made.
+/// One of each object that draws a name at its creation.
 private func drawObjects() -> [(kind: String, value: String)] {
     let record = CKRecord(recordType: "Note")
     return [
@@ -42,7 +42,7 @@ private func drawObjects() -> [(kind: String, value: String)] {
     ]
 }
 
-/// Opens this program again and again until nothing more can be opened. Who starts the process sets a low limit.
+/// Opens this program repeatedly until nothing more can be opened. The parent process sets a low limit.
 private func takeAllDescriptors() -> [FileHandle] {
     var taken: [FileHandle] = []
     while let handle = FileHandle(forReadingAtPath: CommandLine.arguments[0]) { taken.append(handle) }

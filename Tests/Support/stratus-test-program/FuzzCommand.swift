@@ -23,7 +23,7 @@ struct FuzzCommand: ParsableCommand {
         """
     }
 
-    /// How many iterations lie between two lines of output.
+    /// How many iterations there are between two lines of output.
     private static var blockCount: Int { 50_000 }
 
     @Argument(help: "What to fuzz: \(Self.targets.map(\.name).joined(separator: ", ")).")

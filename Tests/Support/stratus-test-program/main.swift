@@ -112,7 +112,7 @@ func keepInMemory(_ file: String) async throws {
     await store.close()
 }
 
-/// Saves a file as an asset, fetches it, and lets go of what was fetched. Returns where the fetched copy lies.
+/// Saves a file as an asset, fetches it, and releases the fetched copy. Returns the path of the fetched copy.
 func releaseCopy(of file: String, in database: CKDatabase) async throws -> String {
     let record = CKRecord(recordType: "Note")
     record["file"] = CKAsset(fileURL: URL(fileURLWithPath: file))
@@ -139,7 +139,8 @@ func keepTime(in path: String) async throws {
     await store.close()
 }
 
-/// A folder that may be searched and changed but not opened keeps names in it from being made durable, but for root.
+/// A folder that can be searched and changed but not opened prevents names in it from becoming durable, except for
+/// root.
 func failBackup(in path: String) throws {
     let folder = path + "/folder"
     let files = FileManager.default

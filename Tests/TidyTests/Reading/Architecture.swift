@@ -1,5 +1,5 @@
-// The two tables of Docs/ARCHITECTURE.md that the rules hold the code to: targets with what they may import, and the
-// folders inside each target from low to high. The page is the only place where they are written down.
+// The two tables of Docs/ARCHITECTURE.md that the rules enforce: targets with what they may import, and the folders
+// inside each target from low to high. The page is their only source.
 
 /// What the architecture page says.
 struct Architecture {

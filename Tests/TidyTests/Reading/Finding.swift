@@ -1,6 +1,6 @@
-// What a tidy rule reports. A rule is a pure function from text to findings, so that each can be shown to fail.
+// The result of a tidy rule. A rule is a pure function from text to findings, so that each can be shown to fail.
 
-/// One place in the project that breaks a rule, with what to do instead.
+/// One place in the project that violates a rule, with the remedy.
 struct Finding: Hashable, CustomStringConvertible {
     let path: String
     /// Counted from 1; 0 means the file as a whole.

@@ -1,23 +1,23 @@
 // The faults that `make mutants` plants, as `Tests/Mutants/*.txt` define them. The tidy tests and the runner
 // (`Tests/Mutants/main.swift`, which is compiled with this file) read them by the same code.
 //
-// A definition is a block of lines, blank lines lie between blocks, and lines that begin with '#' say nothing:
+// A definition is a block of lines, blank lines separate blocks, and lines that begin with '#' are comments:
 //
 //   17 A sentence that says what is wrong for the user.
 //   file Sources/StratusCloud/Feeds/FeedPage.swift
 //   test SharedFeedTests/severalRounds, OtherTests
-//   - the lines that stand in the file, exactly once; the first and the last one may be parts of lines
-//   + the lines that take their place, in which mutant(17) says whether the fault is on
+//   - the lines in the file, exactly once; the first and the last one may be parts of lines
+//   + the lines that replace them, in which mutant(17) says whether the fault is on
 
 import Foundation
 
 struct PlantedFault: Sendable {
-    /// The switch in the text that takes the snippet's place.
+    /// The switch in the text that replaces the snippet.
     static func isSwitch(_ number: Int) -> String { "mutant(\(number))" }
 
     let number: Int
     let sentence: String
-    /// Where the definition stands.
+    /// The place of the definition.
     let place: Finding
     var file = ""
     /// Suites, or `Suite/function`: at least one of them must fail.

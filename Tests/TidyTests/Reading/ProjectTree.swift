@@ -25,7 +25,7 @@ struct ProjectTree: Sendable {
         var texts: [String: String] = [:]
         var paths: Set<String> = []
         let top = (try? manager.contentsOfDirectory(atPath: root.path)) ?? []
-        // Logs and stores that somebody left at the top are nobody's business.
+        // Logs and stores left at the top are ignored.
         let known: Set = ["Makefile", "LICENSE", "NOTICE", ".swift-format", ".gitignore"]
         var candidates = top.filter { known.contains($0) || $0.hasSuffix(".md") || $0 == "Package.swift" }
         candidates += Self.folders.filter(top.contains)
@@ -45,7 +45,7 @@ struct ProjectTree: Sendable {
         self.paths = paths
     }
 
-    /// Swift files, in path order. The code of tutorials is compiled elsewhere, where it is told from its snippets.
+    /// Swift files, in path order. The code of tutorials is compiled elsewhere, from its snippets.
     var sources: [SwiftSource] {
         texts.filter { $0.key.hasSuffix(".swift") && !PageCodeRule.isTutorialCode($0.key) }.sorted { $0.key < $1.key }
             .map { SwiftSource(path: $0.key, text: $0.value) }

@@ -6,7 +6,7 @@ struct Token: Equatable {
     let line: Int
 }
 
-/// One Swift file, read once and asked by many rules.
+/// One Swift file, read once and used by many rules.
 struct SwiftSource {
     let path: String
     let text: String
@@ -59,7 +59,7 @@ struct SwiftSource {
         return tokens
     }
 
-    /// The lines on which these tokens follow one another.
+    /// The lines on which these tokens occur in sequence.
     func lines(of sequence: [String]) -> [Int] {
         guard tokens.count >= sequence.count else { return [] }
         return (0...(tokens.count - sequence.count)).compactMap { start in
@@ -67,7 +67,7 @@ struct SwiftSource {
         }
     }
 
-    /// The words between the parentheses of every call that begins with these tokens, the last of which is a parenthesis.
+    /// The words between the parentheses of every call that begins with these tokens; the last token is a parenthesis.
     func arguments(ofCallsOf call: [String]) -> [(line: Int, words: Set<String>)] {
         guard tokens.count >= call.count else { return [] }
         return (0...(tokens.count - call.count)).compactMap { start in
@@ -111,7 +111,7 @@ struct SwiftSource {
     }
 }
 
-/// Where a file stands: `Sources/StratusRecords/Index/…` is target `StratusRecords`, folder `Index`.
+/// The place of a file: `Sources/StratusRecords/Index/…` is target `StratusRecords`, folder `Index`.
 extension SwiftSource {
     /// Where the targets are that tests share.
     private static let supportFolder = "Tests/Support/"
@@ -126,7 +126,7 @@ extension SwiftSource {
         components.count > 2 && components[0] == "Sources" ? String(components[1]) : nil
     }
 
-    /// The first folder inside the target; `.` for files that stand directly in it.
+    /// The first folder inside the target; `.` for files directly in it.
     var folder: String { components.count > 3 ? String(components[2]) : "." }
 
     var fileName: String { components.last.map(String.init) ?? path }

@@ -1,5 +1,5 @@
-// The documentation's first page leads to every public symbol: what is declared at the top of a file of the public
-// module stands in a group of it. DocC itself tells where a link leads nowhere, and not where one is missing.
+// The documentation's first page leads to every public symbol: every top-level declaration of the public module is in
+// one of its groups. DocC itself reports broken links, but not missing ones.
 
 enum CatalogueRule {
     static let target = "StratusKit"
@@ -22,7 +22,7 @@ enum CatalogueRule {
         }
     }
 
-    /// Symbols that no group has. Names with a leading underscore are not shown by DocC.
+    /// Symbols in no group. DocC does not show names with a leading underscore.
     static func findings(sources: [SwiftSource], page text: String) -> [Finding] {
         let listed = Set(
             text.split(separator: "\n").filter { $0.hasPrefix("- ``") }

@@ -1,12 +1,12 @@
-// The compatibility page says of each numbered rule what it says and which test proves it. The page is written by
-// scripts/compatibility; this compares it with the list of rules and the tests: no rule is called proven that no test names,
-// none is missing, and none has another text.
+// The compatibility page contains each numbered rule, its text and the test that proves it. The page is written by
+// scripts/compatibility; this compares it with the list of rules and the tests: no rule is called proven that no test
+// names, none is missing, and none has another text.
 //
 // A test names rules in brackets at the beginning of its name: `@Test("[S-04][A-02] …")`.
 
 enum CompatibilityRule {
     static let page = "Docs/COMPATIBILITY.md"
-    private static let remedy = "write the page anew with scripts/compatibility"
+    private static let remedy = "write the page again with scripts/compatibility"
 
     /// What the tests prove: rule → the names of its tests, without the numbers.
     static func proofs(in sources: [SwiftSource]) -> [String: Set<String>] {
@@ -21,7 +21,7 @@ enum CompatibilityRule {
         return proofs
     }
 
-    /// A test's name as it is written on the page.
+    /// A test's name as the page shows it.
     private static func shown(_ name: String) -> String {
         name.split(separator: "<", omittingEmptySubsequences: false).joined(separator: "&lt;")
     }

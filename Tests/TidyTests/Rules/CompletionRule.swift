@@ -1,5 +1,5 @@
-// Completion handlers that must be sendable are so for those only who ask for it: `@preconcurrency` gives methods the
-// rules that the compiler has for methods of Objective-C, which is what clients of CloudKit are written against.
+// Completion handlers that must be sendable are so only on request: `@preconcurrency` gives methods the compiler's
+// rules for Objective-C methods, and clients of CloudKit are written against these.
 
 enum CompletionRule {
     private static let face = "StratusKit"

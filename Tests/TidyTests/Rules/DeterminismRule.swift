@@ -8,17 +8,17 @@ enum DeterminismRule {
     ]
 
     private static let banned: [(tokens: [String], instead: String)] = [
-        (["Date", "(", ")"], "a date that the caller hands in"),
-        (["Date", ".", "now"], "a date that the caller hands in"),
-        (["UUID", "(", ")"], "an identifier that the caller hands in"),
-        (["SystemRandomNumberGenerator"], "a generator that the caller hands in"),
-        ([".", "random", "("], "a value that the caller hands in"),
-        ([".", "randomElement", "("], "a value that the caller hands in"),
-        ([".", "shuffled", "("], "an order that the caller hands in"),
-        ([".", "shuffle", "("], "an order that the caller hands in"),
+        (["Date", "(", ")"], "a date that the caller passes"),
+        (["Date", ".", "now"], "a date that the caller passes"),
+        (["UUID", "(", ")"], "an identifier that the caller passes"),
+        (["SystemRandomNumberGenerator"], "a generator that the caller passes"),
+        ([".", "random", "("], "a value that the caller passes"),
+        ([".", "randomElement", "("], "a value that the caller passes"),
+        ([".", "shuffled", "("], "an order that the caller passes"),
+        ([".", "shuffle", "("], "an order that the caller passes"),
     ]
 
-    /// Anywhere in the product: a wall clock that is set makes what waits for a date wait for as long as it likes.
+    /// Anywhere in the product: a changed wall clock makes waits for a date arbitrarily long.
     private static let bannedWaits: [(tokens: [String], instead: String)] = [
         (["timeIntervalSinceNow"], "a monotonic clock"),
         (["DispatchWallTime"], "a monotonic clock"),
@@ -40,7 +40,7 @@ enum DeterminismRule {
     private static let predictable: [[String]] = [
         ["UUID", "(", ")"], ["UUID", ".", "init", "(", ")"], ["NSUUID", "(", ")"],
     ]
-    /// Shows in a test what Foundation gives.
+    /// Tests use it to show what Foundation returns.
     private static let witness = "Tests/Support/stratus-test-program/DrawnIdentities.swift"
 
     /// Where the library and the tool draw from the system's generator.

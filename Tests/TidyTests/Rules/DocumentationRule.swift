@@ -1,5 +1,5 @@
-// Types that other files can reach say in one line what they are; so do the cases of public enumerations and what public
-// protocols ask for, which the formatter's own rule passes over.
+// Types that other files can use have one line of documentation; so do the cases of public enumerations and the
+// requirements of public protocols, which the formatter's own rule ignores.
 
 enum DocumentationRule {
     static func findings(in source: SwiftSource) -> [Finding] {
@@ -18,7 +18,8 @@ enum DocumentationRule {
     /// The modules that others import.
     static let publicTargets: Set = ["StratusKit", "StratusTesting", "CloudKit", "CoreLocation"]
 
-    /// Members that are public because what they stand in is. Scopes are told by their indentation, which is the formatter's.
+    /// Members that are public because their type or extension is. Scopes are determined by their indentation, which is
+    /// the formatter's.
     static func undocumentedMembers(in source: SwiftSource) -> [Finding] {
         guard source.sourceTarget.map(publicTargets.contains) == true else { return [] }
         var scopes: [(indentation: Int, members: [String])] = []
@@ -44,7 +45,7 @@ enum DocumentationRule {
         return above >= 0 && lines[above].trimmed.hasPrefix("///")
     }
 
-    /// How those members begin that are as public as the declaration that opens their scope.
+    /// How members begin that are as public as the declaration of their scope.
     private static func members(openedBy text: String) -> [String] {
         let words = text.split(separator: " ").drop { $0.hasPrefix("@") }.prefix(3)
         guard words.first == "public" else { return [] }

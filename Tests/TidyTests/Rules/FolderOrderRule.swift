@@ -1,8 +1,8 @@
 // Inside a target the folders have an order, low to high, and a lower folder never names a type of a higher one.
 //
 // It is a scan of names: a type counts when it is declared at the top level of a file of the higher folder and nowhere
-// at or below the file that names it. Members (`.Name`) are not asked. Files that stand directly in the target are the
-// lowest unless the page lists `.` elsewhere.
+// at or below the file that names it. Members (`.Name`) are ignored. Files directly in the target are the lowest unless
+// the page lists `.` elsewhere.
 
 enum FolderOrderRule {
     static func findings(in sources: [SwiftSource], folders: [String: [String]]) -> [Finding] {

@@ -1,4 +1,4 @@
-// Arrows only point down: what a target imports, and what the manifest declares for it, is what the page allows.
+// Arrows only point down: a target's imports and its dependencies in the manifest are what the page allows.
 
 enum ImportRule {
     static func findings(in source: SwiftSource, architecture: Architecture) -> [Finding] {
@@ -81,7 +81,7 @@ struct ManifestTarget: Equatable {
         return text
     }
 
-    /// The quoted strings, but for those that name a package or a path.
+    /// The quoted strings, except those that name a package or a path.
     private static func strings(in text: Substring) -> [String] {
         let parts = text.split(separator: "\"", omittingEmptySubsequences: false)
         return parts.indices.filter { !$0.isMultiple(of: 2) }.compactMap { index in

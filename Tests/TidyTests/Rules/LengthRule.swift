@@ -1,4 +1,5 @@
-// Sizes a reader can hold in the head: 200 lines a file aimed at, 400 questioned, 600 refused; 70 lines a function.
+// Sizes that a reader can remember: the aim is 200 lines per file, 400 are questioned, 600 refused; 70 lines per
+// function.
 
 enum LengthRule {
     static let questionedFileLineCount = 400

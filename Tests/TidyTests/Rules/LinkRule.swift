@@ -1,4 +1,4 @@
-// Links between documents lead somewhere: the file is there, and so is the heading.
+// Links between documents resolve: the file exists, and so does the heading.
 
 enum LinkRule {
     /// `texts` are the documents by path; `paths` is everything that exists.
@@ -37,7 +37,7 @@ enum LinkRule {
             }
             if isInCode { continue }
             let parts = line.split(separator: "`", omittingEmptySubsequences: false)
-            // A link's own text may be code: only what lies between two backticks is blanked.
+            // A link's own text may be code: only the text between two backticks is blanked.
             let prose = parts.indices.map { $0.isMultiple(of: 2) || $0 == parts.count - 1 ? String(parts[$0]) : " " }
             lines.append((prose.joined(), index + 1))
         }

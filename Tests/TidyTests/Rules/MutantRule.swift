@@ -1,5 +1,5 @@
-// The definitions of planted faults (`Tests/Mutants`) fit the sources and name tests that are there, so that
-// `make mutants` can run them at any time.
+// The definitions of planted faults (`Tests/Mutants`) fit the sources and name existing tests, so that `make mutants`
+// can run them at any time.
 
 enum MutantRule {
     static let folder = "Tests/Mutants/"

@@ -1,5 +1,5 @@
-// What only the server makes, or a container hands out, clients cannot make: its class has no initialiser that they could
-// call. One without any initialiser of its own would inherit that of its base.
+// Clients cannot create what only the server or a container creates: the class has no initialiser that they could call.
+// A class without any initialiser of its own would inherit its base's.
 
 enum OpaqueTypeRule {
     private static let face = "StratusKit"
@@ -50,7 +50,7 @@ enum OpaqueTypeRule {
         return findings
     }
 
-    /// The initialisers that are members of the body that begins there, not of types inside it.
+    /// The initialisers that are members of this body, not of types inside it.
     private static func initializers(inBodyAt start: Int, of tokens: [Token]) -> [Initializer] {
         var depth = 0
         var initializers: [Initializer] = []

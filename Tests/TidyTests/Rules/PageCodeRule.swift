@@ -1,20 +1,21 @@
 // The Swift code on the guide's pages is code that is compiled and run.
 //
-// In the sources of examples, what stands between a line `// snippet` and a line `// end` is a snippet. Every block of
+// In the sources of examples, the text between a line `// snippet` and a line `// end` is a snippet. Every block of
 // Swift on a page is one of them, word for word but for its indentation; imports at the top of a block are those of the
-// snippet's file. A tutorial's file of code is one snippet, or several with an empty line between them, so that a file grows
-// from step to step. Every snippet is on a page or in such a file, and every function of `Guide` is called by a test.
+// snippet's file. A tutorial's file of code is one snippet, or several with an empty line between them, so that a file
+// grows from step to step. Every snippet is on a page or in such a file, and every function of `Guide` is called by a
+// test.
 
 import Foundation
 
 enum PageCodeRule {
-    /// Where the code lies.
+    /// The folder of the code.
     static func isExample(_ path: String) -> Bool {
         path.hasPrefix("Examples/Guide/") || path.hasPrefix("Examples/HostService/")
             || path.hasPrefix("Tests/StratusExampleTests/")
     }
 
-    /// Whose blocks are held to it.
+    /// The pages whose blocks are checked.
     static func isPage(_ path: String) -> Bool {
         path == "README.md" || path == "Docs/HOST.md" || (path.contains(".docc/") && path.hasSuffix(".md"))
     }
@@ -82,7 +83,7 @@ enum PageCodeRule {
         }
     }
 
-    /// The snippets that a file consists of, with an empty line between them; nil where it does not.
+    /// The snippets that make up a file, with an empty line between them; nil if it is not made of snippets.
     private static func parts(of code: [String], among known: [Piece]) -> [Piece]? {
         var parts: [Piece] = []
         var rest = code[...]
@@ -138,7 +139,7 @@ enum PageCodeRule {
                 start = index + 1
             }
         }
-        // One that does not end is compared too, and equals nothing.
+        // An unterminated one is compared too, and equals nothing.
         if let first = start { pieces.append(Piece(path: path, line: first, code: ["the end is missing"])) }
         return pieces
     }

@@ -1,5 +1,5 @@
-// The pages on security and on what clients trip over name the tests that show their claims, in quotes, in their tables.
-// Each of them is there.
+// The pages on security and on pitfalls quote, in their tables, the names of the tests that prove their claims. Each of
+// them exists.
 
 enum QuotedTestRule {
     /// The pages, and how many tests each names at least.
@@ -23,7 +23,7 @@ enum QuotedTestRule {
     static func findings(path: String, text: String, sources: [SwiftSource]) -> [Finding] {
         let lines = sources.filter { $0.path.hasPrefix("Tests/") && !$0.path.hasPrefix("Tests/TidyTests/") }
             .flatMap(\.lines).filter { $0.trimmed.hasPrefix("@Test(\"") || $0.trimmed.hasPrefix("\"") }
-        // A name ends with its quote, and begins with one or behind the numbers of rules.
+        // A name ends with its quote, and begins with one or after the numbers of rules.
         let names = Set(
             lines.flatMap { line -> [String] in
                 let parts = line.split(separator: "\"", omittingEmptySubsequences: false)

@@ -37,7 +37,7 @@ enum RepositoryRule {
         return findings
     }
 
-    /// True when an absolute path begins so; `src/work/` is no such path.
+    /// True if an absolute path begins like this; `src/work/` is not such a path.
     private static func contains(_ machinePath: String, in line: Substring) -> Bool {
         line.ranges(of: machinePath).contains { range in
             guard range.lowerBound > line.startIndex else { return true }

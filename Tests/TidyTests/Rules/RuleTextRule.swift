@@ -1,5 +1,5 @@
-// The list of rules defines what a number such as S-05 says. The tool carries a copy of the texts, which
-// scripts/compatibility writes; this compares the two, and looks for numbers that are cited and defined nowhere.
+// The list of rules defines numbers such as S-05. The tool contains a copy of the texts, which scripts/compatibility
+// writes; this compares the two, and looks for cited numbers without a definition.
 
 enum RuleTextRule {
     static let list = "Docs/Compatibility/rules.tsv"
@@ -12,7 +12,7 @@ enum RuleTextRule {
         let wording: String?
     }
 
-    /// The lines of the list; comments are left out, and so is what has no three cells.
+    /// The lines of the list, without comments and without lines that do not have three cells.
     static func lines(of list: String) -> [Line] {
         list.split(separator: "\n").filter { !$0.hasPrefix("#") }.compactMap { line in
             let cells = line.split(separator: "\t").map(String.init)
@@ -55,7 +55,7 @@ enum RuleTextRule {
         return lines
     }
 
-    /// Numbers of families that the list has, and that are none of its rules.
+    /// Numbers of known families that are not among the list's rules.
     static func findings(path: String, text: String, numbers: Set<String>) -> [Finding] {
         let families = Set(numbers.map { $0.split(separator: "-")[0] })
         var findings: [Finding] = []

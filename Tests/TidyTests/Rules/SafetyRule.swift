@@ -1,16 +1,16 @@
-// Unsafe code has one home, `StratusLevelDB`, and each promise made to the compiler says why it holds.
+// Unsafe code has one place, `StratusLevelDB`, and each promise to the compiler says why it holds.
 
 enum SafetyRule {
-    /// Where unsafe code may stand among `Sources`; C and C++ targets are not Swift and are not asked.
-    /// `StratusTestSupport` gives C pointers, too, and serves tests alone.
+    /// Where `Sources` may contain unsafe code; C and C++ targets are not Swift and are not checked.
+    /// `StratusTestSupport` passes C pointers, too, and serves only tests.
     static let unsafeTargets: Set = ["StratusLevelDB", "StratusTestSupport"]
 
     static func findings(in source: SwiftSource) -> [Finding] {
         promises(in: source) + unsafeCode(in: source)
     }
 
-    /// `@unchecked Sendable` and `nonisolated(unsafe)` want a comment with "because" on the line, in the comment
-    /// above the declaration, or on the line below.
+    /// `@unchecked Sendable` and `nonisolated(unsafe)` need a comment with "because" on the line, in the comment above
+    /// the declaration, or on the line below.
     private static func promises(in source: SwiftSource) -> [Finding] {
         let promises = [["@", "unchecked"], ["nonisolated", "(", "unsafe", ")"]]
         return promises.flatMap { tokens in
@@ -63,14 +63,14 @@ enum SafetyRule {
         return [Finding(source.path, line: first.line, "unsafe code in a file that nowhere says why: add because …")]
     }
 
-    /// Outside of its home unsafe code may only be the use of a variable whose `nonisolated(unsafe)` has its reason in the
-    /// same file; a pointer is stray in any case.
+    /// Outside of its place unsafe code may only be the use of a variable whose `nonisolated(unsafe)` has its reason in
+    /// the same file; a pointer is always a violation.
     private static func isStray(_ token: Token, in source: SwiftSource) -> Bool {
         guard token.text == "unsafe" else { return true }
         return source.lines(of: ["nonisolated", "(", "unsafe", ")"]).isEmpty
     }
 
-    /// `nonisolated(unsafe)` is judged by `promises` alone.
+    /// Only `promises` judges `nonisolated(unsafe)`.
     private static func isPromise(_ token: Token, in source: SwiftSource) -> Bool {
         token.text == "unsafe" && source.lines(of: ["nonisolated", "(", "unsafe", ")"]).contains(token.line)
     }

@@ -1,9 +1,9 @@
-// The engine is named in one place: above `StratusLevelDB` one file of each target may name it, and the repair that
-// LevelDB offers is called from one file. Whoever opens stores there says which format they have, so that software of an
-// older format leaves them alone.
+// The engine is named in one place: above `StratusLevelDB` one file of each target may name it, and LevelDB's repair is
+// called from one file. Code that opens stores there gives their format number, so that software of an older format
+// refuses them.
 
 enum SeamRule {
-    /// Targets that may name the engine, in one file each. What serves tests alone may name it anywhere.
+    /// Targets that may name the engine, in one file each. Targets for tests may name it anywhere.
     static let hosts: Set = ["stratus", "StratusKit"]
     private static let engine = "StratusLevelDB"
     private static let exempt: Set = [
@@ -14,7 +14,7 @@ enum SeamRule {
         engineNames(in: sources) + repairCalls(in: sources) + sources.flatMap(formatlessOpenings)
     }
 
-    /// Stores that are opened, copied or repaired without a format number: the engine's default would stand in its place.
+    /// Stores that are opened, copied or repaired without a format number: the engine's default would replace it.
     private static func formatlessOpenings(in source: SwiftSource) -> [Finding] {
         guard let target = source.sourceTarget, hosts.contains(target) else { return [] }
         let calls: [([String], needed: String)] = [

@@ -1,5 +1,5 @@
-// The version stands in one place, `Stratus.version`. This finds pages that name another: the newest section of the changelog,
-// and manifests on pages that add Stratus to a package.
+// The version is in one place, `Stratus.version`. This finds pages that name another: the newest section of the
+// changelog, and manifests on pages that add Stratus to a package.
 
 enum VersionRule {
     static let source = "Sources/StratusKit/Host/Stratus.swift"
@@ -7,7 +7,7 @@ enum VersionRule {
 
     static func findings(texts: [String: String]) -> [Finding] {
         guard let version = text(after: "static let version = \"", in: texts[source] ?? "") else {
-            return [Finding(source, "there is no 'static let version': the version stands here")]
+            return [Finding(source, "there is no 'static let version': the version is defined here")]
         }
         var findings: [Finding] = []
         let headings = (texts[changelog] ?? "").split(separator: "\n").filter { $0.hasPrefix("## ") }

@@ -1,7 +1,7 @@
-// Words that have a better replacement, and calls that end the process on data that arrived.
+// Words that have a better replacement, and calls that end the process on external data.
 
 enum WordingRule {
-    /// Words in comments, with what to write instead.
+    /// Words in comments, with their replacements.
     private static let comments: [(word: String, instead: String)] = [
         ("TODO", "do it, or describe the limit as it is"),
         ("FIXME", "fix it, or describe the limit as it is"),
@@ -49,7 +49,7 @@ enum WordingRule {
         (["DispatchQueue", ".", "main"], "a thread or queue of the caller's"),
     ]
 
-    /// Parts of file names that say nothing.
+    /// Meaningless parts of file names.
     private static let fileNames = ["Util", "Misc", "Manager", "Common", "Stuff"]
 
     static func findings(in source: SwiftSource) -> [Finding] {

@@ -1,5 +1,5 @@
-// The service from its beginning to its end: opens the store, serves, and closes the store when nothing is served any
-// more. So a request that was answered is in the store, and one that was begun is not cut off by its closing.
+// The lifetime of the service: opens the store, serves, and closes the store after the last request. So an answered
+// request is in the store, and a running one is not cut off by the closing.
 
 import Foundation
 public import Logging
@@ -12,7 +12,7 @@ import UnixSignals
 
 /// A server with shared lists for many users.
 public struct ListService: Sendable {
-    /// By what the store knows the account that the service keeps codes and tokens in.
+    /// The external identifier of the account that stores the service's codes and tokens.
     static let accountName = "service"
 
     private let configuration: ServiceConfiguration
@@ -22,10 +22,10 @@ public struct ListService: Sendable {
 
     /// A service that is not running yet.
     /// - Parameters:
-    ///   - configuration: How it is to run.
-    ///   - logger: Where it logs.
+    ///   - configuration: Its settings.
+    ///   - logger: The destination of its log.
     ///   - stopsOnSignals: Whether SIGTERM and SIGINT stop it. They are the process's, so that only one service may.
-    ///   - onListening: Called with the port when requests are taken.
+    ///   - onListening: Called with the port when requests are accepted.
     public init(
         configuration: ServiceConfiguration, logger: Logger, stopsOnSignals: Bool = true,
         onListening: @escaping @Sendable (Int) async -> Void = { _ in }
@@ -38,7 +38,7 @@ public struct ListService: Sendable {
 
     /// Serves until it is stopped by a signal, or its task is cancelled.
     ///
-    /// - Throws: ``StratusError`` where the store cannot be opened, and what the system says where the port is taken.
+    /// - Throws: ``StratusError`` if the store cannot be opened, and the system's error if the port is in use.
     public func run() async throws {
         let metrics = PrometheusMetrics()
         let (cloud, sessions) = try await open(metrics: metrics)

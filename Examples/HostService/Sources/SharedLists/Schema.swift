@@ -1,4 +1,4 @@
-// What records there are, in Apple's schema language. The service serves in production: a type or a field that is not
+// The record types, in Apple's schema language. The service runs in production mode: a type or a field that is missing
 // here is refused, and a schema may only grow. So a mistake in a later version cannot change what is stored.
 
 enum Schema {

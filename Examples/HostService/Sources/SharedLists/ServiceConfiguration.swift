@@ -1,4 +1,4 @@
-// What whoever runs the service decides, and what the service itself limits.
+// The settings of the service's operator, and the service's own limits.
 
 public import Foundation
 
@@ -8,21 +8,21 @@ public struct ServiceConfiguration: Sendable {
     public var host = "127.0.0.1"
     /// The port it listens at; 0 lets the system choose one.
     public var port = 8080
-    /// Where the store and the outbox lie. It is made where it does not exist.
+    /// The directory of the store and the outbox. It is created if it does not exist.
     public var dataDirectory: URL
-    /// What the links begin with that people are sent: how the service is reached from outside.
+    /// The beginning of the links that people receive: the address of the service from outside.
     public var publicURL: URL
     /// How many bytes the lists of one person may hold; nil for no limit.
     public var quotaByteCount: Int64?
     /// How many connections are served at a time. Others wait to be accepted.
     public var connectionCount = 1_000
-    /// How long requests may take to end after the service was asked to stop. What takes longer is cancelled.
+    /// The time for requests to finish after the service was asked to stop. Longer ones are cancelled.
     public var shutdownSeconds = 25
 
     /// The defaults, for a service that is reached where it listens.
     /// - Parameters:
-    ///   - dataDirectory: Where the store and the outbox lie.
-    ///   - publicURL: What the links begin with that people are sent.
+    ///   - dataDirectory: The directory of the store and the outbox.
+    ///   - publicURL: The beginning of the links that people receive.
     public init(dataDirectory: URL, publicURL: URL) {
         self.dataDirectory = dataDirectory
         self.publicURL = publicURL
@@ -33,13 +33,13 @@ public struct ServiceConfiguration: Sendable {
     var shareURLBase: String { publicURL.absoluteString.trimmedOfSlashes + "/share/" }
 }
 
-/// What requests may ask for at most.
+/// The maximum that a request may ask for.
 enum Limits {
     static let bodyByteCount = 64 << 10
     static let titleByteCount = 1_000
     static let idByteCount = 64
     static let pageItemCount = 200
-    /// How often a share is changed anew that somebody else has changed meanwhile.
+    /// How often a change of a share is retried after someone else changed it.
     static let attemptCount = 4
 }
 

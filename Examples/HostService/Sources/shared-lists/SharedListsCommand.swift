@@ -93,7 +93,7 @@ struct SharedListsCommand: AsyncParsableCommand {
         }
     }
 
-    /// What was said on the command line, else in the environment; nil where it was said nowhere.
+    /// The value from the command line, or else from the environment; nil if it is in neither.
     private func value<Value>(_ argument: String?, _ variable: String, _ read: (String) -> Value?) throws -> Value? {
         guard let text = argument ?? ProcessInfo.processInfo.environment[variable] else { return nil }
         guard let value = read(text) else {

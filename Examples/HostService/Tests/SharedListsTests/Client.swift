@@ -1,4 +1,4 @@
-// Somebody who uses the service as any client does: over HTTP, and by reading their mail.
+// A user of the service, like any client: over HTTP, and by reading their mail.
 
 import AsyncHTTPClient
 import Foundation
@@ -20,7 +20,7 @@ struct Answer: Sendable {
 }
 
 struct Client: Sendable {
-    /// One for all clients: it keeps connections, as real clients do. A server that is gone is not waited for.
+    /// One for all clients: it keeps connections, as real clients do. It does not wait for a server that is gone.
     static let http: HTTPClient = {
         var configuration = HTTPClient.Configuration()
         configuration.connectionPool.retryConnectionEstablishment = false
@@ -65,7 +65,7 @@ struct Client: Sendable {
         return answer
     }
 
-    // MARK: What clients do often
+    // MARK: Common steps of clients
 
     static func signedIn(_ email: String, on device: String = "phone", at server: ServerAddress) async throws -> Client
     {
@@ -78,7 +78,7 @@ struct Client: Sendable {
         return Client(server: server, token: token)
     }
 
-    /// The name by which others know the person.
+    /// The person's name for others.
     func user() async throws -> String {
         try #require(try await expect(200, "GET", "/v1/me").json["user"].text)
     }
@@ -91,7 +91,7 @@ struct Client: Sendable {
         try await expect(201, "POST", "/v1/lists/\(owner)/\(list)/items", #"{"title":"\#(title)"}"#)
     }
 
-    /// Invites somebody, and returns the path of the link that they are sent.
+    /// Invites a person, and returns the path of their link.
     func invite(_ email: String, to list: String, permission: String) async throws -> String {
         try await expect(
             200, "POST", "/v1/lists/me/\(list)/participants", #"{"email":"\#(email)","permission":"\#(permission)"}"#)
@@ -99,7 +99,7 @@ struct Client: Sendable {
         return try #require(URL(string: link)).path
     }
 
-    /// Has somebody accept an invitation to a list.
+    /// Accepts an invitation to a list for a person.
     func share(_ list: String, with other: Client, _ email: String, permission: String) async throws {
         let link = try await invite(email, to: list, permission: permission)
         try await other.expect(200, "POST", link)

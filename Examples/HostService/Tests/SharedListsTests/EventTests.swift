@@ -15,7 +15,7 @@ private struct OpenAnswer {
         parts = response.body.makeAsyncIterator()
     }
 
-    /// The next line that begins so; nil where the connection has ended.
+    /// The next line with this beginning; nil if the connection has ended.
     mutating func next(_ start: String) async -> String? {
         while true {
             while !lines.isEmpty {

@@ -1,4 +1,4 @@
-// JSON as tests look at it: by path, without types for every answer.
+// JSON for tests: by path, without types for every answer.
 
 import Foundation
 

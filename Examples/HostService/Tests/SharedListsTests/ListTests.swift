@@ -1,4 +1,4 @@
-// Lists and items of one person, and what happens when two devices change the same.
+// Lists and items of one person, and concurrent changes by two devices.
 
 import StratusKit
 import Testing

@@ -1,10 +1,10 @@
-// The service as a process: stopped and killed under load, started again, started wrongly.
+// The service as a process: stopped and killed under load, restarted, and started with errors.
 
 import Foundation
 import Synchronization
 import Testing
 
-/// What the service has acknowledged.
+/// The acknowledged writes of the service.
 private final class Acknowledged: Sendable {
     private let names = Mutex<Set<String>>([])
 
@@ -20,7 +20,7 @@ private final class Acknowledged: Sendable {
 }
 
 @Suite struct ProcessTests {
-    /// Adds items from several connections until the service takes no more.
+    /// Adds items from several connections until the service accepts no more.
     private func load(
         _ alice: Client, list: String, acknowledged: Acknowledged, _ enough: @escaping @Sendable () -> Void
     ) async {
@@ -37,7 +37,7 @@ private final class Acknowledged: Sendable {
                 }
             }
         }
-        // Whoever waits for it waits no more, also where nothing was acknowledged.
+        // Waiting callers continue, even if nothing was acknowledged.
         enough()
     }
 
@@ -69,7 +69,7 @@ private final class Acknowledged: Sendable {
                 path = "/v1/lists/me/\(list)/items?cursor=\(cursor)"
             }
             #expect(acknowledged.all.subtracting(found) == [])
-            // The comparison would find one.
+            // The comparison would find it.
             _ = acknowledged.add("never sent")
             #expect(acknowledged.all.subtracting(found) == ["never sent"])
             #expect(found.count >= 200)
@@ -130,7 +130,7 @@ private final class Acknowledged: Sendable {
         }
     }
 
-    /// Runs it to its end.
+    /// Runs it until it ends.
     private func run(_ arguments: [String], in directory: URL) async throws -> (code: Int32, text: String) {
         let process = ServerProcess.command(arguments)
         process.currentDirectoryURL = directory

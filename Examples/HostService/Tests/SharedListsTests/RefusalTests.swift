@@ -1,4 +1,4 @@
-// What the service does not take, and how it says so.
+// The requests that the service refuses, and its messages.
 
 import Foundation
 import SharedLists

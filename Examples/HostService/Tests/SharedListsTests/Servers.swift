@@ -1,5 +1,5 @@
-// The service as tests run it: in this process, where its store and its log can be looked at, and as a process of its own,
-// which can be stopped and killed.
+// The service in tests: in this process, where a test can read its store and its log, and as a separate process, which
+// can be stopped and killed.
 
 import Foundation
 import Logging
@@ -8,7 +8,7 @@ import StratusKit
 import Synchronization
 import Testing
 
-/// Where a service is reached, and where its data lies.
+/// The address of a service, and its data directory.
 struct ServerAddress: Sendable {
     private static let host = "127.0.0.1"
 
@@ -25,7 +25,7 @@ struct ServerAddress: Sendable {
     }
 }
 
-/// Runs a test with a directory that is gone afterwards.
+/// Runs a test with a temporary directory.
 func withDirectory(_ body: (URL) async throws -> Void) async throws {
     let directory = FileManager.default.temporaryDirectory.appendingPathComponent("shared-lists-\(UUID())")
     try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: false)
@@ -33,7 +33,7 @@ func withDirectory(_ body: (URL) async throws -> Void) async throws {
     try await body(directory)
 }
 
-/// Runs what blocks on a thread of its own: tasks share a few threads that must not block.
+/// Runs blocking code on its own thread: tasks share a few threads that must not block.
 func offPool<Answer: Sendable>(_ body: @escaping @Sendable () throws -> Answer) async throws -> Answer {
     try await withCheckedThrowingContinuation { continuation in
         Thread.detachNewThread { continuation.resume(with: Result(catching: body)) }
@@ -51,7 +51,7 @@ final class LogLines: Sendable {
     var all: [String] { lines.withLock { $0 } }
 }
 
-/// Logs into `LogLines`, whatever the level.
+/// Logs into `LogLines`, at every level.
 private struct LineHandler: LogHandler {
     let lines: LogLines
     var metadata: Logger.Metadata = [:]
@@ -67,7 +67,7 @@ private struct LineHandler: LogHandler {
     }
 }
 
-/// Runs a test against a service in this process; the test is given where it is reached, its store, and what it logs.
+/// Runs a test with a service in this process; the test gets its address, its store, and its log.
 func withServer(
     _ configure: (inout ServiceConfiguration) -> Void = { _ in },
     _ body: (_ server: ServerAddress, _ cloud: Stratus, _ log: LogLines) async throws -> Void
@@ -133,7 +133,7 @@ final class ServerProcess: Sendable {
         return process
     }
 
-    /// Starts it, and returns when it takes requests.
+    /// Starts it, and returns when it accepts requests.
     static func start(data: URL) async throws -> ServerProcess {
         let process = command(["--data", data.path], environment: ["LISTS_PORT": "0"])
         let output = Pipe()
@@ -167,7 +167,7 @@ final class ServerProcess: Sendable {
         throw DidNotStart(log: log)
     }
 
-    /// Sends a signal, and returns the exit code; -1 where a signal has ended it.
+    /// Sends a signal, and returns the exit code; -1 if a signal ended it.
     func end(by signal: Int32) async -> Int32 {
         kill(processID, signal)
         return await ends.first { _ in true } ?? -1

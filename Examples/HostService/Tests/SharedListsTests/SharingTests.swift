@@ -1,4 +1,4 @@
-// Two people with one list, and a third who has no business there.
+// Two people with one list, and a third without access.
 
 import Foundation
 import StratusKit

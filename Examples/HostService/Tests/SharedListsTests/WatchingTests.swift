@@ -1,4 +1,4 @@
-// What those who run the service see of it, and what they must not see.
+// What operators of the service see of it, and what they must not see.
 
 import StratusKit
 import Testing

@@ -12,7 +12,7 @@ public struct TodoList: Sendable {
 }
 
 extension TodoList {
-    /// Adds an item, and makes the zone where there is none.
+    /// Adds an item, and creates the zone if there is none.
     public func add(_ text: String) async throws {
         let item = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: text, zoneID: zoneID))
         item["text"] = text

@@ -1,5 +1,5 @@
-// Which random histories a run of the tests carries out, as its environment says. All kinds of histories go by the same
-// variables, but for the one that names a file with a history to be run again.
+// The random histories of a test run, as its environment says. All kinds of histories use the same variables, except
+// the one that names a file with a history to run again.
 
 import Foundation
 
@@ -18,15 +18,15 @@ package struct HistorySettings: Sendable {
     }()
     package static let soakStepCount = environment["STRATUS_HISTORY_STEPS"].flatMap { Int($0) } ?? 200
 
-    /// The variable that names a file with a history to be run again.
+    /// The variable that names a file with a history to run again.
     package let fileVariable: String
 
     package init(fileVariable: String) { self.fileVariable = fileVariable }
 
-    /// Whether one history is to be run again, and not those of every run.
+    /// Whether to run one history again, instead of those of every run.
     package var isReplay: Bool { Self.seed != nil || path != nil }
 
-    /// The history to be run again, as text; nil where no file is named.
+    /// The history to run again, as text; nil if no file is named.
     package func text() throws -> String? {
         try path.map { try String(contentsOfFile: $0, encoding: .utf8) }
     }

@@ -1,16 +1,16 @@
-// Runs histories until one fails, and tells of a failing one what a reader of a test's output needs: its seed, what is
-// wrong, and the shortest history that shows it, as text that can be run again.
+// Runs histories until one fails, and reports for a failing one what a reader of the test's output needs: its seed, the
+// fault, and the shortest history that shows it, as text that can be run again.
 
 package import Foundation
 
-/// How histories of one kind are carried out, and written.
+/// How histories of one kind are run, and written.
 package struct HistoryTrial<Step: Equatable & Sendable>: Sendable {
     private let settings: HistorySettings
     private let text: @Sendable ([Step]) -> String
     private let failure: @Sendable ([Step], URL?) async throws -> String?
 
-    /// `text` writes a history. `failure` carries one out, in memory or in a directory, and says what is wrong; nil
-    /// when everything is as the oracle says.
+    /// `text` writes a history. `failure` runs one, in memory or in a directory, and returns the fault; nil if
+    /// everything equals the oracle.
     package init(
         _ settings: HistorySettings, text: @escaping @Sendable ([Step]) -> String,
         failure: @escaping @Sendable ([Step], URL?) async throws -> String?

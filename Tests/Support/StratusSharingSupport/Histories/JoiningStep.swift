@@ -1,5 +1,5 @@
-// Steps by which people come into shares and are kept out of them, beside invitations by e-mail: requests for access and
-// their answers, invitations by user record, one-time URLs. As text, one a line:
+// Steps that admit people to shares or keep them out, other than invitations by e-mail: requests for access and their
+// answers, invitations by user record, one-time URLs. As text, one a line:
 //
 //     0 requests A s4 on              whether people may ask
 //     2 ask A s4
@@ -14,12 +14,12 @@
 
 import StratusKit
 
-/// Something that somebody does about who takes part in a share.
+/// A step that changes who takes part in a share.
 package struct JoiningStep: Hashable, Sendable {
-    /// What is done.
+    /// The act.
     package enum Deed: Hashable, Sendable {
         case allowRequests(Bool)
-        /// By the URL that the share had last.
+        /// By the share's last URL.
         case ask
         case approve(Int, Permission)
         case deny(Int)
@@ -44,7 +44,7 @@ package struct JoiningStep: Hashable, Sendable {
         self.deed = deed
     }
 
-    /// Whom it is about, other than who does it.
+    /// The person it concerns, other than the actor.
     package var other: Int? {
         switch deed {
         case .approve(let other, _), .deny(let other), .block(let other), .unblock(let other),
@@ -74,7 +74,7 @@ extension JoiningStep: CustomStringConvertible {
 }
 
 extension StepWords {
-    /// What stands behind a verb of these steps and the share; nil for other verbs.
+    /// The arguments after a verb of these steps and the share; nil for other verbs.
     mutating func joiningDeed(_ verb: String) throws -> JoiningStep.Deed? {
         switch verb {
         case "requests":

@@ -1,5 +1,5 @@
-// Draws histories from a seed. The generator knows the oracle's state, so that most steps have something to act on; about
-// one in six is drawn blindly, so that everything is tried where it makes no sense too.
+// Draws histories from a seed. The generator knows the oracle's state, so that most steps have something to act on;
+// about one in six is drawn blindly, so that everything is also tried where it makes no sense.
 
 import StratusKit
 import StratusTestSupport
@@ -7,13 +7,13 @@ import StratusTestSupport
 /// Draws the steps of one history.
 package struct SharingGenerator {
     private var random: SplitMix64
-    /// Everything after the last step that was drawn or taken.
+    /// Everything after the last step that was drawn or applied.
     package private(set) var oracle = SharingOracle()
     private var steps: [SharingStep] = []
     private let zones: [Int]
     /// Histories of zones that are shared whole, of records that are, and of both.
     private let zoneShareOdds: Int
-    /// Whether anybody asks for access, of which no feed tells.
+    /// Whether there are requests for access, which no feed reports.
     private let asksForAccess: Bool
 
     /// The history of a seed.
@@ -54,7 +54,7 @@ package struct SharingGenerator {
         return step
     }
 
-    /// Takes a step that somebody else has drawn.
+    /// Applies a step that another generator has drawn.
     package mutating func take(_ step: SharingStep) { add(step) }
 
     /// The number of steps until now, by which values and shares are named.
@@ -84,8 +84,8 @@ package struct SharingGenerator {
         }
     }
 
-    /// Requests for access, and other ways in than an invitation by e-mail. What has begun in a share is mostly gone on
-    /// with.
+    /// Requests for access, and other ways to join than an invitation by e-mail. What has begun in a share is mostly
+    /// continued.
     private mutating func joiningStep(_ zone: Int, _ isBlind: Bool) -> SharingStep {
         let shares = oracle.zones[zone]?.shares ?? [:]
         let begun = shares.filter { !$0.value.requesters.isEmpty || !$0.value.blocked.isEmpty }.keys.sorted()
@@ -112,12 +112,12 @@ package struct SharingGenerator {
             default: return step(keeper, .block(asking))
             }
         }
-        // Few shares take requests by themselves.
+        // Few shares accept requests by themselves.
         if content?.allowsRequests == false, random.isOne(in: 3) { return step(keeper, .allowRequests(true)) }
         return firstStep(share, zone, keeper, permission)
     }
 
-    /// A step by which somebody asks, is invited, or comes in by a URL of their own.
+    /// A step that requests access, invites, or uses a personal URL.
     private mutating func firstStep(
         _ share: String, _ zone: Int, _ keeper: Int, _ permission: Permission
     ) -> SharingStep {
@@ -147,7 +147,7 @@ package struct SharingGenerator {
         return random.element(of: people)
     }
 
-    /// A one-time URL of a share, or of another one of its zone, so that nothing happens elsewhere than a step says.
+    /// A one-time URL of a share, or of another one of its zone, so that nothing happens elsewhere than the step names.
     private mutating func oneTimeURL(_ share: String, _ zone: Int) -> Int {
         let inZone = oracle.oneTimeURLs.filter { $0.value.zone == zone }
         let own = inZone.filter { $0.value.share == share }.keys.sorted()
@@ -170,7 +170,7 @@ package struct SharingGenerator {
         case 15..<18: return .rename(user: keeper(zone, isBlind), zone: zone, share: share, title: steps.count)
         case 18..<20: return .drop(zone: zone)
         default:
-            // The owners of zones stay in good standing: what becomes of their data is another matter.
+            // The owners of zones stay in good standing: other tests cover their data.
             let user = 2 + random.below(2)
             return oracle.suspended.contains(user) ? .restore(user: user) : .suspend(user: user)
         }
@@ -192,7 +192,7 @@ package struct SharingGenerator {
 
     private mutating func delete(_ zone: Int, _ isBlind: Bool) -> SharingStep {
         let user = user(zone, isBlind)
-        // Roots without children are rare, and what matters most.
+        // Roots without children are rare, and matter most.
         let content = oracle.zones[zone]
         let roots = content?.shares.values.compactMap(\.root).sorted() ?? []
         let leaves = roots.filter { root in content?.records.values.contains { $0.parent == root } == false }
@@ -212,7 +212,7 @@ package struct SharingGenerator {
         return .share(user: user, zone: zone, root: root, share: "s\(steps.count)")
     }
 
-    // MARK: Who and what
+    // MARK: People and records
 
     private mutating func user(_ zone: Int, _ isBlind: Bool) -> Int {
         isBlind || random.below(5) < 3 ? random.below(SharingHistory.userCount) : SharingHistory.owners[zone]
@@ -222,7 +222,7 @@ package struct SharingGenerator {
         isBlind || random.isOne(in: 3) ? random.below(SharingHistory.userCount) : SharingHistory.owners[zone]
     }
 
-    /// Somebody who is not the owner.
+    /// A person who is not the owner.
     private mutating func other(_ zone: Int) -> Int {
         let others = (0..<SharingHistory.userCount).filter { !oracle.owns($0, zone) }
         return random.element(of: others)
@@ -249,7 +249,7 @@ package struct SharingGenerator {
 }
 
 extension SharingStep {
-    /// Whether somebody changes their own entry in a share, of which the rules say nothing.
+    /// Whether a person changes their own entry in a share, about which the rules say nothing.
     package var isAboutSelf: Bool {
         switch self {
         case .invite(let user, _, _, let other, _, _), .remove(let user, _, _, let other),

@@ -17,7 +17,7 @@
 
 package import StratusKit
 
-/// A line of a history's text that says nothing known.
+/// A line of a history's text with an unknown statement.
 package struct SharingTextError: Error, CustomStringConvertible {
     package let description: String
 
@@ -64,7 +64,7 @@ extension SharingStep: CustomStringConvertible {
 extension SharingHistory: CustomStringConvertible {
     package var description: String { steps.map(\.description).joined(separator: "\n") }
 
-    /// Reads what `description` writes. Empty lines and lines that begin with # are passed over.
+    /// Parses the output of `description`. Empty lines and lines that begin with # are skipped.
     package init(text: String) throws {
         steps = []
         for line in text.split(separator: "\n") where !line.hasPrefix("#") {

@@ -1,27 +1,27 @@
-// A history of sharing: what four people do, step by step, as plain values. It can be printed and read again
-// (`SharingHistory+Text`), cut down (`StepShrinker`) and carried out against a store (`SharingRunner`).
+// A history of sharing: the steps of four people, as plain values. It can be printed and read again
+// (`SharingHistory+Text`), shortened (`StepShrinker`) and run on a store (`SharingRunner`).
 //
-// People and zones are numbers. Records are named by letters, a share of a record
-// by a name that no other share of the history has.
+// People and zones are numbers. Records are named by letters, a share of a record by a name that no other share of the
+// history has.
 
 package import StratusKit
 
-/// What somebody may do with what is shared.
+/// What a person may do with what is shared.
 package typealias Permission = CKShare.ParticipantPermission
-/// How somebody takes part.
+/// How a person takes part.
 package typealias Role = CKShare.ParticipantRole
 
 /// Where a saved record is put.
 package enum PlacedAbove: Hashable, Sendable {
-    /// Where it is; a new one under nothing.
+    /// Its place; a new one has no parent.
     case kept
     case nothing
     case record(String)
 }
 
-/// One thing that somebody does.
+/// One step of a person.
 package enum SharingStep: Hashable, Sendable {
-    /// The owner makes the zone, or makes it anew.
+    /// The owner creates the zone, or recreates it.
     case create(zone: Int)
     case drop(zone: Int)
     case save(user: Int, zone: Int, name: String, above: PlacedAbove, value: Int)
@@ -34,7 +34,7 @@ package enum SharingStep: Hashable, Sendable {
     case permit(user: Int, zone: Int, share: String, other: Int, Permission)
     case publish(user: Int, zone: Int, share: String, Permission)
     case rename(user: Int, zone: Int, share: String, title: Int)
-    /// By the URL that the share had last, whatever it leads to now.
+    /// By the share's last URL, whatever it opens now.
     case accept(user: Int, zone: Int, share: String)
     case join(JoiningStep)
     case suspend(user: Int)
@@ -54,7 +54,7 @@ package struct SharingHistory: Hashable, Sendable {
 
     package init(steps: [SharingStep]) { self.steps = steps }
 
-    /// Every name under which a record may lie in a zone.
+    /// Every name that a record may have in a zone.
     package func names(inZone zone: Int) -> [String] {
         var shares: [String] = []
         for case .share(_, zone, _, let share) in steps { shares.append(share) }
@@ -68,7 +68,7 @@ package struct SharingHistory: Hashable, Sendable {
 }
 
 extension SharingStep {
-    /// Where it happens; nil for what befalls an account.
+    /// Its place; nil for an event of an account.
     package var zone: Int? {
         switch self {
         case .suspend, .restore: nil

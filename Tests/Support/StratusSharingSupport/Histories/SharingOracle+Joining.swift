@@ -1,4 +1,4 @@
-// What becomes of a step, part three: who is let into a share, and who is kept out.
+// The effects of a step, part three: joining a share, and being kept out.
 
 import StratusKit
 
@@ -24,7 +24,7 @@ extension SharingOracle {
                 if oracle.fault != .blockedForEver { content.blocked.removeAll { $0 == other } }
             }
         case .approve(let other, let permission):
-            // Who is not seen to ask cannot be approved.
+            // A request that is not visible cannot be approved.
             guard let stored = fetched(share, by: user, zone) else { return edit(share, about: nil, by: user, zone) }
             guard isKeeper(user, stored, zone), stored.requesters.contains(other) else { return .done }
             return invite(other, to: share, permission, .privateUser, by: user, zone)
@@ -43,7 +43,7 @@ extension SharingOracle {
         }
     }
 
-    /// The share that somebody fetches before they change it; nil where they do not see it.
+    /// The share that a person fetches before changing it; nil if they do not see it.
     private func fetched(_ share: String, by user: Int, _ zone: Int) -> OracleShare? {
         guard let content = sees(user, zone), seesShare(user, share, zone, content) else { return nil }
         return content.shares[share]
@@ -51,14 +51,14 @@ extension SharingOracle {
 
     // MARK: Asking
 
-    /// P-20: whoever is no part of the share and may ask is noted, once; others learn no more than that it was asked.
+    /// P-20: a person outside the share who may ask is recorded, once; others learn only that the request was sent.
     private mutating func ask(for share: String, by user: Int, _ zone: Int) -> Answers {
         guard let name = target(of: share, zone), var content = zones[zone]?.shares[name] else {
             return .refused(.unknownItem)
         }
         if owns(user, zone) || content.member(user) != nil { return .done }
         let isBlocked = content.blocked.contains(user) && fault != .blockedMayAsk
-        // Who can join needs not ask.
+        // A person who can join need not ask.
         if !content.blocked.contains(user), content.publicPermission != .none { return .done }
         guard content.allowsRequests || fault == .uninvitedMayAsk else { return .refused(.unknownItem) }
         if isBlocked || content.requesters.contains(user) { return .done }
@@ -67,15 +67,15 @@ extension SharingOracle {
         return .done
     }
 
-    /// M-04: only where people may ask an outsider learns that there is a share.
+    /// M-04: an outsider learns of a share only if requests are allowed.
     package func outsiderAnswer(_ content: OracleShare) -> Answers {
         content.allowsRequests && fault != .outsidersLearnNothing
             ? .refused(.permissionFailure) : .refused(.unknownItem)
     }
 
-    /// Somebody fetches a share, decides about requests for access and saves it. To others than owner and administrators
-    /// it is a mistake that their own object remembers (P-14). Where `other` is not seen on the list, there is nothing to
-    /// decide.
+    /// A person fetches a share, decides about requests for access and saves it. To others than owner and
+    /// administrators it is a mistake that their own object remembers (P-14). Where `other` is not seen on the list,
+    /// there is nothing to decide.
     private mutating func decide(
         _ share: String, about other: Int? = nil, _ list: KeyPath<OracleShare, [Int]>? = nil, by user: Int, _ zone: Int,
         _ change: (SharingOracle, inout OracleShare) -> Void
@@ -108,7 +108,7 @@ extension SharingOracle {
         return answers
     }
 
-    /// P-16, P-17: whoever uses it first, if they are not invited otherwise.
+    /// P-16, P-17: the first user, unless they are invited otherwise.
     private mutating func accept(once url: Int, by user: Int) -> Answers {
         func holds(_ share: OracleShare) -> Bool { share.members.contains { $0.way == .oneTime(url) } }
         guard let zone = zones.first(where: { $0.value.shares.values.contains(where: holds) })?.key,

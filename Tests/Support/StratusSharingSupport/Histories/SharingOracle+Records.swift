@@ -2,7 +2,7 @@
 
 package import StratusKit
 
-/// All ends of a step that the rules allow. Where there are several, none of them changes anything.
+/// All allowed outcomes of a step. If there are several, none of them changes anything.
 package typealias Answers = Set<Outcome>
 
 extension Answers {
@@ -11,7 +11,7 @@ extension Answers {
 }
 
 extension SharingOracle {
-    /// Carries the step out, and says how it ends.
+    /// Applies the step, and returns its outcome.
     package mutating func apply(_ step: SharingStep) -> Answers {
         switch step {
         case .create(let zone):
@@ -26,7 +26,7 @@ extension SharingOracle {
         case .restore(let user):
             suspended.remove(user)
             return .done
-        // Nobody has heard of such a URL yet, so nobody asks.
+        // No one knows such a URL yet, so no one asks.
         case .accept(_, let zone, let share) where urls[zone]?[share] == nil: return .done
         case .join(let step) where !isKnown(step): return .done
         default: break
@@ -43,7 +43,7 @@ extension SharingOracle {
         }
     }
 
-    /// Whether somebody has heard of the URL that a step needs.
+    /// Whether a person knows the URL that a step needs.
     private func isKnown(_ step: JoiningStep) -> Bool {
         switch step.deed {
         case .ask: urls[step.zone]?[step.share] != nil
@@ -60,7 +60,7 @@ extension SharingOracle {
         guard var content = sees(user, zone) else { return .refused(.zoneNotFound) }
         let old = content.records[name]
         let isVisible = old != nil && reads(user, name, zone, content)
-        // Participants are not shown a root's own parent and say nothing about it.
+        // Participants do not see a root's own parent and do not save it.
         let isForeignRoot = !owns(user, zone) && isVisible && share(ofRoot: name, in: content) != nil
         let parent: String? =
             switch isForeignRoot ? .kept : above {
@@ -85,23 +85,23 @@ extension SharingOracle {
         return .done
     }
 
-    /// Why a participant may not save a record like this; nil where they may.
+    /// Why a participant may not save a record like this; nil if they may.
     private func refusal(
         _ old: OracleRecord?, _ name: String, under parent: String?, by user: Int, _ zone: Int, _ content: OracleZone
     ) -> Answers? {
         let isZoneShared = content.shares[SharingHistory.zoneShare] != nil
-        // A record under itself is nonsense before it is anything else.
+        // A record under itself is refused before any other check.
         if parent == name, !isZoneShared || permission(of: user, in: SharingHistory.zoneShare, content) != .readWrite {
             return .refused(.permissionFailure, .referenceViolation)
         }
         if old != nil {
-            // One that they cannot see is in the way of a name: nothing may be written, and nothing said.
+            // A hidden record with the same name: nothing may be written, and nothing revealed.
             guard reads(user, name, zone, content), writes(user, name, zone, content) else {
                 return .refused(.permissionFailure)
             }
         }
         if old != nil, parent == old?.parent { return nil }
-        // P-11: a new or moved record lies in a share that they may write, in the end.
+        // P-11: a new or moved record must end in a share that they may write.
         if fault == .looseCreation, parent == nil { return nil }
         if isZoneShared {
             let mayWrite = permission(of: user, in: SharingHistory.zoneShare, content) == .readWrite
@@ -109,7 +109,7 @@ extension SharingOracle {
         }
         guard let parent else { return .refused(.permissionFailure) }
         if content.records[parent] != nil, chain(parent, in: content).contains(name) {
-            // The way up leads nowhere: told as one thing or the other.
+            // The path up ends nowhere: reported as one thing or the other.
             return .refused(.permissionFailure, .referenceViolation)
         }
         guard content.records[parent] != nil, writes(user, parent, zone, content) else {
@@ -121,7 +121,7 @@ extension SharingOracle {
     // MARK: Deleting
 
     private mutating func delete(_ name: String, by user: Int, _ zone: Int) -> Answers {
-        // Whoever has accepted may leave, whatever they see (P-13).
+        // A person who has accepted may leave, whatever they see (P-13).
         if let content = zones[zone], content.shares[name]?.member(user)?.hasAccepted == true,
             fault != .nobodyLeavesNothing
         {
@@ -130,7 +130,7 @@ extension SharingOracle {
         guard var content = sees(user, zone) else { return .refused(.zoneNotFound) }
         if content.shares[name] != nil { return end(name, by: user, zone, content) }
         guard content.records[name] != nil, reads(user, name, zone, content) else {
-            // deleting what is not there, or not to be seen, succeeds and does nothing.
+            // deleting a missing or hidden record succeeds and does nothing.
             return fault == .unseenDeletionFails ? .refused(.unknownItem) : .done
         }
         let share = share(ofRoot: name, in: content)
@@ -162,7 +162,7 @@ extension SharingOracle {
 }
 
 extension SharingStep {
-    /// Who does it; nil for what owners and hosts do.
+    /// The actor; nil for acts of owners and hosts.
     package var user: Int? {
         switch self {
         case .create, .drop, .suspend, .restore: nil

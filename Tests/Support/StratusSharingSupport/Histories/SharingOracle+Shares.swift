@@ -20,7 +20,7 @@ extension SharingOracle {
             }
         case .permit(let user, let zone, let share, let other, let permission):
             return edit(share, about: other, by: user, zone) { _, content in
-                // of public users nobody can say it.
+                // it is unknown for public users.
                 guard content.member(other)?.role != .publicUser else { return [.done, .refused(.invalidArguments)] }
                 content.change(other) { $0.permission = permission }
                 return .done
@@ -46,12 +46,12 @@ extension SharingOracle {
             // SH-01: only in the private database.
             let answers: Answers = .refused(.invalidArguments, .permissionFailure)
             guard let content = sees(user, zone) else { return answers.union(Answers.refused(.zoneNotFound)) }
-            // Who sees that very share may be told that it is there.
+            // A person who sees that very share may be told of it.
             let isKnown = content.shares[share] != nil && seesShare(user, share, zone, content)
             return isKnown ? answers.union(Answers.refused(.alreadyShared)) : answers
         }
         guard var content = zones[zone] else { return .refused(.zoneNotFound) }
-        // SH-07, SH-08, SH-09: one share of the whole zone, or many that do not meet.
+        // SH-07, SH-08, SH-09: one share of the whole zone, or many that do not overlap.
         if let root {
             let isCovered = chain(root, in: content).contains { self.share(ofRoot: $0, in: content) != nil }
             let isNested = isCovered || hasRoot(atOrBelow: root, in: content)
@@ -78,8 +78,8 @@ extension SharingOracle {
 
     // MARK: Changing
 
-    /// Somebody fetches a share, changes it as `change` says and saves it. With `other` the change is one of their entry,
-    /// and there is none to make where who changes does not see them in the share.
+    /// A person fetches a share, changes it as `change` says and saves it. With `other` the change is one of their
+    /// entry, and there is none if the person does not see them in the share.
     package mutating func edit(
         _ share: String, about other: Int?, by user: Int, _ zone: Int,
         _ change: (SharingOracle, inout OracleShare) -> Answers = { _, _ in .done }
@@ -108,7 +108,7 @@ extension SharingOracle {
         edit(share, about: nil, by: user, zone) { oracle, content in
             guard content.publicPermission == .none else { return .refused(.invalidArguments) }
             guard let present = content.member(other) else {
-                // P-20: who is blocked is unblocked first.
+                // P-20: a blocked person is unblocked first.
                 guard !content.blocked.contains(other) else { return .refused(.invalidArguments) }
                 content.members.append(
                     OracleMember(
@@ -117,8 +117,8 @@ extension SharingOracle {
                 if oracle.fault != .invitedGoOnAsking { content.requesters.removeAll { $0 == other } }
                 return .done
             }
-            // C-16: somebody who is there is changed. P-17: not by another way, unless both ways lead to their user record,
-            // to which an address of a suspended account does not.
+            // C-16: an existing participant is changed. P-17: not by another handle, unless both resolve to their user
+            // record, to which an address of a suspended account does not.
             let isNamed = present.hasAccepted || present.way == .userRecord
             let isFound = way == .userRecord || !oracle.suspended.contains(other)
             let isKnown = way == present.way || isNamed && isFound
@@ -141,7 +141,7 @@ extension SharingOracle {
             return
         }
         for index in content.members.indices where content.members[index].hasAccepted {
-            // An administrator is neither private nor public, and stays what they are.
+            // An administrator is neither private nor public, and stays unchanged.
             if content.members[index].role == .administrator { continue }
             if fault != .publishedStayPrivate { content.members[index].role = .publicUser }
             if fault != .publicPermissionIsKept { content.members[index].permission = permission }
@@ -174,7 +174,7 @@ extension SharingOracle {
         return .done
     }
 
-    /// The share to which the URL that a share had last leads now.
+    /// The share that a share's last URL opens now.
     package func target(of share: String, _ zone: Int) -> String? {
         guard let url = urls[zone]?[share], let content = zones[zone], content.birth == url.zoneBirth,
             url.root.map({ content.records[$0]?.birth == url.rootBirth }) ?? true

@@ -1,14 +1,15 @@
-// What each of them sees, in words: what a fetch finds of every record and share, and the zones of the shared database.
+// The view of each person, in words: what a fetch finds of every record and share, and the zones of the shared
+// database.
 
 import StratusKit
 
 extension SharingOracle {
-    /// Whether somebody sees the share's own record: its owner, and whoever has accepted it with a permission.
+    /// Whether a person sees the share's own record: its owner, and people who have accepted it with a permission.
     package func seesShare(_ user: Int, _ share: String, _ zone: Int, _ content: OracleZone) -> Bool {
         owns(user, zone) || permission(of: user, in: share, content) != .none
     }
 
-    /// X-15: owner and administrators see everybody, others those who have accepted.
+    /// X-15: owner and administrators see everyone, others those who have accepted.
     package func visibleMembers(of share: OracleShare, to user: Int, _ zone: Int) -> [OracleMember] {
         let isKeeper = isKeeper(user, share, zone)
         return share.members.filter {
@@ -16,12 +17,12 @@ extension SharingOracle {
         }
     }
 
-    /// Whether somebody decides about a share: its owner, and its administrators (P-14).
+    /// Whether a person decides about a share: its owner, and its administrators (P-14).
     package func isKeeper(_ user: Int, _ share: OracleShare, _ zone: Int) -> Bool {
         owns(user, zone) || share.member(user)?.role == .administrator
     }
 
-    /// The zones of somebody's shared database, one shared as a whole with a star; or an error.
+    /// The zones of a person's shared database, one shared as a whole with a star; or an error.
     package func sharedZones(of user: Int) -> String {
         if suspended.contains(user), fault != .suspendedSees { return "notAuthenticated" }
         let names = zones.keys.sorted().filter { !owns(user, $0) }.compactMap { zone in
@@ -32,7 +33,7 @@ extension SharingOracle {
         return names.joined(separator: " ")
     }
 
-    /// What a fetch finds.
+    /// The result of a fetch.
     package func view(_ name: String, of user: Int, _ zone: Int) -> String {
         if suspended.contains(user), fault != .suspendedSees { return "notAuthenticated" }
         guard let content = sees(user, zone) else { return "zoneNotFound" }
@@ -65,7 +66,7 @@ extension SharingOracle {
     }
 }
 
-/// How the oracle and the runner write down what is seen.
+/// How the oracle and the runner describe views.
 package enum RecordView {
     package static func text(value: Int, parent: String?, share: String?) -> String {
         "value \(value) under \(parent ?? "-")" + (share.map { " shared as \($0)" } ?? "")

@@ -1,9 +1,9 @@
-// What sharing is, naively: dictionaries that are looked through from end to end. It shares no code with the server; each
-// decision is a sentence of the rules, and an answer is the set of all that the rules allow.
+// Sharing, implemented naively: dictionaries that are searched completely. It shares no code with the server; each
+// decision is a sentence of the rules, and an answer is the set of all allowed ones.
 
 import StratusKit
 
-/// A rule that is told wrong, to show that the checker of histories finds it.
+/// A wrong rule, to show that the checker of histories finds it.
 package enum SharingFault: String, CaseIterable, Sendable {
     case pendingSees, permissionNoneSees, readOnlyWrites, looseCreation, participantsDeleteRoots, parentsCanBeDeleted
     case nestedShares, zoneWideBesideOthers, anybodyChangesShares, administratorsChangeNothing, leavingEndsAll
@@ -15,7 +15,7 @@ package enum SharingFault: String, CaseIterable, Sendable {
     case nobodyLeavesNothing
 }
 
-/// How somebody came into a share.
+/// How a person joined a share.
 package enum OracleWay: Hashable, Sendable {
     case email
     case userRecord
@@ -26,13 +26,13 @@ package enum OracleWay: Hashable, Sendable {
 
 /// Somebody in a share.
 package struct OracleMember: Hashable, Sendable {
-    /// Nil for whoever uses a one-time URL first.
+    /// Nil for the first user of a one-time URL.
     package var user: Int?
     package var role: Role
     package var permission: Permission
     package var way = OracleWay.email
     package var hasAccepted = false
-    /// Whether they had asked for access.
+    /// Whether they had requested access.
     package var isApproved = false
 }
 
@@ -59,7 +59,7 @@ package struct OracleShare: Hashable, Sendable {
 package struct OracleRecord: Hashable, Sendable {
     package var parent: String?
     package var value: Int
-    /// When it was made: a root that was deleted and made again is another root.
+    /// The time of its creation: a root that was deleted and recreated is another root.
     package var birth: Int
 }
 
@@ -75,18 +75,18 @@ package struct OracleURL: Hashable, Sendable {
     package var zoneBirth: Int
     package var root: String?
     package var rootBirth: Int?
-    /// Only where the oracle is told wrong.
+    /// Only if the oracle has a wrong rule.
     package var share: String?
 }
 
-/// Everybody's data, and what each of them may see of it.
+/// Everyone's data, and what each of them may see of it.
 package struct SharingOracle: Sendable {
     package var fault: SharingFault?
     package var zones: [Int: OracleZone] = [:]
     package var suspended: Set<Int> = []
-    /// The URL that a share had last, by zone and name.
+    /// A share's last URL, by zone and name.
     package var urls: [Int: [String: OracleURL]] = [:]
-    /// The zone and the share of every one-time URL that anybody has heard of.
+    /// The zone and the share of every known one-time URL.
     package var oneTimeURLs: [Int: (zone: Int, share: String)] = [:]
     private var births = 0
 
@@ -99,7 +99,7 @@ package struct SharingOracle: Sendable {
 
     // MARK: Hierarchy
 
-    /// The record itself and what it lies under, from below. The rules keep cycles out.
+    /// The record itself and its ancestors, from below. The rules exclude cycles.
     package func chain(_ name: String, in zone: OracleZone) -> [String] {
         var chain = [name]
         while let parent = zone.records[chain[chain.count - 1]]?.parent, !chain.contains(parent) {
@@ -123,7 +123,7 @@ package struct SharingOracle: Sendable {
         return chain(name, in: zone).lazy.compactMap { share(ofRoot: $0, in: zone) }.first
     }
 
-    /// Whether a root lies at a record or below it.
+    /// Whether a root is at a record or below it.
     package func hasRoot(atOrBelow name: String, in zone: OracleZone) -> Bool {
         zone.shares.values.contains { share in
             share.root.map { chain($0, in: zone).contains(name) } ?? false
@@ -134,7 +134,7 @@ package struct SharingOracle: Sendable {
 
     package func owns(_ user: Int, _ zone: Int) -> Bool { SharingHistory.owners[zone] == user }
 
-    /// What somebody who is not the owner may do with a share, and with what is in it.
+    /// What a person who is not the owner may do with a share, and with its contents.
     package func permission(of user: Int, in share: String?, _ zone: OracleZone) -> Permission {
         guard let share, let content = zone.shares[share], let member = content.member(user) else { return .none }
         guard member.hasAccepted || fault == .pendingSees else { return .none }
@@ -143,7 +143,7 @@ package struct SharingOracle: Sendable {
         return member.permission
     }
 
-    /// Whether the zone is there for somebody: their own, or one in which they see something.
+    /// Whether the zone exists for a person: their own, or one in which they see something.
     package func sees(_ user: Int, _ zone: Int) -> OracleZone? {
         guard let content = zones[zone] else { return nil }
         if owns(user, zone) { return content }

@@ -1,5 +1,5 @@
-// Carries steps of histories out against a store, by CloudKit's calls alone, and tells what somebody is shown in the
-// words in which the oracle tells it.
+// Runs steps of histories on a store, only by CloudKit's calls, and describes what a person sees in the words of the
+// oracle.
 
 package import Foundation
 package import StratusKit
@@ -7,7 +7,7 @@ package import StratusKit
 /// A town in which histories happen.
 package struct SharingPerformer {
     package let town: Town
-    /// The URL that a share had last, by zone and name, as its owner knows it.
+    /// A share's last URL, by zone and name, as its owner knows it.
     private var lastURLs: [String: URL] = [:]
     /// The participants of one-time URLs, with their URLs.
     private var oneTime: [Int: (participant: CKShare.Participant.ID, url: URL)] = [:]
@@ -20,10 +20,10 @@ package struct SharingPerformer {
 
     private func keeper(_ zone: Int) -> Person { town.people[SharingHistory.owners[zone]] }
 
-    /// Keeps the URL of a share for those who accept it later.
+    /// Stores the URL of a share for those who accept it later.
     package mutating func learn(_ url: URL, of share: String, _ zone: Int) { lastURLs["\(zone)/\(share)"] = url }
 
-    /// How the step ends.
+    /// The outcome of the step.
     package mutating func carryOut(_ step: SharingStep) async -> Outcome {
         switch step {
         case .create(let zone): return await keeper(zone).make(place(zone))
@@ -97,7 +97,7 @@ package struct SharingPerformer {
         }
     }
 
-    /// Saves what can be fetched, else a record that is new to the person. Participants leave a root's parent alone.
+    /// Saves the record that can be fetched, or else a new one. Participants do not change a root's parent.
     private func save(
         _ name: String, _ above: PlacedAbove, _ value: Int, by person: Person, _ place: Place
     ) async -> Outcome {
@@ -117,7 +117,7 @@ package struct SharingPerformer {
 }
 
 extension Town {
-    /// What somebody is shown.
+    /// What a person sees.
     package func view(of record: CKRecord, to user: Int) -> String {
         guard let share = record as? CKShare else {
             return RecordView.text(

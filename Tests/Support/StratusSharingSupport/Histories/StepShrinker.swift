@@ -1,4 +1,4 @@
-// Makes a failing history short, by taking steps away as long as it goes on failing.
+// Shortens a failing history by removing steps as long as it still fails.
 
 /// Shortens steps that fail.
 package struct StepShrinker<Step: Equatable> {
@@ -23,7 +23,7 @@ package struct StepShrinker<Step: Equatable> {
         self.best = best
     }
 
-    /// Large pieces first, then smaller ones, from the end to the beginning; again as long as anything can go.
+    /// Large pieces first, then smaller ones, from the end to the beginning; repeated while anything can be removed.
     private mutating func shrink() async throws {
         var previous: [Step]?
         while previous != best, runCount < maximumRunCount {

@@ -22,7 +22,7 @@ package enum Outcome: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// How `body` ends.
+    /// The outcome of `body`.
     package static func of(_ body: () async throws -> Void) async -> Outcome {
         do {
             try await body()

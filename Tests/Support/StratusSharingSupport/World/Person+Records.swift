@@ -1,4 +1,4 @@
-// What people do with records.
+// People's acts on records.
 
 import Foundation
 package import StratusKit
@@ -32,8 +32,8 @@ extension Person {
         return await save(record, in: place)
     }
 
-    /// Changes the value of a record: the one that can be fetched; else the one held from before; else blindly, as a client
-    /// does that knows nothing but the name.
+    /// Changes the value of a record: the one that can be fetched; or else the one held from before; or else blindly,
+    /// like a client that knows only the name.
     package func change(_ name: String, to value: Int, held: CKRecord? = nil, in place: Place) async -> Outcome {
         let found = try? await record(name, in: place)
         let record = found ?? held ?? fresh(name, in: place)
@@ -41,7 +41,7 @@ extension Person {
         return await save(record, in: place, policy: found ?? held == nil ? .changedKeys : .ifServerRecordUnchanged)
     }
 
-    /// Puts a record under another, or under none: the one that can be fetched, else the one held from before, else
+    /// Moves a record under another, or to the top: the one that can be fetched, else the one held from before, else
     /// blindly.
     package func move(_ name: String, under parent: String?, held: CKRecord? = nil, in place: Place) async -> Outcome {
         let found = try? await record(name, in: place)
@@ -81,7 +81,7 @@ extension Person {
     }
 }
 
-/// Something that no call of CloudKit's reports, and that a test cannot go on with.
+/// A fault that no call of CloudKit's reports, and that a test cannot continue from.
 package struct TownError: Error, CustomStringConvertible {
     package let description: String
 

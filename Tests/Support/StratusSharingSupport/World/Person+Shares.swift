@@ -1,10 +1,10 @@
-// What people do with shares.
+// People's acts on shares.
 
 package import Foundation
 package import StratusKit
 
 extension Person {
-    /// Shares a record under a name of the share. A root that cannot be fetched is made with it.
+    /// Shares a record under a name of the share. A root that cannot be fetched is created with it.
     package func share(_ root: String, as name: String, in place: Place) async -> Outcome {
         let record = (try? await record(root, in: place)) ?? fresh(root, in: place)
         let share = CKShare(rootRecord: record, shareID: recordID(name, in: place))
@@ -43,7 +43,7 @@ extension Person {
         }
     }
 
-    /// Invites somebody by e-mail address; who takes part already is changed.
+    /// Invites a person by e-mail address; an existing participant is changed.
     package func invite(
         _ other: Person, to name: String, permission: CKShare.ParticipantPermission = .readOnly,
         role: CKShare.ParticipantRole = .privateUser, in place: Place
@@ -56,7 +56,7 @@ extension Person {
         }
     }
 
-    /// Takes somebody out of a share; nothing is saved where this person does not see them in it.
+    /// Removes a person from a share; nothing is saved if this person does not see them in it.
     package func remove(_ other: Person, from name: String, in place: Place) async -> Outcome {
         await Outcome.of {
             let share = try await shareRecord(name, in: place)
@@ -66,7 +66,7 @@ extension Person {
         }
     }
 
-    /// Changes somebody's entry; nothing is saved where this person does not see them in the share.
+    /// Changes a person's entry; nothing is saved if this person does not see them in the share.
     package func change(
         _ other: Person, of name: String, in place: Place, _ change: (CKShare.Participant) -> Void
     ) async -> Outcome {
@@ -78,19 +78,19 @@ extension Person {
         }
     }
 
-    /// Changes what everybody with the URL may do.
+    /// Changes what everyone with the URL may do.
     package func publish(
         _ name: String, _ permission: CKShare.ParticipantPermission, in place: Place
     ) async -> Outcome {
         await edit(name, in: place) { $0.publicPermission = permission }
     }
 
-    /// Changes the title of a share, which any change of its keys stands for.
+    /// Changes the title of a share, as an example of any change of its keys.
     package func rename(_ name: String, _ title: String, in place: Place) async -> Outcome {
         await edit(name, in: place) { $0[CKShare.SystemFieldKey.title] = title }
     }
 
-    /// Fetches what the URL leads to, and accepts it.
+    /// Fetches the share of the URL, and accepts it.
     package func accept(_ url: URL) async -> Outcome {
         await Outcome.of { _ = try await container.accept(try await container.shareMetadata(for: url)) }
     }
@@ -108,7 +108,7 @@ extension Person {
 // MARK: Other ways in
 
 extension Person {
-    /// Invites somebody by their user record.
+    /// Invites a person by their user record.
     package func inviteByRecord(
         _ other: Person, to name: String, permission: CKShare.ParticipantPermission, in place: Place
     ) async -> Outcome {
@@ -120,7 +120,7 @@ extension Person {
         }
     }
 
-    /// Invites whoever uses a URL first; tells which one.
+    /// Invites the first user of a URL; returns the URL.
     package func inviteOnce(
         to name: String, permission: CKShare.ParticipantPermission, in place: Place
     ) async throws -> (participant: CKShare.Participant.ID, url: URL) {
@@ -135,7 +135,7 @@ extension Person {
         return (participant.participantID, url)
     }
 
-    /// Takes a participant out of a share; nothing is saved where this person does not see them in it.
+    /// Removes a participant from a share; nothing is saved if this person does not see them in it.
     package func remove(
         participant id: CKShare.Participant.ID, from name: String, in place: Place
     ) async -> Outcome {
@@ -147,7 +147,7 @@ extension Person {
         }
     }
 
-    /// Answers somebody's request for access; nothing is saved where this person sees none.
+    /// Answers a person's request for access; nothing is saved if this person does not see it.
     package func answer(
         _ other: Person, of name: String, in place: Place,
         _ answer: (CKShare, CKShare.AccessRequester) async throws -> Void
@@ -160,7 +160,7 @@ extension Person {
         }
     }
 
-    /// Invites somebody who asks for access by what the request says of them (P-20).
+    /// Invites a requester by the data in the request (P-20).
     package func approve(
         _ other: Person, for name: String, permission: CKShare.ParticipantPermission, in place: Place
     ) async -> Outcome {
@@ -174,7 +174,7 @@ extension Person {
         }
     }
 
-    /// Lets somebody ask again; nothing is saved where this person does not see that they are blocked.
+    /// Unblocks a person; nothing is saved if this person does not see that they are blocked.
     package func unblock(_ other: Person, from name: String, in place: Place) async -> Outcome {
         await Outcome.of {
             let share = try await shareRecord(name, in: place)
@@ -186,7 +186,7 @@ extension Person {
 }
 
 extension Person {
-    /// The entry of somebody, as this person sees it, who has fetched the share.
+    /// A person's entry, as seen by this person, who has fetched the share.
     package func entry(of other: Person, in share: CKShare) -> CKShare.Participant? {
         share.participants.first { isIdentity($0.userIdentity, of: other) }
     }

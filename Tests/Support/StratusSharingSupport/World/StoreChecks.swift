@@ -1,4 +1,4 @@
-// What lies below the public API, for tests that must look there: verification, and counted reads.
+// The layers below the public API, for tests that need them: verification, and counted reads.
 
 import StratusCloud
 import StratusKit
@@ -6,7 +6,7 @@ import StratusRecords
 package import StratusStore
 
 extension Town {
-    /// What is wrong with the store, told in lines; empty where everything fits together.
+    /// The faults of the store, as lines; empty if it is consistent.
     package func findings() throws -> [String] {
         let service = try store.service
         let report = try service.engine.verify()

@@ -1,4 +1,4 @@
-// A store with people in it, each with a container of their own, and what they ask of it by CloudKit's calls alone.
+// A store with people in it, each with a container of their own, and their requests, only by CloudKit's calls.
 
 package import Foundation
 package import StratusKit
@@ -57,7 +57,7 @@ package final class Town: Sendable {
     package static let containerName = "iCloud.com.example.town"
 
     package let store: Stratus
-    /// In the order in which they were named.
+    /// In the order of their naming.
     package let people: [Person]
 
     /// A town in memory, or in `directory`.

@@ -1,4 +1,4 @@
-// What must hold for any bytes at all, found on disk or made up: nothing traps, and what is accepted is canonical.
+// Invariants for any bytes, from disk or random: nothing traps, and accepted bytes are canonical.
 //
 // The same checks serve the tests (flips, cuts, random bytes) and the fuzz targets `key` and `record`.
 
@@ -6,12 +6,12 @@ import FoundationEssentials
 package import StratusLayout
 import StratusModel
 
-/// Checks of decoders over arbitrary bytes. Each returns what is wrong, or nil.
+/// Checks of decoders over arbitrary bytes. Each returns the fault, or nil.
 package enum LayoutChecks {
     /// Describes and reads `bytes` as a key of any keyspace; a description reads back as the same bytes.
     package static func key(_ bytes: [UInt8]) -> String? { key(bytes, describedAs: KeyDescription.text(of: bytes)) }
 
-    /// The same where the description is there already.
+    /// The same with an existing description.
     package static func key(_ bytes: [UInt8], describedAs line: String) -> String? {
         if let problem = unsafeScalar(in: line) { return "\(problem) in \(line)" }
         let isDamaged = line.hasPrefix("damaged key")
@@ -155,7 +155,7 @@ package enum LayoutChecks {
     package static func unsafeScalar(in line: String) -> String? {
         for scalar in line.unicodeScalars {
             switch scalar.value {
-            // Controls; what is invisible; what formats a line; what is ignored.
+            // Controls, invisible characters, line formatting, ignorable characters.
             case 0..<0x20, 0x7F...0x9F, 0xAD, 0x61C, 0x180E, 0x2800, 0x3164, 0xFEFF, 0x200B...0x200F,
                 0x2028...0x202E, 0x2060...0x206F, 0xE0000...0xE0FFF:
                 return "U+\(String(scalar.value, radix: 16))"

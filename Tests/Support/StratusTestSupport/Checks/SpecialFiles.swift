@@ -1,15 +1,15 @@
-// Files that are none, made by the system's own programs: tests put them where a store has its files.
+// Special files, created by the system's own programs: tests put them in the place of a store's files.
 
 import Foundation
 
-/// What may stand in the place of a file.
+/// What may take the place of a file.
 package enum SpecialFile: String, CaseIterable, Sendable {
     case pipe
-    /// Zeros without end. Only root makes devices.
+    /// Zeros without end. Only root can create devices.
     case device
     case directory
 
-    /// Puts it in the place of what lies at a path. False where the system does not let it be made.
+    /// Replaces the file at a path with it. False if the system does not allow creating it.
     package func replace(_ path: String) throws -> Bool {
         try FileManager.default.removeItem(atPath: path)
         let words =
@@ -21,7 +21,7 @@ package enum SpecialFile: String, CaseIterable, Sendable {
         return try ChildProcess("/usr/bin/env", words, errors: .nothing).wait().isSuccess
     }
 
-    /// Gives a reader that waits for the other end of a pipe that end, for a moment.
+    /// Briefly opens the other end for a reader that waits on a pipe.
     package static func release(_ path: String) {
         let end = try? FileHandle(forUpdating: URL(fileURLWithPath: path))
         Thread.sleep(forTimeInterval: 1)

@@ -1,4 +1,4 @@
-// What a crash must never leave behind, so that whatever looks at a store after one can be shown to find it.
+// Damage that a crash must never cause, to show that the checks after a crash find it.
 
 import StratusLayout
 import StratusModel
@@ -7,14 +7,14 @@ import StratusStore
 
 /// Half a commit: one of the entries that it wrote together is not there.
 package enum CrashDamage: CaseIterable, Sendable {
-    /// A record is gone, and what the indexes say of it is there.
+    /// A record is gone, and its index entries exist.
     case lostRecord
-    /// An entry of an index is gone, and its record is there.
+    /// An index entry is gone, and its record exists.
     case lostIndexEntry
 
-    /// Damages the zone of the first writer that has a record beside its marker.
+    /// Damages the zone of the first writer that has a record other than its marker.
     ///
-    /// Returns false where there is none.
+    /// Returns false if there is none.
     package func strike(_ engine: RecordEngine) throws -> Bool {
         for writer in 0..<CrashWorkload.writerCount {
             guard let key = try key(of: writer, in: engine) else { continue }

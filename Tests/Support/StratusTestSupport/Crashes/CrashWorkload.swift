@@ -1,7 +1,7 @@
-// What a process that is killed writes, so that another can tell what must be there: commit by commit determined by the
-// seed, the writer and the commit's number. Each commit also saves its number in a record of its own, so that the state
-// found says which commit was the last. Writers have a database each and so do not meet, but share commits of the store.
-// Beside them indexes for queries come and go, so that a kill finds them half filled and half cleared.
+// The writes of a process that is killed, so that another can determine what must be there: each commit follows from
+// the seed, the writer and the commit's number. Each commit also saves its number in a record of its own, so that the
+// state shows which commit was the last. Each writer has its own database, but they share commits of the store.
+// Meanwhile indexes for queries come and go, so that a kill finds them half filled and half cleared.
 
 import FoundationEssentials
 import StratusLayout
@@ -24,10 +24,10 @@ package struct CrashWorkload: Sendable {
 
     package static func zone(of writer: Int) -> ZoneID { HistoryContent.zones[[0, 2, 3][writer]] }
 
-    /// Opens the record layer on a store and makes the writers' zones.
+    /// Opens the record layer on a store and creates the writers' zones.
     package static func openEngine(on store: any OrderedStore) throws -> RecordEngine {
         var options = RecordEngineOptions()
-        // So few records to a batch that the work on an index takes several commits.
+        // So few records per batch that the work on an index takes several commits.
         options.limits.indexBatchCount = 2
         let engine = try RecordEngine(
             store: store, options: options, incarnation: HistoryContent.identity(1_000_000))
@@ -64,7 +64,7 @@ package struct CrashWorkload: Sendable {
         "\(items(of: writer, number))".utf8.reduce(0xCBF2_9CE4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
     }
 
-    /// Carries out one commit. A request that is refused leaves its marker alone.
+    /// Runs one commit. A refused request does not change its marker.
     package func commit(_ number: Int, of writer: Int, to engine: RecordEngine) throws {
         let request = HistoryRequest(zone: 0, items: items(of: writer, number)).mutationRequest(time: number)
         let marker = MutationRequest(
@@ -79,7 +79,7 @@ package struct CrashWorkload: Sendable {
         }
     }
 
-    /// Changes what is indexed in a zone, and goes a little way to fill and clear it. Which way follows from `number`.
+    /// Changes the indexes of a zone, and partly fills and clears them. Which way follows from `number`.
     package static func changeIndexes(_ number: Int, in engine: RecordEngine) throws {
         let wanted: [FieldKey: QueryIndexKinds] =
             number.isMultiple(of: 2) ? ["content": .all, "title": .words] : ["content": .values]
@@ -102,7 +102,7 @@ package struct CrashWorkload: Sendable {
         }
     }
 
-    /// The state of one writer's zone after each commit, made as it is asked for.
+    /// The state of one writer's zone after each commit, computed on demand.
     package struct Replay {
         private let workload: CrashWorkload
         private let writer: Int

@@ -1,5 +1,5 @@
-// A store that fails on purpose: the Nth read, scan step, write or commit, with a given error. It counts what passes,
-// so that a scenario is run once without faults and then once for every operation it makes (`FaultSweep`).
+// A store that fails on purpose: the Nth read, scan step, write or commit, with a given error. It counts operations, so
+// that a scenario is run once without faults and then once for every operation (`FaultSweep`).
 //
 // Operations are counted over the life of the wrapper, from all threads together. One fault is armed at a time; it may
 // leave the store refusing everything, as an engine does after a failed write.
@@ -10,13 +10,13 @@ package import StratusStore
 package enum FaultPoint: String, CaseIterable, Sendable {
     /// A look-up of a value.
     case read
-    /// An entry about to be given to a scan's visitor.
+    /// An entry about to be passed to a scan's visitor.
     case scanStep
     /// A `set` or `delete`.
     case write
     /// After the body returned and before anything is applied: the commit has no effect.
     case commitNotApplied
-    /// After the commit was applied and published: it has its effect, and only its caller does not know.
+    /// After the commit was applied and published: it has its effect, but its caller does not know.
     case commitApplied
 }
 
@@ -28,7 +28,7 @@ package struct Fault: Sendable, CustomStringConvertible {
     package var error: StoreError
     /// How many operations of that kind fail, one after another.
     package var repetitions: Int
-    /// Whether the store refuses everything with `.unavailable` afterwards, until a new wrapper is made.
+    /// Whether the store refuses everything with `.unavailable` afterwards, until a new wrapper is created.
     package var refusesAfterwards: Bool
 
     package init(
@@ -45,7 +45,7 @@ package struct Fault: Sendable, CustomStringConvertible {
     package var description: String { "\(point.rawValue) \(occurrence) failing with \(error.code)" }
 }
 
-/// Passes everything on to a store, but for the armed fault.
+/// Forwards everything to a store, except for the armed fault.
 package final class FaultInjectingStore: StoreWrapper {
     private struct State {
         var counts: [FaultPoint: Int] = [:]
@@ -63,8 +63,8 @@ package final class FaultInjectingStore: StoreWrapper {
         state.withLock { $0.fault = fault }
     }
 
-    /// Operations of a kind since the wrapper was made, failed ones included. Both points of a commit count commits
-    /// that got that far.
+    /// Operations of a kind since the wrapper was created, including failed ones. Both points of a commit count commits
+    /// that reached them.
     package func count(of point: FaultPoint) -> Int {
         state.withLock { $0.counts[point, default: 0] }
     }
@@ -72,7 +72,7 @@ package final class FaultInjectingStore: StoreWrapper {
     /// Whether the armed fault has struck.
     package var hasFired: Bool { state.withLock { $0.hasFired } }
 
-    /// Arms a fault in place of the previous one; its occurrence counts from the operations that come after this call.
+    /// Arms a fault instead of the previous one; its occurrence counts from the operations after this call.
     package func arm(_ fault: Fault) {
         state.withLock { state in
             state.fault = fault
@@ -85,7 +85,7 @@ package final class FaultInjectingStore: StoreWrapper {
         state.withLock { $0.fault = nil }
     }
 
-    /// Overrides what the store says about its background work; nil passes the store's own answer on.
+    /// Overrides the store's report about its background work; nil forwards the store's own.
     package func setUnderWritePressure(_ isUnderPressure: Bool?) {
         state.withLock { $0.isUnderWritePressure = isUnderPressure }
     }

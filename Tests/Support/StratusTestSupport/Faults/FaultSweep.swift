@@ -2,15 +2,15 @@
 
 package import StratusStore
 
-/// Runs a scenario once for each operation it makes, with that operation failing.
+/// Runs a scenario once for each of its operations, with that operation failing.
 package enum FaultSweep {
     package struct Report: Sendable {
         /// Scenarios run with a fault in each place.
         package var runCounts: [FaultPoint: Int] = [:]
     }
 
-    /// The error a point fails with where nothing else is asked for: an outcome is unknown after a commit, and an
-    /// operation that was not carried out failed in the operating system.
+    /// The default error of a point: an outcome is unknown after a commit, and an operation that did not run failed in
+    /// the operating system.
     package static func defaultError(at point: FaultPoint) -> StoreError {
         switch point {
         case .read, .scanStep: StoreError(.inputOutput, "A planned fault: reading failed.")
@@ -22,9 +22,9 @@ package enum FaultSweep {
 
     /// Counts the operations of `scenario` on a first store, then runs it on a new store for each of them.
     ///
-    /// `makeStore` gives a store in the scenario's starting state. `verify` gets the bare store, the fault, and what
-    /// the scenario threw, and throws when the store is not as it must be.
-    /// Throws `ConformanceFailure` when a fault did not strike although its place had been counted.
+    /// `makeStore` creates a store in the scenario's starting state. `verify` gets the bare store, the fault, and what
+    /// the scenario threw, and throws if the store is wrong. Throws `ConformanceFailure` if a fault did not strike
+    /// although its place had been counted.
     @discardableResult
     package static func run(
         _ points: [FaultPoint] = FaultPoint.allCases, makeStore: () throws -> any OrderedStore,

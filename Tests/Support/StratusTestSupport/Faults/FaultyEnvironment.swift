@@ -7,7 +7,7 @@ internal import CLevelDBFaults
 internal import StratusLevelDB
 internal import Synchronization
 
-/// An environment that cannot be made.
+/// An environment that cannot be created.
 package struct FaultyEnvironmentError: Error, CustomStringConvertible {
     package let description: String
 }
@@ -31,13 +31,13 @@ package enum EngineFaultPoint: UInt32, CaseIterable, Sendable {
     case lock = 12
 }
 
-/// What a request that fails has done nevertheless.
+/// The effect of a failing request.
 package enum EngineFaultEffect: UInt32, Sendable {
     // The numbers are those of stratus_fault_effect.
     case refused = 0
     /// An append has written the first half; a read has lost its second half and reports no error.
     case shortened = 1
-    /// Everything was done, and only the answer is an error.
+    /// Everything was done, but the answer is an error.
     case done = 2
     /// A sync has lost what was appended since the one before.
     case lost = 3
@@ -84,7 +84,7 @@ private final class SyncObserver: Sendable {
         stratus_fault_environment_supports(Int32(clamping: majorVersion), Int32(clamping: minorVersion))
     }
 
-    /// Throws `FaultyEnvironmentError` when the library is another version of LevelDB than the faults are made for.
+    /// Throws `FaultyEnvironmentError` if the library is a version of LevelDB other than the faults support.
     package init() throws {
         var text: UnsafePointer<CChar>?
         guard let pointer = unsafe stratus_fault_environment_create(&text) else {
@@ -98,8 +98,8 @@ private final class SyncObserver: Sendable {
         unsafe stratus_fault_environment_destroy(pointer)
     }
 
-    /// Called with the path of each file that was synced, on the thread that has synced it. It is kept as long as the
-    /// environment, and set once, before a store is opened.
+    /// Called with the path of each file that was synced, on the thread that has synced it. It is retained as long as
+    /// the environment, and set once, before a store is opened.
     package func observeSyncs(_ observer: @escaping @Sendable (_ path: String) -> Void) {
         let box = SyncObserver(observer)
         self.observer.withLock { $0 = box }
@@ -122,7 +122,7 @@ private final class SyncObserver: Sendable {
             stratus_fault_effect(rawValue: fault.effect.rawValue), UInt64(fault.occurrence), UInt64(fault.repetitions))
     }
 
-    /// Leaves room for so many bytes more; then appends are shortened to what fits, and fail.
+    /// Leaves room for a number of bytes; then appends are shortened to what fits, and fail.
     package func limitDisk(byteCount: Int) {
         unsafe stratus_fault_environment_limit_disk(pointer, UInt64(byteCount))
     }
@@ -131,7 +131,7 @@ private final class SyncObserver: Sendable {
         unsafe stratus_fault_environment_slow_syncs(pointer, UInt64(microseconds))
     }
 
-    /// Nothing fails, nothing is slow, and the disk has room again.
+    /// No failures, no delays, and the disk has room again.
     package func disarm() {
         unsafe stratus_fault_environment_disarm(pointer)
     }
@@ -146,7 +146,7 @@ private final class SyncObserver: Sendable {
 
     package var appendedByteCount: Int { Int(unsafe stratus_fault_environment_appended_byte_count(pointer)) }
 
-    /// Returns when LevelDB does nothing in the background and has nothing to do there.
+    /// Returns when LevelDB has no background work.
     package func waitUntilIdle() {
         unsafe stratus_fault_environment_wait_until_idle(pointer)
     }

@@ -2,9 +2,10 @@
 
 import Foundation
 
-/// A mounted file system of its own, unmounted with the object. Mounting takes privileges: `isMounted` says whether it went.
+/// A mounted file system of its own, unmounted with the object. Mounting needs privileges: `isMounted` says whether it
+/// succeeded.
 package final class SmallVolume: Sendable {
-    /// Where it is mounted.
+    /// The mount point.
     package let path: String
     package let isMounted: Bool
 

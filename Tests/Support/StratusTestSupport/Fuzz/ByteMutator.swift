@@ -1,6 +1,6 @@
 // Turns valid inputs into damaged ones.
 
-/// Damages inputs in the ways files and attackers do, as its generator decides.
+/// Damages inputs like files and attackers do, as its generator decides.
 package struct ByteMutator: Sendable {
     /// No input grows beyond this.
     package static let maximumInputByteCount = 16_384

@@ -2,24 +2,24 @@
 
 /// One target, one seed.
 package struct FuzzRun: Sendable {
-    /// What a run, or a part of one, came to.
+    /// The result of a run, or of a part of one.
     package struct Report: Hashable, Sendable {
         package var acceptedCount = 0
         package var refusedCount = 0
-        /// The first input for which something was wrong; the run ends there.
+        /// The first input with a fault; the run ends there.
         package var violation: Violation?
 
         package var executionCount: Int { acceptedCount + refusedCount + (violation == nil ? 0 : 1) }
     }
 
-    /// An input for which something was wrong.
+    /// An input with a fault.
     package struct Violation: Hashable, Sendable {
         package let iteration: Int
         package let input: [UInt8]
         package let message: String
     }
 
-    /// How many valid inputs the mutations begin with.
+    /// The number of valid inputs that mutations begin with.
     package static let corpusCount = 2_000
 
     package let target: FuzzTarget
@@ -43,9 +43,9 @@ package struct FuzzRun: Sendable {
         return mutator.input(&generator)
     }
 
-    /// Executes iterations, up to the first for which something is wrong.
+    /// Executes iterations, up to the first with a fault.
     ///
-    /// `willExecute` is called before each one: with a trap, nothing after it is called any more.
+    /// `willExecute` is called before each one: after a trap, nothing more is called.
     package func execute(_ iterations: Range<Int>, willExecute: ((Int, [UInt8]) -> Void)? = nil) -> Report {
         var report = Report()
         for iteration in iterations {

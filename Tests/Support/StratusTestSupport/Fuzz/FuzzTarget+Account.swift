@@ -1,4 +1,4 @@
-// Fuzzing the values of people: any bytes are refused, or read so that writing gives the same bytes.
+// Fuzzing the values of people: any bytes are refused, or decode and encode to the same bytes.
 
 import StratusLayout
 import StratusModel
@@ -17,7 +17,7 @@ extension FuzzTarget {
             let line = ValueDescription.text(of: input, forKey: GlobalKeys.account("account"))
             if let problem = LayoutChecks.unsafeScalar(in: line) { return .violation("\(problem) in \(line)") }
             guard let entry = try? AccountEntry(decoding: input.span) else { return .refused }
-            // An account goes through its entry unchanged.
+            // An account passes through its entry unchanged.
             let again = AccountEntry(entry.account("account")).encoded()
             return again == input ? .accepted : .violation("an account of other bytes than its entry: \(line)")
         })

@@ -1,4 +1,4 @@
-// Fuzzing keys and values: any bytes are refused, or read so that writing gives the same bytes (`LayoutChecks`).
+// Fuzzing keys and values: any bytes are refused, or decode and encode to the same bytes (`LayoutChecks`).
 
 import StratusLayout
 import StratusModel
@@ -14,7 +14,7 @@ extension FuzzTarget {
         ],
         validInput: { random in
             let zone = ZoneKeys(database: DatabaseNumber(1), zone: ZoneNumber(UInt64(1 + random.below(2) * 300)))
-            // One keyspace is as likely as another, whatever it belongs to.
+            // Each keyspace is equally likely, whatever it belongs to.
             let drawn = random.below(
                 ZoneKeyspace.allCases.count + DatabaseKeyspace.allCases.count + GlobalKeyspace.allCases.count)
             let others = drawn - ZoneKeyspace.allCases.count
@@ -29,7 +29,7 @@ extension FuzzTarget {
             return line.hasPrefix("damaged key") ? .refused : .accepted
         })
 
-    /// The tags of all keyspaces, and the first that none has.
+    /// The tags of all keyspaces, and the first unused one.
     private static let keyspaceTags: ClosedRange<UInt8> = {
         var tags: Set<UInt8> = []
         for keyspace in ZoneKeyspace.allCases { tags.insert(keyspace.rawValue) }
@@ -59,7 +59,7 @@ extension FuzzTarget {
                     deleted: RecordGenerator.stamp(&random)
                 ).encoded()
             }
-            // Generated records are small and hold nothing that cannot be stored.
+            // Generated records are small and contain nothing that cannot be stored.
             return (try? RecordCodec.encoded(RecordGenerator.record(&random))) ?? []
         },
         check: { input in

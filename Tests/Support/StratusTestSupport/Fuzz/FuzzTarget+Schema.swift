@@ -1,5 +1,5 @@
-// Fuzzing the reader of the schema language: any text is refused with a place in it, or read so that writing and reading
-// again gives the same schema. And the schema's value in the store: any bytes are refused or canonical.
+// Fuzzing the reader of the schema language: any text is refused with a position, or round-trips to the same schema.
+// And the schema's value in the store: any bytes are refused or canonical.
 
 import StratusLayout
 import StratusModel

@@ -1,5 +1,5 @@
-// Fuzzing the values of shares: any bytes are refused, or read so that writing gives the same bytes; and whatever they
-// are, no error shows more of them than their number, for they hold secrets.
+// Fuzzing the values of shares: any bytes are refused, or decode and encode to the same bytes; and no error shows more
+// of them than their number, because they contain secrets.
 
 import FoundationEssentials
 import StratusLayout
@@ -63,7 +63,7 @@ extension FuzzTarget {
         return nil
     }
 
-    /// An error of a value that holds secrets says how many bytes it has, and none of them.
+    /// An error of a value with secrets contains the number of its bytes, and none of them.
     private static func errorProblem(_ input: [UInt8]) -> String? {
         var errors: [LayoutError] = []
         do throws(LayoutError) { _ = try ShareContentEntry(decoding: input.span) } catch { errors.append(error) }

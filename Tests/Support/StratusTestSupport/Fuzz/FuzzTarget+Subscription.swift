@@ -1,4 +1,4 @@
-// Fuzzing the values of subscriptions and notifications: any bytes are refused, or read so that writing gives the same bytes.
+// Fuzzing the values of subscriptions and notifications: any bytes are refused, or decode and encode to the same bytes.
 
 import FoundationEssentials
 import StratusLayout
@@ -37,7 +37,7 @@ extension FuzzTarget {
                 if let problem = LayoutChecks.unsafeScalar(in: line) { return .violation("\(problem) in \(line)") }
                 if !line.hasPrefix("damaged value") { isRead = true }
             }
-            // As what their keys say: every other target tries every decoder.
+            // As the types of their keys: every other target tries every decoder.
             for type in [SubscriptionEntry.self, DeviceEntry.self, NotificationEntry.self, OutboxEntry.self]
                 as [any LayoutValue.Type]
             {

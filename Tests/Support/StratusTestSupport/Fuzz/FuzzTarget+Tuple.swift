@@ -1,11 +1,11 @@
-// Fuzzing the tuple decoder: any bytes are refused, or read so that writing gives the same bytes.
+// Fuzzing the tuple decoder: any bytes are refused, or decode and encode to the same bytes.
 
 package import StratusLayout
 
 extension FuzzTarget {
     package static let tuple = FuzzTarget(
         name: "tuple",
-        // Type codes and ends, escapes right and wrong, integers that are too long, text that is not UTF-8.
+        // Type codes and ends, right and wrong escapes, overlong integers, text that is not UTF-8.
         dictionary: (UInt8(0)...0x40).map { [$0] } + [
             [0x01, 0x01], [0x01, 0x02], [0x01, 0x00], [0x01, 0xFF], [0x11, 0x00], [0x0F, 0xFF], [0x18, 0x80],
             [0x08, 0x7F],

@@ -1,4 +1,4 @@
-// Random accounts whose every part may be at an edge: missing, empty, long, or written in more than one way.
+// Random accounts with edge cases in every part: missing, empty, long, or with several spellings.
 
 package import StratusLayout
 package import StratusModel

@@ -1,5 +1,5 @@
-// Random records whose every part may be at an edge: names with NUL and canonical equivalents, NaN payloads, empty and
-// long values, lists of every kind.
+// Random records with edge cases in every part: names with NUL and canonical equivalents, NaN payloads, empty and long
+// values, lists of every kind.
 
 package import FoundationEssentials
 import StratusLayout

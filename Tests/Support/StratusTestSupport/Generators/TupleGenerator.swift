@@ -1,4 +1,4 @@
-// Random tuples, with a taste for the values at which an encoding breaks: boundaries, escapes, near duplicates.
+// Random tuples that favour the values at which an encoding breaks: boundaries, escapes, near duplicates.
 
 package import StratusLayout
 
@@ -10,7 +10,7 @@ extension SplitMix64 {
         (0..<below(maximumCount + 1)).map { _ in tupleElement() }
     }
 
-    /// An element of any type; nested tuples lie at most `depth` deep.
+    /// An element of any type; nested tuples are at most `depth` deep.
     package mutating func tupleElement(depth: Int = 2) -> TupleElement {
         switch below(depth > 0 ? 10 : 9) {
         case 0: .null
@@ -52,7 +52,7 @@ extension SplitMix64 {
         }
     }
 
-    /// Any length class of an integer, and the numbers next to where the length changes.
+    /// Any length class of an integer, and the numbers next to a change of length.
     package mutating func awkwardInteger() -> Int64 {
         switch below(4) {
         case 0: Int64(below(5)) - 2

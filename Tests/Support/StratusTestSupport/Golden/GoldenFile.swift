@@ -1,6 +1,6 @@
-// Golden files: text a test produces, compared with what was recorded and reviewed before.
+// Golden files: text that a test produces, compared with the recorded and reviewed text.
 //
-// They lie in the folder `Golden` next to the test's source file. STRATUS_RECORD=1 records them anew instead of
+// They are in the folder `Golden` next to the test's source file. STRATUS_RECORD=1 records them again instead of
 // comparing; the change is then read in the version history like any other. Use:
 //
 //     #expect(GoldenFile("keys.txt").difference(from: text) == nil)
@@ -24,7 +24,7 @@ package struct GoldenFile {
         self.recordsAnew = recordsAnew
     }
 
-    /// Nil when the text is the recorded one, or has just been recorded; else the first line that differs.
+    /// Nil if the text equals the recorded one, or has just been recorded; otherwise the first line that differs.
     package func difference(from text: String) -> String? {
         let text = text.hasSuffix("\n") ? text : text + "\n"
         if recordsAnew { return record(text) }
@@ -48,9 +48,9 @@ package struct GoldenFile {
         }
     }
 
-    /// The first line in which two texts differ, as one readable line; nil when none does.
+    /// The first line in which two texts differ, as one readable line; nil if there is none.
     package static func firstDifference(recorded: String, actual: String) -> String? {
-        // Compared as bytes: Swift's == would let text pass that is only canonically equivalent.
+        // Compared as bytes: Swift's == would accept text that is only canonically equivalent.
         let recordedLines = recorded.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         let actualLines = actual.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         for index in 0..<max(recordedLines.count, actualLines.count) {

@@ -14,7 +14,7 @@
 
 import StratusModel
 
-/// A line of a history's text that says nothing known.
+/// A line of a history's text with an unknown statement.
 package struct HistoryTextError: Error, CustomStringConvertible {
     package let description: String
 }
@@ -24,7 +24,7 @@ extension History: CustomStringConvertible {
         (["depth \(depthLimit)"] + steps.flatMap(\.lines)).joined(separator: "\n")
     }
 
-    /// Reads what `description` writes. Empty lines and lines that begin with # are passed over.
+    /// Parses the output of `description`. Empty lines and lines that begin with # are skipped.
     package init(text: String) throws {
         self.init(depthLimit: 10, steps: [])
         for line in text.split(separator: "\n", omittingEmptySubsequences: true) where !line.hasPrefix("#") {

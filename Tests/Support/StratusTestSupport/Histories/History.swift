@@ -1,9 +1,9 @@
-// A history: what is done to a store, step by step, as plain values. It can be printed and read again (`History+Text`),
-// cut down (`HistoryShrinker`) and carried out against any store (`HistoryRunner`).
+// A history: the steps on a store, as plain values. It can be printed and read again (`History+Text`), shortened
+// (`HistoryShrinker`) and run on any store (`HistoryRunner`).
 
 package import StratusModel
 
-/// One item of a request in a history. `content` stands for the record's type and fields: see `HistoryContent`.
+/// One item of a request in a history. `content` encodes the record's type and fields: see `HistoryContent`.
 package enum HistoryItem: Hashable, Sendable {
     case save(name: RecordName, parent: RecordName?, share: RecordName?, content: Int)
     case delete(RecordName)
@@ -28,7 +28,7 @@ package struct HistoryRequest: Hashable, Sendable {
     }
 }
 
-/// One transaction: requests carried out one after another and committed together.
+/// One transaction: requests applied one after another and committed together.
 package struct HistoryCommit: Hashable, Sendable {
     /// What the clock shows and the salt is drawn from.
     package var time: Int
@@ -43,24 +43,24 @@ package struct HistoryCommit: Hashable, Sendable {
     }
 }
 
-/// One thing that is done to a store.
+/// One step on a store.
 package enum HistoryStep: Hashable, Sendable {
     case createZone(Int)
     case deleteZone(Int)
     case commit(HistoryCommit)
-    /// Closes the store and opens it again, with new caches.
+    /// Closes the store and reopens it, with new caches.
     case reopen
-    /// Lets the engine below reorganise its files; nothing on a store that has none.
+    /// Lets the engine below reorganise its files; nothing on a store without files.
     case compact
-    /// Forgets the history of a zone but for its last `keep` writes.
+    /// Forgets the history of a zone except its last `keep` writes.
     case purgeHistory(zone: Int, keep: Int)
     /// Removes the keys of deleted zones, at most `commits` commits of it.
     case purgeZones(commits: Int)
-    /// Holds a snapshot while the next `steps` steps are carried out, and checks it after each of them.
+    /// Holds a snapshot during the next `steps` steps, and checks it after each of them.
     case pin(steps: Int)
 }
 
-/// Steps, and the depth limit they are carried out under.
+/// Steps, and the depth limit for them.
 package struct History: Hashable, Sendable {
     /// The depth limit of the engine.
     package var depthLimit: Int
@@ -71,7 +71,7 @@ package struct History: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// Items of all requests together: the measure of a short history besides its steps.
+    /// Items of all requests together: the length of a history in addition to its steps.
     package var itemCount: Int {
         steps.reduce(0) { count, step in
             guard case .commit(let commit) = step else { return count }

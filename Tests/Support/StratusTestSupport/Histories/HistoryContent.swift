@@ -1,11 +1,11 @@
-// What the numbers in a history stand for, so that its text stays short: zones, clock readings, types and fields. The same
-// number means the same on every run.
+// The meaning of the numbers in a history, so that its text stays short: zones, clock readings, types and fields. The
+// same number means the same on every run.
 
 package import FoundationEssentials
 package import StratusModel
 package import StratusRecords
 
-/// What the numbers in a history stand for.
+/// The meaning of the numbers in a history.
 package enum HistoryContent {
     /// The zones of every history: two in one database, one in another of the same owner, one in a public database.
     package static let zones: [ZoneID] = {
@@ -19,10 +19,10 @@ package enum HistoryContent {
         ]
     }()
 
-    /// Every seventh number gives a record of several chunks, if it is over this.
+    /// Every seventh number gives a record of several chunks, if it is above this.
     private static let firstLargeContent = 900
 
-    /// What the clock shows. It stands still and runs back now and then.
+    /// The time of the clock. It stands still and runs back now and then.
     package static func stamp(_ time: Int) -> Stamp {
         let seconds = Double(time - time % 3 + (time % 11 == 0 ? -50 : 0))
         return Stamp(date: Date(timeIntervalSinceReferenceDate: seconds), user: UserName("user\(time % 3)"))
@@ -39,7 +39,7 @@ package enum HistoryContent {
             ))
     }
 
-    /// What the zone with this birth is made with.
+    /// The parameters of the zone with this birth.
     package static func birth(_ number: Int) -> ZoneBirth {
         let drawn = identity(number)
         return ZoneBirth(identity: drawn, incarnation: drawn, stamp: stamp(number), databaseIdentity: drawn)

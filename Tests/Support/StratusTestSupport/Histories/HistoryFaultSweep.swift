@@ -1,16 +1,17 @@
-// A history with every operation on its store failing in turn: each read, scan step, write and commit of each step, once.
+// A history with every operation on its store failing in turn: each read, scan step, write and commit of each step,
+// once.
 //
-// After each fault: the error names its cause, nothing is half applied (the same engine, with its caches, and a new one
-// answer as before the step, or as after it where only the answer was lost), the indexes are whole, and the step can be
-// carried out.
+// After each fault: the error names its cause, nothing is partially applied (the same engine, with its caches, and a
+// new one answer as before the step, or as after it if only the answer was lost), the indexes are complete, and the
+// step can be run.
 //
-// With a planted fault the store lies about a commit that failed, and the sweep must say so.
+// With a planted fault the store misreports a commit that failed, and the sweep must detect it.
 
 import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Fails every operation of a history of commits and of zones made and deleted; other steps are passed over.
+/// Fails every operation of a history of commits and of creations and deletions of zones; other steps are skipped.
 package final class HistoryFaultSweep {
     private static let cacheByteCount = 1 << 20
 
@@ -23,7 +24,7 @@ package final class HistoryFaultSweep {
 
     private struct Abort: Error {}
 
-    /// Runs the sweep and returns how many faults struck at each point. Throws `HistoryFailure` with what went wrong.
+    /// Runs the sweep and returns how many faults struck at each point. Throws `HistoryFailure` with the fault.
     package static func run(_ history: History, planted: PlantedCommitFault? = nil) throws -> [FaultPoint: Int] {
         let sweep = HistoryFaultSweep(depthLimit: history.depthLimit, planted)
         for (index, step) in history.steps.enumerated() { try sweep.fail(step, index) }
@@ -38,7 +39,7 @@ package final class HistoryFaultSweep {
     private func fail(_ step: HistoryStep, _ index: Int) throws {
         if case .createZone = step { births += 1 }
         let after = outcome(of: step)
-        // Every other step meets a cache that knows everything, the others an empty one.
+        // Every other step runs with a full cache, the others with an empty one.
         let isWarm = index.isMultiple(of: 2)
         let counting = FaultInjectingStore(base.reopened())
         let engine = try openEngine(on: counting)
@@ -98,7 +99,7 @@ package final class HistoryFaultSweep {
         return try RecordEngine(store: store, options: options, incarnation: HistoryContent.identity(1_000_000))
     }
 
-    /// The state after the step; the same as before where it is refused or aborted.
+    /// The state after the step; the same as before if it is refused or aborted.
     private func outcome(of step: HistoryStep) -> OracleStore {
         var state = before
         switch step {

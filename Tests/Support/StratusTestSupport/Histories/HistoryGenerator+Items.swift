@@ -1,9 +1,9 @@
-// The requests of a drawn history: the moves that are hard to get right more often than chance would have them.
+// The requests of a drawn history: difficult moves are more frequent than by chance.
 
 import StratusModel
 
 extension HistoryGenerator {
-    /// The items of one request for the zone as it is now.
+    /// The items of one request for the zone's current state.
     mutating func items(in id: ZoneID) -> [HistoryItem] {
         guard let zone = oracle.zones[id] else { return [save(pick(shape.names) ?? "a", in: nil)] }
         let items =
@@ -35,7 +35,7 @@ extension HistoryGenerator {
         }
     }
 
-    /// A save with the parent and share the record has, or others.
+    /// A save with the record's parent and share, or others.
     private mutating func save(_ name: RecordName, in zone: OracleZone?) -> HistoryItem {
         let old = zone?.live[name]?.record
         var parent = old?.parent
@@ -63,7 +63,7 @@ extension HistoryGenerator {
         return .save(name: name, parent: parent, share: share, content: roll(shape.contentCount))
     }
 
-    /// New records below what is there, several generations at once, in any order.
+    /// New records below existing ones, several generations at once, in any order.
     private mutating func growth(_ zone: OracleZone) -> [HistoryItem] {
         var above = living(zone, 2)
         var items: [HistoryItem] = []
@@ -126,7 +126,7 @@ extension HistoryGenerator {
         }
     }
 
-    /// A share mark handed to a record above or below, both at once.
+    /// A share mark moved to a record above or below, both at once.
     private mutating func handover(_ zone: OracleZone) -> [HistoryItem] {
         let roots = zone.live.keys.sorted().filter { zone.live[$0]?.record.share != nil }
         guard let root = pick(roots), let old = zone.live[root]?.record else { return marking(zone) }

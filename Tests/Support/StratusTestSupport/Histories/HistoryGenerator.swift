@@ -25,7 +25,7 @@ package struct HistoryGenerator {
         self.random = random
     }
 
-    /// The next step, carried out on the generator's own oracle.
+    /// The next step, applied to the generator's own oracle.
     package mutating func step() -> HistoryStep {
         let zone = pick(shape.zones) ?? 0
         guard oracle.zones[HistoryContent.zones[zone]] != nil else { return create(zone) }

@@ -1,5 +1,5 @@
-// A failing history as a reader of a test's output needs it: the seed, the answer that is wrong, and the shortest history
-// found that shows it, to be saved to a file and run again.
+// A failing history as a reader of a test's output needs it: the seed, the wrong answer, and the shortest history found
+// that shows it, to save to a file and run again.
 
 /// Runs a history and describes its failure.
 package enum HistoryReport {

@@ -83,7 +83,7 @@ extension HistoryRunner {
         return plans
     }
 
-    /// A transaction sees what it has written.
+    /// A transaction sees its own writes.
     private func checkInside(
         _ transaction: RecordTransaction, _ request: HistoryRequest, _ state: OracleStore
     ) throws {
@@ -114,7 +114,7 @@ extension HistoryRunner {
         }
     }
 
-    /// Checks what the engine says it has written, and takes it over.
+    /// Checks the engine's report of its writes, and applies it.
     private func adopt(_ plans: [MutationPlan], of commit: HistoryCommit, _ expectation: Expectation) throws {
         if let last = expectation.states.last { oracle = last }
         for (index, plan) in plans.enumerated() {
@@ -140,7 +140,7 @@ extension HistoryRunner {
 }
 
 extension HistoryRequest {
-    /// The request as the engine is given it, at a time of the clock.
+    /// The request as passed to the engine, at a time of the clock.
     package func mutationRequest(time: Int) -> MutationRequest {
         let mutations = items.map { item -> RecordMutation in
             switch item.oracleItem {

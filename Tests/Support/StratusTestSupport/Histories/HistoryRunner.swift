@@ -4,16 +4,16 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// One run of one history. The first answer that is not the oracle's ends it.
+/// One run of one history. The first answer that differs from the oracle's ends it.
 package final class HistoryRunner {
     /// The engine's limit of items in a request: small, so that drawn requests are sometimes over it.
     package static let requestItemLimit = 20
-    /// Snapshots held at once.
+    /// The number of snapshots held at once.
     private static let maximumPinCount = 3
-    /// Every so many steps every token is asked for; after the others some.
+    /// At this interval of steps every token is used; after the others some.
     private static let stepsBetweenThoroughChecks = 50
 
-    /// A snapshot that is held, and the state it must show.
+    /// A held snapshot, and the state it must show.
     struct Pin {
         let reader: RecordReader
         let oracle: OracleStore
@@ -92,7 +92,7 @@ package final class HistoryRunner {
         }
     }
 
-    /// Returns the only zone that can have changed; nil when that is not known.
+    /// Returns the only zone that can have changed; nil if it is unknown.
     private func carryOut(_ step: HistoryStep) throws -> Int? {
         switch step {
         case .createZone(let zone): try createZone(HistoryContent.zones[zone])
@@ -155,7 +155,7 @@ package final class HistoryRunner {
         }
     }
 
-    /// Asks a held snapshot for places only: what a cache could get wrong.
+    /// Reads only places from a held snapshot: what a cache could get wrong.
     private func checkPlaces(_ pin: Pin) throws {
         for (id, oracleZone) in pin.oracle.zones {
             guard let zone = try pin.reader.zone(id) else { throw HistoryFailure("a held snapshot lost a zone") }

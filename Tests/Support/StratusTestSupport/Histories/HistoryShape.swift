@@ -1,8 +1,8 @@
-// What kind of history is drawn: how many names, how deep, which zones. Small numbers, so that everything meets everything.
+// The kind of a history: how many names, how deep, which zones. Small numbers, so that everything interacts.
 
 package import StratusModel
 
-/// From what the steps of a history are drawn.
+/// The pool from which the steps of a history are drawn.
 package struct HistoryShape: Sendable {
     package var depthLimit = 5
     package var names: [RecordName] = HistoryShape.plainNames
@@ -17,13 +17,13 @@ package struct HistoryShape: Sendable {
 
     package static let plainNames: [RecordName] = "abcdefghijklmnopqrst".map { RecordName(String($0)) }
 
-    /// Names that are hard to tell apart or to order: canonically equivalent ones, beginnings of each other, NULs.
+    /// Names that are hard to distinguish or to order: canonically equivalent ones, prefixes of each other, NULs.
     package static let hardNames: [RecordName] = [
         "a", "a\u{0}", "a\u{0}\u{0}", "a\u{0}b", "a\u{1}", "\u{0}", "\u{0}\u{FF}", "\u{E9}", "e\u{301}", "e", "\u{FF}",
         "\u{212B}", "\u{C5}", "A\u{30A}", "\u{10FFFF}", " ", "~", "\"", "\\", "\u{FFFD}", "\u{1F469}\u{200D}\u{1F4BB}",
     ]
 
-    /// Names as long as the format allows, alike up to their end, besides short ones.
+    /// Names as long as the format allows, alike up to their end, and short ones.
     package static let longNames: [RecordName] =
         ["x", "y", "z", "v", "w"]
         + ["l", "m"].map { RecordName(String(repeating: "l", count: 254) + $0) }
@@ -32,7 +32,7 @@ package struct HistoryShape: Sendable {
     /// How many kinds of shapes there are.
     package static let count = 8
 
-    /// Which kind of shape the history with this seed has.
+    /// The kind of shape of the history with this seed.
     package static func index(seed: UInt64) -> Int { Int(seed % UInt64(count)) }
 
     /// The shape of the history with this seed: all kinds in turn.

@@ -1,5 +1,5 @@
-// Makes a failing history short: takes steps away, then items, then what an item says, as long as it goes on failing.
-// What fails afterwards need not be the same answer: any failure is worth showing, the shortest one most.
+// Shortens a failing history: removes steps, then items, then parts of items, as long as it still fails. Afterwards
+// another answer may fail: any failure is worth showing, the shortest one most.
 
 import StratusModel
 
@@ -12,7 +12,7 @@ package struct HistoryShrinker {
     private var runCount = 0
     private var best: History
 
-    /// The shortest history found that `isFailing` still holds for.
+    /// The shortest history found for which `isFailing` still holds.
     package static func shortest(_ history: History, isFailing: @escaping (History) -> Bool) -> History {
         var shrinker = HistoryShrinker(history, isFailing)
         shrinker.shrink()

@@ -1,11 +1,11 @@
-// What a history is carried out against: a kind of store, and how the engine on it is set up.
+// The subject of a history: a kind of store, and the set-up of its engine.
 
 package import Foundation
 package import StratusLevelDB
 import StratusModel
 package import StratusStore
 
-/// A place whose contents outlive the store that is opened on it.
+/// A place whose contents outlive the store on it.
 package protocol HistoryPlace: AnyObject {
     /// Opens the store; an earlier one was closed.
     func open() throws -> any OrderedStore
@@ -40,7 +40,7 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
         }
     }
 
-    /// On LevelDB, with the same caches. Histories do not lose power, so commits are not synced.
+    /// On LevelDB, with the same caches. Histories have no power cuts, so commits are not synced.
     package static let onLevelDB: [HistorySubject] = cacheSizes.flatMap { cacheName, byteCount in
         [false, true].map { isTwice in
             HistorySubject(
@@ -49,7 +49,7 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
                 var options = LevelDBOptions()
                 options.syncsCommits = false
                 options.testHooks.runsBodiesTwice = isTwice
-                // Little memory, so that tables and compactions come within one history.
+                // Little memory, so that tables and compactions occur within one history.
                 options.writeBufferByteCount = 64 << 10
                 options.blockCacheByteCount = 64 << 10
                 options.keptByteCount = 64 << 10
@@ -60,8 +60,8 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
 }
 
 extension HistorySubject {
-    /// What the history of a seed is carried out against: one subject in memory and one on LevelDB. The set-up changes
-    /// with each round of shapes, so that every shape meets all of them.
+    /// The subjects for the history of a seed: one in memory and one on LevelDB. The set-up changes with each round of
+    /// shapes, so that every shape runs with all of them.
     package static func subjects(seed: UInt64) -> [HistorySubject] {
         let round = Int(seed) / HistoryShape.count
         return [inMemory[round % inMemory.count], onLevelDB[round % onLevelDB.count]]
@@ -117,7 +117,7 @@ package final class LevelDBHistoryPlace: HistoryPlace {
     }
 }
 
-/// A place whose stores are wrapped as they are opened.
+/// A place whose stores are wrapped when they are opened.
 package final class WrappingHistoryPlace: HistoryPlace {
     private let place: any HistoryPlace
     private let wrap: (any OrderedStore) -> any OrderedStore

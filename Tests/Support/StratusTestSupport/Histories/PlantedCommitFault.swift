@@ -1,20 +1,20 @@
-// Stores that lie about a commit that failed, so that the sweep of faults can be shown to see it.
+// Stores that misreport a commit that failed, so that the sweep of faults is shown to detect it.
 
 import StratusStore
 
-/// A lie about a commit whose outcome is said to be unknown.
+/// A false report about a commit whose outcome is called unknown.
 package enum PlantedCommitFault: String, CaseIterable, Sendable {
-    /// The failure is kept from the caller.
+    /// The failure is hidden from the caller.
     case hidesFailures
     /// A commit that is to fail without effect has its effect.
     case appliesFailures
 
-    /// The store with what is planted under the faults.
+    /// The store with the planted fault below the injected ones.
     func below(_ store: any OrderedStore) -> any OrderedStore {
         self == .appliesFailures ? FailureApplyingStore(store) : store
     }
 
-    /// The store with what is planted between the faults and the engine.
+    /// The store with the planted fault between the injected ones and the engine.
     func above(_ store: any OrderedStore) -> any OrderedStore {
         self == .hidesFailures ? FailureHidingStore(store) : store
     }
@@ -50,7 +50,7 @@ private final class FailureApplyingStore: StoreWrapper {
     }
 
     func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
-        // What the body ends with is thrown when its writes are committed.
+        // The body's final error is thrown when its writes are committed.
         let outcome: Swift.Result<Result, StoreError> = try wrapped.transact { transaction in
             do {
                 return .success(try body(transaction))

@@ -1,4 +1,4 @@
-// Stores that are wrong in one way, so that the checker of histories can be shown to see it.
+// Stores with one fault each, so that the checker of histories is shown to detect it.
 
 import StratusLayout
 import StratusStore
@@ -13,7 +13,7 @@ package enum PlantedFault: String, CaseIterable, Sendable {
     case losesEndedParents
     /// Tombstones are not in the feed.
     case losesChanges
-    /// The caches never hear of commits.
+    /// The caches do not learn of commits.
     case publishesNothing
     /// Readers of old snapshots claim to be as new as any, so that the cache gives them entries that are too new.
     case ignoresVersions

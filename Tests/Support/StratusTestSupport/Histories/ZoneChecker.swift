@@ -1,4 +1,4 @@
-// Asks a reader of one zone everything it can be asked, and compares each answer with the oracle's.
+// Reads everything about one zone from a reader, and compares each answer with the oracle's.
 
 import StratusLayout
 import StratusModel
@@ -8,7 +8,7 @@ import StratusRecords
 package struct HistoryFailure: Error, CustomStringConvertible {
     package let description: String
 
-    /// Names may hold anything, so whatever could upset a terminal is escaped.
+    /// Names may contain anything, so whatever could upset a terminal is escaped.
     package init(_ description: String) {
         self.description = description.unicodeScalars.reduce(into: "") { text, scalar in
             text += scalar.isASCII && scalar.value >= 0x20 ? "\(scalar)" : "\\u{\(String(scalar.value, radix: 16))}"
@@ -24,15 +24,15 @@ func expectEqual<Value: Equatable>(
 }
 
 struct ZoneChecker {
-    /// How many tokens are asked for their next change after a step.
+    /// How many tokens are used for their next change after a step.
     private static let nextChangeTokenCount = 32
 
     let reader: ZoneReader
     let oracle: OracleZone
     let depthLimit: Int
-    /// Draws which tokens and pages are asked for.
+    /// Draws the tokens and pages to read.
     var random: SplitMix64
-    /// All names the zone has known, in order, and one it never has.
+    /// All names that the zone has known, in order, and one that it never has.
     let names: [RecordName]
     let childNames: [RecordName: [RecordName]]
 
@@ -45,7 +45,7 @@ struct ZoneChecker {
         childNames = oracle.childNames()
     }
 
-    /// Everything: records, hierarchy and feed. The oracle knows system fields whole only where it was told them.
+    /// Everything: records, hierarchy and feed. The oracle knows system fields completely only if it received them.
     mutating func checkAll(isThorough: Bool, comparesSystemFields: Bool = true) throws {
         try checkHeader()
         for name in names { try checkRecord(name, comparesSystemFields: comparesSystemFields) }
@@ -135,7 +135,7 @@ struct ZoneChecker {
 
     // MARK: Feeds
 
-    /// The whole feed of every token where the check is thorough; else of some, and of more how it goes on.
+    /// A thorough check reads the whole feed of every token; others some, and for more only the continuation.
     private mutating func checkChanges(isThorough: Bool) throws {
         let tokens = 0...(oracle.sequence + 1)
         if isThorough {

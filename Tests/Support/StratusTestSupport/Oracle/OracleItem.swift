@@ -1,5 +1,5 @@
-// The words of the oracle: what is asked of it, and why it refuses. They mirror the engine's, and are types of their own,
-// because the oracle shares no code with what it checks: it knows the model's plain values and nothing else.
+// The vocabulary of the oracle: requests, and reasons for refusals. They mirror the engine's, and are types of their
+// own, because the oracle shares no code with what it checks: it knows only the model's plain values.
 
 package import StratusModel
 
@@ -16,14 +16,14 @@ package enum OracleItem: Hashable, Sendable {
     }
 }
 
-/// Where the share in the way stands, seen from the refused record.
+/// The place of the conflicting share, seen from the refused record.
 package enum OraclePlace: String, Hashable, Sendable {
     case same
     case above
     case below
 }
 
-/// Why one record of a request cannot be written as asked.
+/// Why one record of a request cannot be written as requested.
 package enum OracleRefusal: Hashable, Sendable {
     case parentMissing(parent: RecordName)
     case hasChildren(child: RecordName)
@@ -32,7 +32,7 @@ package enum OracleRefusal: Hashable, Sendable {
     case alreadyShared(OraclePlace, root: RecordName, share: RecordName)
 }
 
-/// What a request comes to.
+/// The result of a request.
 package enum OracleVerdict: Hashable, Sendable {
     case accepted
     case refused([RecordName: OracleRefusal])
@@ -52,7 +52,7 @@ package struct OracleLimits: Hashable, Sendable {
     }
 }
 
-/// A rule the oracle is told to get wrong, so that the checker that compares with it can be shown to fail.
+/// A wrong rule of the oracle, so that the checker that compares with it can be shown to fail.
 package enum OracleFault: Sendable {
     case overlooksRootsBelow
     case overlooksRootsAbove

@@ -1,8 +1,8 @@
 // The rules of a request, checked by brute force on the whole state before and the whole state after.
 //
-// A record is refused for what its own item does: it is new, it hangs elsewhere than before, it becomes a root. Records
-// that the request leaves in place are not to blame for what others do around them, except that a parent taken away from
-// a saved record is that record's reason too.
+// A record is refused for the effect of its own item: it is new, has another parent than before, or becomes a root.
+// Records that the request leaves in place are not refused for what others do around them, except that a parent removed
+// from a saved record is that record's reason too.
 
 import StratusModel
 
@@ -54,7 +54,7 @@ struct OracleJudge {
         case tooLong
     }
 
-    /// Walks up at most one step more than the limit allows. A parent that will not exist ends the way: those who name it
+    /// Walks up at most one step more than the limit allows. A parent that will not exist ends the path: its children
     /// are refused for that.
     private func wayUp(from name: RecordName) -> WayUp {
         let limit = fault == .countsOneLevelTooMany ? limits.depth + 1 : limits.depth
@@ -73,7 +73,7 @@ struct OracleJudge {
         return old.parent != record.parent
     }
 
-    /// Whether a record of the request lies deeper than the limit, or a share root does, so that a walk from one to the
+    /// Whether a record of the request is deeper than the limit, or a share root does, so that a walk from one to the
     /// other may fail. Only for states without cycles.
     func hasDeepRecord() -> Bool {
         // No chain is longer than there are records.
@@ -123,7 +123,7 @@ struct OracleJudge {
         return ways.min { $0.lexicographicallyPrecedes($1) }?.last
     }
 
-    /// Two roots on one path, if there are any: what must never be after an accepted request.
+    /// Two roots on one path, if there are any: this must never be after an accepted request.
     static func nestedRoots(in zone: OracleZone) -> (lower: RecordName, upper: RecordName)? {
         for stored in zone.live.values where stored.record.share != nil {
             for ancestor in zone.ancestors(of: stored.record.name) where zone.live[ancestor]?.record.share != nil {

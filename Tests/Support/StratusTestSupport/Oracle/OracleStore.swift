@@ -2,7 +2,7 @@
 
 package import StratusModel
 
-/// The latest change of one zone in its database's feed; a zone that was deleted and made anew has two.
+/// The latest change of one zone in its database's feed; a zone that was deleted and recreated has two.
 package struct OracleZoneChange: Hashable, Sendable {
     package var counter: UInt64
     package var zone: ZoneName
@@ -10,17 +10,17 @@ package struct OracleZoneChange: Hashable, Sendable {
     package var isDeleted: Bool
 }
 
-/// Everything a store holds, and the feed of each of its databases.
+/// All contents of a store, and the feed of each of its databases.
 package struct OracleStore: Hashable, Sendable {
     package var zones: [ZoneID: OracleZone] = [:]
-    /// The counter of each database's feed; a database appears with its first zone and never goes.
+    /// The counter of each database's feed; a database appears with its first zone and is never removed.
     package var counters: [DatabaseID: UInt64] = [:]
     /// For each database the latest change of every zone that ever was, by its birth.
     package var zoneChanges: [DatabaseID: [Int: OracleZoneChange]] = [:]
 
     package init() {}
 
-    /// Whether the zone was created; an existing one is left as it is (Z-03).
+    /// Whether the zone was created; an existing one stays unchanged (Z-03).
     package mutating func createZone(_ id: ZoneID, birth: Int) -> Bool {
         guard zones[id] == nil else { return false }
         zones[id] = OracleZone(birth: birth, databaseCounter: 0)
@@ -48,7 +48,7 @@ package struct OracleStore: Hashable, Sendable {
         return outcome
     }
 
-    /// Takes over what the store has made of written records, which only it can know: change tags.
+    /// Takes over what only the store can know of written records: change tags.
     package mutating func adopt(_ saved: [StoredRecord], in id: ZoneID) {
         for stored in saved { zones[id]?.live[stored.record.name] = stored }
     }

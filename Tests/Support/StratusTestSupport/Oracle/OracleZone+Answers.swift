@@ -1,4 +1,4 @@
-// What a reader of the zone must be told, worked out from the whole state every time.
+// What a reader of the zone must get, computed from the whole state every time.
 
 package import StratusModel
 
@@ -44,7 +44,7 @@ package struct OracleDescendant: Hashable, Sendable {
 }
 
 extension OracleZone {
-    /// The records above a record, nearest first, however many. Only for states without cycles.
+    /// The ancestors of a record, nearest first, however many. Only for states without cycles.
     package func ancestors(of name: RecordName) -> [RecordName] {
         var ancestors: [RecordName] = []
         var current = live[name]?.record.parent
@@ -80,7 +80,7 @@ extension OracleZone {
         return names.mapValues { $0.sorted() }
     }
 
-    /// Everything below a record, parents first. `isWhole` is false where the depth limit cut it short.
+    /// All descendants of a record, parents first. `isWhole` is false if the depth limit cut it short.
     package static func subtree(
         below root: RecordName, childNames: [RecordName: [RecordName]], depthLimit: Int
     ) -> (visited: [OracleDescendant], isWhole: Bool) {
@@ -111,14 +111,14 @@ extension OracleZone {
         return .answer(next.map { [$0] } ?? [])
     }
 
-    /// Where a record stood right after the write with this number.
+    /// The place of a record right after the write with this number.
     package func position(of name: RecordName, asOf sequence: UInt64) -> OracleAnswer<OraclePosition?> {
         guard sequence == 0 || sequence >= horizon else { return .expired }
         let moment = positions[name]?.last { $0.sequence <= sequence }
         return .answer(moment?.position)
     }
 
-    /// How many share roots lie at or below each record.
+    /// How many share roots are at or below each record.
     package func shareCounts() -> [RecordName: Int] {
         var counts: [RecordName: Int] = [:]
         for stored in live.values where stored.record.share != nil {

@@ -1,5 +1,5 @@
-// What a request does: the whole map is copied, the request carried out on the copy, and every rule checked there record
-// by record. Nothing is clever, and nothing depends on the order of the items but the numbers of their writes.
+// The effect of a request: the whole map is copied, the request is applied to the copy, and every rule is checked there
+// record by record. Nothing is clever, and nothing depends on the order of the items but the numbers of their writes.
 
 import FoundationEssentials
 package import StratusModel
@@ -8,7 +8,7 @@ package import StratusModel
 package struct OracleOutcome: Sendable {
     package var verdict: OracleVerdict
     package var zone: OracleZone
-    /// Whether a record of the request lies deeper than the limit, before or after, so that a walk up from it may fail.
+    /// Whether a record of the request is deeper than the limit, before or after, so that a walk up from it may fail.
     package var mayBeTooDeepToWalk = false
     /// The written records in the order of the request. Their change tags are empty.
     package var saved: [StoredRecord] = []

@@ -36,7 +36,7 @@ package struct OracleZone: Hashable, Sendable {
     package var live: [RecordName: StoredRecord] = [:]
     /// The latest write of every record, forgotten tombstones left out.
     package var latest: [RecordName: OracleChange] = [:]
-    /// Where each record stood after each of its writes; a nil position is a deletion.
+    /// The place of each record after each of its writes; a nil position is a deletion.
     package var positions: [RecordName: [OracleMoment]] = [:]
     /// The zone's place in its database's feed.
     package var databaseCounter: UInt64
@@ -53,7 +53,7 @@ package struct OracleZone: Hashable, Sendable {
     }
 }
 
-/// Where a record stood from one write of it on.
+/// The place of a record from one of its writes on.
 package struct OracleMoment: Hashable, Sendable {
     package var sequence: UInt64
     package var position: OraclePosition?

@@ -11,11 +11,11 @@ package import Foundation
 
 /// A program that runs in a process of its own.
 package final class ChildProcess: @unchecked Sendable {  // because the lock guards the one variable
-    /// How a child has ended.
+    /// The exit status of a child.
     package enum End: Hashable, Sendable {
         case exited(status: Int32)
         case killed(signal: Int32)
-        /// Somebody else has waited for it, or the system keeps no ended children.
+        /// Another caller has waited for it, or the system does not keep ended children.
         case lost
 
         package var isSuccess: Bool { self == .exited(status: 0) }
@@ -65,7 +65,7 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
     @discardableResult
     package func wait() -> End {
         while true {
-            // Leaves the process there, so that its number is no other's before `end` is set.
+            // Leaves the process in place, so that its number is not reused before `end` is set.
             var information = unsafe siginfo_t()
             _ = unsafe waitid(P_PID, id_t(processID), &information, WEXITED | WNOWAIT)
             if let end = lock.withLock({ findEnd() }) { return end }
@@ -77,7 +77,7 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
     /// Kills the child, if it runs.
     package func kill() { lock.withLock { if findEnd() == nil { _ = Foundation.kill(processID, SIGKILL) } } }
 
-    /// How it has ended; nil while it runs. The caller holds the lock.
+    /// Its exit status; nil while it runs. The caller holds the lock.
     private func findEnd() -> End? {
         if let end { return end }
         var status: Int32 = 0
@@ -89,7 +89,7 @@ package final class ChildProcess: @unchecked Sendable {  // because the lock gua
         return end
     }
 
-    /// Runs a program to its end, and returns what it printed besides.
+    /// Runs a program to its end, and also returns its output.
     package static func run(
         _ executable: String, _ arguments: [String], environment: [String: String]? = nil,
         errors: Stream = .inherited

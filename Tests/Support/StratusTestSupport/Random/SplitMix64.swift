@@ -48,7 +48,7 @@ extension SplitMix64 {
         bound <= 0 ? 0 : Int(next() % UInt64(bound))
     }
 
-    /// Whether a case that should come up once in `count` draws comes up.
+    /// Whether a case with the chance 1 in `count` occurs.
     package mutating func isOne(in count: Int) -> Bool {
         below(count) == 0
     }

@@ -1,4 +1,4 @@
-// Costs are counted the same way by every store, so that tests above the seam can hold them fixed.
+// All stores count costs in the same way, so that tests above the store protocol can compare them.
 
 internal import StratusStore
 

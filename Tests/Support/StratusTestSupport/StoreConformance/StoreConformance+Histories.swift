@@ -1,4 +1,4 @@
-// Random histories against a naive model. A failure names the seed and the step, which give the same history again.
+// Random histories against a naive model. A failure names the seed and the step, which reproduce the history.
 
 internal import StratusStore
 

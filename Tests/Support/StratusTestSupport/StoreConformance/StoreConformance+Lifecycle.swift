@@ -1,4 +1,4 @@
-// Opening, closing and what is there afterwards.
+// Opening, closing and the contents afterwards.
 
 internal import StratusStore
 

@@ -1,4 +1,4 @@
-// The limits hold on every store, at the boundary: what fits is kept whole, what does not is refused and changes
+// The limits hold on every store, at the boundary: what fits is stored completely, what does not is refused and changes
 // nothing.
 
 internal import StratusStore

@@ -1,4 +1,4 @@
-// A transaction sees its own writes, merged with what was there, by look-ups and by scans.
+// A transaction sees its own writes, merged with existing entries, by look-ups and by scans.
 
 internal import StratusStore
 
@@ -107,7 +107,7 @@ extension StoreConformance {
                     try transaction.scan(KeyRange(from: [0], upTo: [100]), direction) { key, value in
                         visited.append(key[0])
                         try require(value[0] == 0, "\(key[0]) was changed by the visitor, \(direction)")
-                        // The entries next to this one on both sides, new ones between them, and one that goes.
+                        // The entries next to this one on both sides, new ones between them, and one that is deleted.
                         for number in [key[0] &- 2, key[0] &- 1, key[0] + 1, key[0] + 2] where number < 100 {
                             try transaction.set([number], to: [1])
                         }

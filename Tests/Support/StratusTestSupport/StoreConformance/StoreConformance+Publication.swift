@@ -2,7 +2,7 @@
 
 internal import StratusStore
 
-/// What publish actions were told, in the order they ran.
+/// The arguments of publish actions, in the order they ran.
 private struct Publication: Equatable, Sendable {
     /// The counter that the transaction had written.
     var counter: Int
@@ -129,16 +129,16 @@ extension StoreConformance {
     ]
 }
 
-/// What a reader made of a value.
+/// A reader's object for a value.
 private final class Made: Sendable {
-    /// The keys whose values are kept.
+    /// The keys with cached objects.
     static let keys: [[UInt8]] = [[0], [1], [2], [3]]
 
     let value: [UInt8]
     init(_ value: [UInt8]) { self.value = value }
 }
 
-/// Holds what is kept against the values, and offers copies where nothing is.
+/// Compares cached objects with the values, and offers copies if there are none.
 private func look(_ reader: any StoreReader) throws {
     for key in Made.keys {
         let value = try reader.value(forKey: key)
@@ -150,7 +150,7 @@ private func look(_ reader: any StoreReader) throws {
     }
 }
 
-/// Readers keep copies of values, hold what they are given against the value, and offer copies again after others have
+/// Readers cache copies of values, compare what they get with the value, and offer copies again after others have
 /// overwritten it.
 private func keepAndOverwrite(_ store: any OrderedStore) throws {
     let keys = Made.keys

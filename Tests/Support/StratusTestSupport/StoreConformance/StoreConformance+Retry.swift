@@ -8,7 +8,7 @@ private let marker: [UInt8] = [0xAA, 1]
 private let lost = StoreError(.commitUnknown, "A planned fault: the outcome is unknown.")
 private let conflict = StoreError(.conflict, "A planned fault: somebody else was first.")
 
-/// Adds one to a number and gives the new number as the receipt.
+/// Increments a number and returns the new number as the receipt.
 private func increment(_ transaction: any StoreTransaction) throws -> [UInt8] {
     let number = try transaction.number(forKey: [1]) + 1
     try transaction.setNumber(number, forKey: [1])
@@ -81,7 +81,7 @@ extension StoreConformance {
                 try requireStoreError(.commitUnknown, "the refused retry after \(point)") {
                     _ = try faulty.transactOnce(marker: marker) { try increment($0) }
                 }
-                // A new wrapper is what a reopened store is.
+                // A new wrapper corresponds to a reopened store.
                 let receipt = try FaultInjectingStore(store).transactOnce(marker: marker) { try increment($0) }
                 try requireAppliedOnce(store, receipt, "after reopening, \(point)")
                 try store.transact { transaction in
@@ -135,7 +135,7 @@ extension StoreConformance {
     ]
 }
 
-/// Keeps a sweep from closing a store that is used again.
+/// Prevents a sweep from closing a store that is used again.
 private final class UnclosedStore: StoreWrapper {
     let wrapped: any OrderedStore
 

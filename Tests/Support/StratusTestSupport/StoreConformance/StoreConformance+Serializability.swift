@@ -1,5 +1,5 @@
-// Transactions are serialisable: whatever threads do at the same time has a result that some order of them, one after
-// another, would have had. Bodies yield between reading and writing, so that a race that is possible happens.
+// Transactions are serialisable: the result of concurrent threads equals that of some sequential order. Bodies yield
+// between reading and writing, so that possible races happen.
 
 internal import StratusStore
 
@@ -24,7 +24,7 @@ extension StoreConformance {
         },
 
         Check("no update is lost when threads append to one another's keys") { store in
-            // Each transaction writes behind the last entry it finds: a lost one leaves a hole or a missing entry.
+            // Each transaction writes after the last entry it finds: a lost one leaves a hole or a missing entry.
             try TestThreads.run(4) { thread in
                 for _ in 0..<roundCount {
                     try store.transact { transaction in

@@ -1,4 +1,4 @@
-// A reader sees exactly the commits up to its version, whatever is written meanwhile, and waits for no writer.
+// A reader sees exactly the commits up to its version, whatever is written meanwhile, and does not wait for writers.
 
 internal import StratusStore
 

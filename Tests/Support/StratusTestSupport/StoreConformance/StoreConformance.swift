@@ -1,5 +1,5 @@
-// The conformance suite: what every store must do, whatever is behind it. A check gets a fixture and throws what it
-// found.
+// The conformance suite: the required behaviour of every store, on any engine. A check gets a fixture and throws its
+// findings.
 //
 // Checks are data, so that each store's tests run all of them by one parameterised test, and so that tests of the suite
 // itself can show which check finds which fault. Checks block their thread; run them with `TestThreads.offPool`.

@@ -11,12 +11,12 @@ package protocol StoreFixture: Sendable {
     func makePlace() throws -> any StorePlace
 }
 
-/// A place whose contents outlive a store that is opened on it: a directory, or what stands for one.
-/// One store is open on it at a time; `open` after `close` finds the same entries.
+/// A place whose contents outlive a store that is opened on it: a directory, or its substitute. One store is open on it
+/// at a time; `open` after `close` finds the same entries.
 package protocol StorePlace: AnyObject, Sendable {
     func open() throws -> any OrderedStore
 
-    /// Removes what the place holds. No store is open on it.
+    /// Removes the contents of the place. No store is open on it.
     func remove()
 }
 

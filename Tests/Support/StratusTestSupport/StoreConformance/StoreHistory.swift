@@ -1,7 +1,7 @@
-// A random history of one store, held against a dictionary that is sorted anew for every question. The model shares no
+// A random history of one store, compared with a dictionary that is sorted again for every read. The model shares no
 // code with any store.
 //
-// What a transaction does is drawn before it starts, as a script, so that its body is pure. Readers stay open while
+// The steps of a transaction are drawn before it starts, as a script, so that its body is pure. Readers stay open while
 // later steps run inside them, so that snapshots and commits interleave on one thread, the same way for each seed.
 
 package import StratusStore
@@ -207,7 +207,7 @@ package struct StoreHistory {
 
     private mutating func drawDirection() -> ScanDirection { Bool.random(using: &random) ? .forward : .backward }
 
-    /// Few bytes and short keys, so that keys repeat, touch and begin alike.
+    /// Few bytes and short keys, so that keys repeat, are adjacent and share prefixes.
     private mutating func drawKey() -> [UInt8] {
         let alphabet: [UInt8] = [0x00, 0x01, 0x7F, 0x80, 0xFE, 0xFF]
         return (0..<Int.random(in: 0...3, using: &random)).map { _ in

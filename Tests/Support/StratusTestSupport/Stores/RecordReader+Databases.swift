@@ -1,4 +1,4 @@
-// Lists of what a store has, for stores that are small.
+// Lists of a store's contents, for small stores.
 
 package import StratusLayout
 package import StratusModel

@@ -1,5 +1,5 @@
-// A store whose transactions run twice, to show bodies that are not pure. The first run is undone like one whose commit
-// met a conflict; the second counts. Costs are those of both runs.
+// A store whose transactions run twice, to detect bodies that are not pure. The first run is undone like one whose
+// commit met a conflict; the second counts. Costs are those of both runs.
 
 package import StratusStore
 

@@ -12,8 +12,8 @@ package struct TestTimeout: Error, CustomStringConvertible {
 
 /// Starts threads and waits for them.
 package enum TestThreads {
-    /// How long a thread waits for another before the test fails. Only a deadlock reaches it: a task that is to open a gate
-    /// may have to wait until most other tests of the run are through, because all share a few threads.
+    /// How long a thread waits for another before the test fails. Only a deadlock reaches it: a task that opens a gate
+    /// may have to wait until most other tests of the run have finished, because all share a few threads.
     package static let deadlineSeconds = 900.0
 
     /// Runs `body` on `count` threads that start together, and waits for all. Throws the error of the lowest index.
@@ -49,8 +49,8 @@ package enum TestThreads {
     }
 }
 
-/// Runs each job on a thread of its own, where it may block. A thread that a test starts itself has no current test, so that
-/// what fails there is nobody's; a task keeps it.
+/// Runs each job on a thread of its own, where it may block. A thread that a test starts itself has no current test, so
+/// a failure there belongs to no test; a task keeps it.
 ///
 /// Unsafe: the executor is named by a reference without a count; it is never freed.
 final class ThreadExecutor: TaskExecutor {
@@ -65,7 +65,7 @@ final class ThreadExecutor: TaskExecutor {
     }
 }
 
-/// A counted permission: `open` gives one, `wait` takes one.
+/// A counted permission: `open` adds one, `wait` takes one.
 package final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     private let purpose: String
@@ -78,7 +78,7 @@ package final class Gate: Sendable {
         semaphore.signal()
     }
 
-    /// Throws `TestTimeout` when nobody opens the gate.
+    /// Throws `TestTimeout` if the gate is never opened.
     package func wait() throws {
         guard case .success = semaphore.wait(timeout: .now() + TestThreads.deadlineSeconds) else {
             throw TestTimeout(description: "waited in vain for \(purpose)")
@@ -86,7 +86,7 @@ package final class Gate: Sendable {
     }
 }
 
-/// A door that stays open: once `open` was called, nobody who waits is held.
+/// A door that stays open: after `open` was called, no thread waits.
 package final class Latch: Sendable {
     private let gate: Gate
 
@@ -98,7 +98,7 @@ package final class Latch: Sendable {
         gate.open()
     }
 
-    /// Throws `TestTimeout` when nobody opens the latch.
+    /// Throws `TestTimeout` if the latch is never opened.
     package func wait() throws {
         try gate.wait()
         gate.open()

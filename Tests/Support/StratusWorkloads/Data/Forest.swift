@@ -1,4 +1,4 @@
-// The shapes of the data: who hangs below whom, by index. A parent's index is always below its children's, so that the
+// The shapes of the data: each record's parent, by index. A parent's index is always below its children's, so that the
 // order of the indices is an order in which records can be saved.
 
 /// A hierarchy of records that are only numbers yet.
@@ -28,7 +28,7 @@ package struct Forest: Sendable {
         return first
     }
 
-    /// A chain like `appendChain`, of which the last record is returned.
+    /// Like `appendChain`, and returns the last record.
     package mutating func appendChainDown(_ count: Int) -> Int32 {
         appendChain(count) + Int32(count - 1)
     }
@@ -43,7 +43,7 @@ package struct Forest: Sendable {
     }
 
     /// A tree like that of a file system, `count` records in all: folders hold 1 to 200 entries, most of them few; one
-    /// entry in six is a folder; nothing lies deeper than 20 below the top. Returns its top.
+    /// entry in six is a folder; no record is deeper than 20 below the top. Returns its top.
     @discardableResult
     package mutating func appendFileTree(_ count: Int, below parent: Int32 = none, seed: UInt64) -> Int32 {
         let maximumDepth = 20
@@ -80,7 +80,7 @@ package struct Forest: Sendable {
         return Array(found.prefix(limit))
     }
 
-    /// How many records lie below each record.
+    /// How many records are below each record.
     package func descendantCounts() -> [Int] {
         var counts = [Int](repeating: 0, count: count)
         for index in parents.indices.reversed() where parents[index] != Self.none {

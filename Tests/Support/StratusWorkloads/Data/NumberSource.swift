@@ -1,4 +1,4 @@
-// Records without end, each with a name of its own, for savers on many threads.
+// An endless supply of records, each with its own name, for savers on many threads.
 
 package import StratusModel
 import Synchronization
@@ -8,7 +8,7 @@ package final class NumberSource: Sendable {
     private static let seed: UInt64 = 77
     private let last = Atomic(0)
 
-    /// A record, what it is made of, and its number.
+    /// A record, its source data, and its number.
     package struct Item {
         package let number: Int
         package let content: RecordContent

@@ -1,4 +1,4 @@
-// The records of one zone: a forest with names, made into records when they are saved. About 200 bytes each.
+// The records of one zone: a forest with names, turned into records when they are saved. About 200 bytes each.
 
 import Foundation
 package import StratusModel
@@ -39,7 +39,7 @@ package struct ZoneData: Sendable {
     }
 }
 
-/// What a record holds besides its place.
+/// The contents of a record other than its place.
 package struct RecordContent: Sendable {
     package let type: RecordType
     package let title: String
@@ -101,9 +101,9 @@ package struct MainZoneData: Sendable {
     }
 }
 
-/// A zone with one file tree, whose top lies as deep as the main zone's.
+/// A zone with one file tree, whose top is as deep as the main zone's.
 package struct TreeZoneData: Sendable {
-    /// How deep the tops of the trees lie.
+    /// The depth of the trees' tops.
     package static let topDepth = 10
     package let zone: ZoneData
     package let top: Int
@@ -116,7 +116,7 @@ package struct TreeZoneData: Sendable {
     }
 }
 
-/// A chain, and below its end many leaves at the same depth.
+/// A chain, and many leaves at the same depth below its end.
 package struct FanZoneData: Sendable {
     package static let name = "fan"
     package let zone: ZoneData

@@ -12,7 +12,7 @@ package struct CountedCost: Hashable, Codable, Sendable {
     package var bytesWritten: Int
     package var commits: Int
     package var syncs: Int
-    /// Nil where they are not counted: under a sanitizer, or without the optimiser.
+    /// Nil if they are not counted: under a sanitizer, or without the optimiser.
     package var allocations: Int?
 
     package init(_ label: String, _ before: StoreStatistics, _ after: StoreStatistics, allocations: Int?) {

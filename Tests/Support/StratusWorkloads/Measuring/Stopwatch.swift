@@ -1,7 +1,7 @@
-// Times and medians. A time alone decides nothing: contestants run in alternation, in one process, and what is compared
-// is the median of their rounds.
+// Times and medians. A single time decides nothing: contestants run alternately, in one process, and the medians of
+// their rounds are compared.
 
-/// Measures what a machine with other tenants can tell.
+/// Measures reliably on a machine with other tenants.
 package enum Stopwatch {
     /// Rounds of every comparison: the least that a median of "at least five runs" allows.
     package static let roundCount = 5
@@ -13,7 +13,7 @@ package enum Stopwatch {
         return start.duration(to: .now).inSeconds
     }
 
-    /// The seconds each of `count` answers takes: `body` gives all of them, again and again for at least 20 ms.
+    /// The seconds each of `count` answers takes: `body` computes all of them, repeatedly for at least 20 ms.
     package static func secondsEach(_ count: Int, _ body: () throws -> Void) rethrows -> Double {
         let start = ContinuousClock.now
         var passes = 0
@@ -35,7 +35,7 @@ package enum Stopwatch {
         }
         var figures = contestants.map { _ in [Double]() }
         for round in 0..<rounds {
-            // Every other round goes backwards, so that nobody always follows the same neighbour.
+            // Every other round runs backwards, so that the order of neighbours varies.
             let order = round.isMultiple(of: 2) ? Array(contestants.indices) : contestants.indices.reversed()
             for index in order { figures[index].append(try contestants[index]()) }
         }

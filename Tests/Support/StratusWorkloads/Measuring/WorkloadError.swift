@@ -1,4 +1,4 @@
-// What goes wrong in a workload that is not the store's to report: an answer that is not what was to be answered.
+// A fault of a workload that is not the store's to report: a wrong answer.
 
 import Synchronization
 

@@ -47,7 +47,7 @@ package final class FaceSide {
 
     package var store: any OrderedStore { service.engine.store }
 
-    /// The seconds from the making of the operation to the end of its last block.
+    /// The seconds from the creation of the operation to the end of its last block.
     package func saveByOperation(_ records: [Record]) throws -> Double {
         let zone = CKRecordZone.ID(zoneName: "operation")
         let clientRecords = records.map { Self.clientRecord($0, zone) }
@@ -74,7 +74,7 @@ package final class FaceSide {
         return seconds
     }
 
-    /// The seconds of the request that the operation would make.
+    /// The seconds of the request that the operation would send.
     package func saveByService(_ records: [Record]) throws -> Double {
         let zone = ZoneAddress(zoneName: "service")
         let request = ModifyRecordsRequest(saves: records.map { Self.save($0, zone) })

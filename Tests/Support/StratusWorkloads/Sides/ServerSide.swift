@@ -6,7 +6,7 @@ package import StratusModel
 import StratusRecords
 import Synchronization
 
-/// A server whose accounts are the owner of the benchmarks' zones and guests.
+/// A server whose accounts are the owner of the benchmarks' zones and participants.
 package final class ServerSide {
     package let service: CloudService
     package let owner: Caller
@@ -39,7 +39,7 @@ package final class ServerSide {
         return Guest(account: account, caller: Caller(container: owner.container, account: account.id), email: email)
     }
 
-    /// Shares a record that is there with guests, who have not accepted yet. Returns the share's URL.
+    /// Shares an existing record with participants, who have not accepted yet. Returns the share's URL.
     package func share(_ root: Record, in zone: ZoneAddress, with guests: [Guest]) throws -> String {
         let answers = try service.modifyRecords(Self.sharing(root, in: zone, with: guests), as: owner, in: .private)
         _ = try answers.saves[0].get()
@@ -47,7 +47,7 @@ package final class ServerSide {
         return url
     }
 
-    /// What a client sends to share a record that is there: root and share in one request (SH-05).
+    /// A client's request to share an existing record: root and share in one request (SH-05).
     package static func sharing(_ root: Record, in zone: ZoneAddress, with guests: [Guest] = []) -> ModifyRecordsRequest
     {
         let address = RecordAddress(recordName: root.name.text, zone: zone)
@@ -68,7 +68,7 @@ package final class ServerSide {
         RecordAddress(recordName: "share of \(root.name.text)", zone: zone)
     }
 
-    /// Hangs a record that is there below another one.
+    /// Moves an existing record below another one.
     package func move(_ record: RecordName, _ type: RecordType, below parent: RecordName, in zone: ZoneAddress) throws {
         let save = RecordSave(
             address: RecordAddress(recordName: record.text, zone: zone), type: type.text,
@@ -100,8 +100,8 @@ package final class ServerSide {
         return reading
     }
 
-    /// Takes every part and every value out of a record, as the peers do: they are put into the client's words when they are
-    /// asked for.
+    /// Reads every part and every value of a record, like the peers: they are converted to the client's types on
+    /// access.
     package static func takeOut(_ record: ClientRecord) throws {
         let (address, parent, share) = (record.address, record.parent, record.share)
         let texts = (record.type, record.changeTag, record.creatorUserName, record.lastModifiedUserName)
@@ -121,7 +121,7 @@ package final class ServerSide {
     }
 }
 
-/// Somebody who is invited.
+/// An invited person.
 package struct Guest {
     package let account: Account
     package let caller: Caller

@@ -10,14 +10,14 @@ package enum SizeQueries {
     package static let type = "File"
     private static let field = "size"
 
-    /// The sizes of as many files as a page has.
+    /// The sizes of as many files as fit on a page.
     package static func sizeRange(_ zone: ZoneData) -> ClosedRange<Int64> {
         let sizes = (0..<zone.count).map { zone.content(of: $0) }.filter { $0.type.text == type }.map(\.size).sorted()
         let middle = sizes.count / 2
         return sizes[middle]...sizes[middle + resultCount - 1]
     }
 
-    /// What is asked, and what it is called.
+    /// The query, and its name.
     package static func requests(_ zone: ZoneData, in id: ZoneID) -> [(String, QueryRequest)] {
         let range = sizeRange(zone)
         return [
@@ -40,7 +40,7 @@ package enum SizeQueries {
             .query(query, zone: ZoneAddress(zoneName: id.name.text)), limit: resultCount)
     }
 
-    /// Lets the server see a record of each type, from which it learns what to index, and does the upkeep that follows.
+    /// Lets the server see a record of each type, from which it learns what to index, and runs the resulting upkeep.
     package static func buildIndexes(of data: ZoneData, in id: ZoneID, _ server: ServerSide) throws {
         let zone = ZoneAddress(zoneName: id.name.text)
         let saves = (0..<2).map { index in

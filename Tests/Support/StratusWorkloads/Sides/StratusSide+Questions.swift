@@ -1,4 +1,4 @@
-// What the workloads ask of the record layer, each in one reading transaction.
+// The workloads' reads of the record layer, each in one reading transaction.
 
 package import StratusModel
 package import StratusRecords
@@ -15,7 +15,7 @@ extension StratusSide {
         }
     }
 
-    /// Asks in which share records lie (W3).
+    /// Looks up the shares of records (W3).
     package static func askShares(_ engine: RecordEngine, _ targets: [RecordName], in zone: ZoneID = mainZone) throws {
         try engine.read { reader in
             let zone = try reader.existingZone(zone)
@@ -23,7 +23,7 @@ extension StratusSide {
         }
     }
 
-    /// Enumerates what lies below a record, and returns how many there are (W6).
+    /// Enumerates the descendants of a record, and returns their number (W6).
     package func subtreeCount(below root: RecordName, in zone: ZoneID = mainZone) throws -> Int {
         try engine.read { reader in
             var count = 0

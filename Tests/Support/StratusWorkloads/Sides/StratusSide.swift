@@ -15,7 +15,7 @@ package final class StratusSide: Sendable {
 
     package let store: LevelDBStore
     package let engine: RecordEngine
-    /// Reads only: what others write it must not be told.
+    /// For reading only: it does not learn of others' writes.
     package let uncached: RecordEngine
 
     package init(
@@ -34,7 +34,7 @@ package final class StratusSide: Sendable {
         _ = try RecordEngine(store: store, incarnation: identity(1))
     }
 
-    /// An engine on the same store with another ancestor cache. It reads as long as nobody writes.
+    /// An engine on the same store with another ancestor cache. It may read while no one writes.
     package func reader(ancestorCacheByteCount: Int) throws -> RecordEngine {
         try Self.reader(of: store, RecordEngineOptions(), ancestorCacheByteCount: ancestorCacheByteCount)
     }

@@ -1,5 +1,5 @@
 // What the service would send by mail: a file with one JSON object a line, which only the service's user may read,
-// because codes and links are secrets. A real service hands them to whoever sends its mail.
+// because codes and links are secrets. A real service passes them to its mail system.
 
 import Foundation
 import NIOPosix
@@ -8,13 +8,13 @@ import Synchronization
 
 /// One mail.
 struct Mail: Encodable, Sendable {
-    /// To whom it goes.
+    /// The recipient.
     var to: String
-    /// What it is about.
+    /// The subject.
     var subject: String
     /// The code to sign in with.
     var code: String?
-    /// The link by which a share is accepted.
+    /// The link for accepting a share.
     var link: String?
 }
 
@@ -24,7 +24,7 @@ struct Mail: Encodable, Sendable {
 final class Outbox: Sendable {
     private let file: Mutex<FileHandle>
 
-    /// Opens the outbox, and makes it where there is none.
+    /// Opens the outbox, and creates it if there is none.
     init(at url: URL) throws {
         if !FileManager.default.fileExists(atPath: url.path) {
             let isMade = FileManager.default.createFile(
@@ -50,7 +50,7 @@ final class Outbox: Sendable {
 }
 
 extension Mail {
-    /// What somebody is sent who was invited; nil for whoever was invited without an address.
+    /// The message for an invited person; nil if they were invited without an address.
     init?(_ invitation: Stratus.Invitation) {
         guard let address = invitation.emailAddress else { return nil }
         self.init(

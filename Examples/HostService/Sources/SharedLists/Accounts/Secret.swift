@@ -1,7 +1,7 @@
-// What only one person is to know: made of the system's randomness, and stored as a hash alone.
+// A secret that only one person knows: created from the system's randomness, and stored only as a hash.
 //
-// A token has 256 random bits, which nobody finds by guessing: a plain hash protects it. A code has 50, because a person
-// may have to type it; it is short-lived, and few guesses are taken.
+// A token has 256 random bits and cannot be guessed, so a plain hash protects it. A code has 50, because a person may
+// have to type it; it is short-lived, and the number of guesses is limited.
 
 import Crypto
 import Foundation
@@ -24,7 +24,7 @@ enum Secret {
         return String((0..<codeLength).compactMap { _ in codeAlphabet.randomElement(using: &generator) })
     }
 
-    /// The hash by which a secret is known.
+    /// The hash that identifies a secret.
     static func hash(_ secret: String) -> String {
         SHA256.hash(data: Data(secret.utf8)).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined()
     }
@@ -37,7 +37,7 @@ extension Data {
             .replacingOccurrences(of: "=", with: "")
     }
 
-    /// Nil where the text is none that `base64URLText` gives.
+    /// Nil if the text does not come from `base64URLText`.
     init?(base64URLText text: String) {
         let standard = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
         self.init(base64Encoded: standard + String(repeating: "=", count: (4 - standard.utf8.count % 4) % 4))

@@ -1,30 +1,30 @@
-// Who is asking. A person proves that they read the mail of an address by a code that was sent there, and gets a token,
-// which every later request carries. So the address is verified before the store takes it for the person's.
+// Identifies the caller. A person proves that they read the mail of an address by a code that was sent there, and gets
+// a token, which every later request carries. So the address is verified before the store accepts it as the person's.
 //
-// Codes and tokens are records of the service's own account, by their hashes: they are as durable as everything else, and
-// who reads the store's files cannot sign in with what they find.
+// Codes and tokens are records of the service's own account, by their hashes: they are as durable as everything else,
+// and a reader of the store's files cannot sign in with their contents.
 
 import Foundation
 import StratusKit
 
-/// Somebody who is signed in, on one of their devices.
+/// A signed-in person, on one of their devices.
 struct Person: Sendable {
     let account: Stratus.Account
-    /// Requests act on it, so that it is not told of what it has done itself.
+    /// Requests act on it, so that it is not notified of its own changes.
     let device: Stratus.Device
-    /// The record of the token that the request came with.
+    /// The record of the request's token.
     let tokenID: CKRecord.ID
 }
 
 /// Codes and tokens.
 struct Sessions: Sendable {
-    /// Why somebody is not signed in. Each is answered in the same way.
+    /// The reasons why a person is not signed in. All have the same response.
     enum Refusal: Error {
         case wrongCode
         case unknownToken
     }
 
-    /// Too many codes were asked for.
+    /// Too many codes were requested.
     struct TooManyCodes: Error {
         let retryAfterSeconds: Double
     }
@@ -49,7 +49,7 @@ struct Sessions: Sendable {
 
     // MARK: Codes
 
-    /// Sends a code to an address, whoever has it: the answer does not tell whether there is such an account.
+    /// Sends a code to an address. The response does not reveal whether the address has an account.
     func sendCode(to email: String, now: Date = Date()) async throws {
         let email = email.lowercased()
         let code = Secret.makeCode()
@@ -66,14 +66,15 @@ struct Sessions: Sendable {
         try await outbox.send(Mail(to: email, subject: "Your code for shared lists", code: code))
     }
 
-    /// Signs in whoever has the code that was sent to an address; makes the account where there is none.
+    /// Signs in a person with the code that was sent to their address, and creates the account if there is none.
     /// - Returns: The token.
     func signIn(email: String, code: String, device: String, now: Date = Date()) async throws -> String {
         let email = email.lowercased()
         guard let record = try await codeRecord(of: email), let expires = record["expires"] as? Date,
             let left = record["guessesLeft"] as? Int, left > 0, expires > now
         else { throw Refusal.wrongCode }
-        // The guess is counted before it is judged, and who saves second fails: guesses at the same time are counted too.
+        // The guess is counted before it is judged, and of two concurrent saves the second fails, so concurrent guesses
+        // are counted too.
         record["guessesLeft"] = left - 1
         try await database.save(record)
         guard record["hash"] as? String == Secret.hash(email + code) else { throw Refusal.wrongCode }
@@ -93,7 +94,7 @@ struct Sessions: Sendable {
 
     // MARK: Tokens
 
-    /// Who has a token.
+    /// The owner of a token.
     func person(withToken token: String, now: Date = Date()) async throws -> Person {
         let id = tokenID(of: token)
         guard let session = try await database.recordIfAny(id), let accountID = session["account"] as? String,
@@ -109,7 +110,7 @@ struct Sessions: Sendable {
         return Person(account: account, device: try await cloud.device(device, signedInAs: account), tokenID: id)
     }
 
-    /// Ends a session: its token is no good from then on, and its device hears nothing more.
+    /// Ends a session: its token becomes invalid, and its device gets no more events.
     func signOut(_ person: Person) async throws {
         try await database.deleteRecord(withID: person.tokenID)
         try await person.device.remove()
@@ -140,7 +141,7 @@ extension Stratus {
 }
 
 extension CKDatabase {
-    /// The record of that name; nil where there is none.
+    /// The record of that name; nil if there is none.
     func recordIfAny(_ id: CKRecord.ID) async throws -> CKRecord? {
         do {
             return try await record(for: id)

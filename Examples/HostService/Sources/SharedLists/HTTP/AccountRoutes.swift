@@ -36,7 +36,7 @@ struct AccountRoutes: Sendable {
         }
     }
 
-    /// What looks like an address. That it is the person's own, the code proves.
+    /// Whether a text looks like an address. The code proves that it is the person's own.
     private static func checked(email: String) throws -> String {
         let parts = email.split(separator: "@", omittingEmptySubsequences: false)
         guard email.utf8.count <= emailByteCount, parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),

@@ -1,9 +1,9 @@
-// Finds out who has sent a request, before anything is done for them.
+// Identifies the sender of a request before it is handled.
 
 import HTTPTypes
 import Hummingbird
 
-/// Lets those through who have a token.
+/// Admits requests with a token.
 struct Authentication: RouterMiddleware {
     private static let scheme = "bearer "
     private static let tokenByteCountLimit = 256

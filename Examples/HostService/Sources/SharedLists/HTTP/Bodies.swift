@@ -1,4 +1,4 @@
-// The JSON of the service: what requests say and what answers tell.
+// The JSON of the service's requests and responses.
 
 import Foundation
 import Hummingbird
@@ -77,7 +77,7 @@ struct RecordBody: ResponseEncodable {
     var shared: Bool?
     var etag: String
     var modified: Date?
-    /// Who has changed it last: `me`, or their name.
+    /// The last author: `me`, or their name.
     var modifiedBy: String?
 
     /// Nil for a record that is neither.
@@ -108,7 +108,7 @@ struct ListsBody: ResponseEncodable {
 
 struct ItemsBody: ResponseEncodable {
     var items: [RecordBody]
-    /// Where the next page begins; none after the last.
+    /// The beginning of the next page; none after the last.
     var cursor: String?
 }
 

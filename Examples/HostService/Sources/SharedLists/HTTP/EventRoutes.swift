@@ -1,7 +1,7 @@
-// Server-sent events: tells a person's device at once that something has changed, so that it asks for the changes.
+// Server-sent events: notify a person's device at once that something has changed, so that it fetches the changes.
 //
-// Events are hints, as notifications are. One that is lost with its connection is made up for by the first event of the
-// next one, which says that anything may have changed.
+// Events are hints, like notifications. If a connection loses one, the first event of the next connection compensates:
+// it says that anything may have changed.
 
 import HTTPTypes
 import Hummingbird
@@ -10,7 +10,8 @@ import ServiceLifecycle
 import StratusKit
 
 struct EventRoutes: Sendable {
-    /// Intermediaries close connections on which nothing comes, and nobody finds out otherwise that a client is gone.
+    /// Intermediaries close idle connections, and without writing to it the service does not notice that a client is
+    /// gone.
     private static let heartbeat = Duration.seconds(15)
     /// Events that wait for a slow client. Beyond it the oldest are dropped: all say the same.
     private static let waitingEventCount = 16
@@ -44,7 +45,7 @@ struct EventRoutes: Sendable {
         }
     }
 
-    /// Writes events until the client goes, the device or its account is gone, or the service is being stopped.
+    /// Writes events until the client disconnects, the device or its account is deleted, or the service stops.
     private static func send(
         to writer: inout any ResponseBodyWriter, about device: Stratus.Device, until request: Request
     ) async throws {

@@ -1,4 +1,4 @@
-// For those who run the service: whether the process lives, whether it can serve, and what it has done so far.
+// For operators of the service: whether the process lives, whether it can serve, and its metrics.
 
 import HTTPTypes
 import Hummingbird
@@ -10,7 +10,7 @@ struct HealthRoutes: Sendable {
     let metrics: PrometheusMetrics
 
     func add(to router: some RouterMethods<ServiceContext>) {
-        // Whether the process answers at all: one that does not is started anew.
+        // Whether the process answers at all; one that does not is restarted.
         router.get("health/live") { _, _ in HealthBody(status: "live") }
         // Whether the store can be read: while it cannot, requests go elsewhere, or wait.
         router.get("health/ready") { _, _ in

@@ -1,4 +1,4 @@
-// Lists and their items over HTTP. Each request acts as the person who has sent it.
+// Lists and their items over HTTP. Each request acts as its sender.
 
 import Foundation
 import HTTPTypes
@@ -115,7 +115,7 @@ struct ListRoutes: Sendable {
         return title
     }
 
-    /// Names stand in paths, where other signs would have to be escaped.
+    /// Names are part of paths, where other characters would need escaping.
     private static func checked(id: String) throws -> String {
         let isPlain = id.utf8.allSatisfy { byte in
             switch byte {
@@ -147,7 +147,7 @@ extension Request {
         try uri.queryParameters.get("since").map { try OpaqueText.decode(CKServerChangeToken.self, from: $0) }
     }
 
-    /// What the client has seen of what it changes: nobody changes what they have not seen.
+    /// The version that the client has seen: a client can change only what it has seen.
     fileprivate func ifMatch() throws -> IfMatch {
         guard let header = headers[.ifMatch] else {
             throw Problem(
@@ -156,7 +156,7 @@ extension Request {
         return IfMatch(header: header)
     }
 
-    /// CloudKit deletes a record as it is, whatever it was: a condition could not be kept, so it is not taken.
+    /// CloudKit deletes a record in any state: a condition could not be enforced, so it is not accepted.
     fileprivate func refuseIfMatch() throws {
         guard headers[.ifMatch] == nil else {
             throw Problem.invalid("ifMatchUnsupported", "A deletion takes no If-Match.")

@@ -1,8 +1,8 @@
-// What each error becomes over HTTP: the only place that says it.
+// Maps each error to its HTTP response, in this one place.
 //
-// Nothing is revealed that a person may not see. What is not there and what they may not know of are errors of one code
-// in the store already, and 404 here; 403 is for what they see and may not change. Messages are this file's own: those
-// of the store are for whoever runs the service, and are logged.
+// Nothing is revealed that a person may not see. A missing record and a hidden record have the same error code in the
+// store, and 404 here; 403 is for what they see and may not change. Messages are this file's own: those of the store
+// are for the operator of the service, and are logged.
 
 import Foundation
 import HTTPTypes
@@ -14,10 +14,10 @@ extension HTTPResponse.Status {
 }
 
 extension Problem {
-    /// What an error becomes.
+    /// The response to an error.
     /// - Parameters:
-    ///   - error: Why the request has failed.
-    ///   - isConditional: Whether the request said what it expects to find.
+    ///   - error: The cause of the failure.
+    ///   - isConditional: Whether the request has a condition.
     init(_ error: any Error, isConditional: Bool) {
         switch error {
         case let problem as Problem: self = problem
@@ -54,7 +54,7 @@ extension Problem {
         case .changeTokenExpired:
             self.init(.gone, "tokenExpired", "The token is too old, or another's: fetch everything again.")
 
-        // What they may not do.
+        // Forbidden changes.
         case .notAuthenticated: self = .notSignedIn
         case .permissionFailure: self.init(.forbidden, "readOnly", "You may see this, and not change it.")
         case .managedAccountRestricted, .accountTemporarilyUnavailable, .missingEntitlement:
@@ -62,7 +62,7 @@ extension Problem {
         case .participantMayNeedVerification:
             self.init(.forbidden, "notInvited", "You are not invited under an address of yours.")
 
-        // What has changed meanwhile, or contradicts what is there.
+        // Conflicts with changes or with existing data.
         case .serverRecordChanged:
             self.init(
                 isConditional ? .preconditionFailed : .conflict, "changed",
@@ -90,7 +90,7 @@ extension Problem {
         case .operationCancelled:
             self.init(.serviceUnavailable, "stopping", "The service is being stopped.", retryAfterSeconds: 5)
 
-        // What makes no sense.
+        // Invalid requests.
         case .invalidArguments, .serverRejectedRequest, .badDatabase, .badContainer, .incompatibleVersion:
             self = .invalid("invalidRequest", "The store does not take this: look at names and values.")
 

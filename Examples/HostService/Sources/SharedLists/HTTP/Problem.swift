@@ -1,4 +1,4 @@
-// What a client is told when a request fails: a status, a code to compare, and a sentence for people.
+// The response to a failed request: a status, a code to compare, and a sentence for people.
 
 import Foundation
 import HTTPTypes
@@ -11,9 +11,9 @@ struct Problem: Error, Sendable {
     var status: HTTPResponse.Status
     var code: String
     var message: String
-    /// After how many seconds to try again.
+    /// The number of seconds before the next attempt.
     var retryAfterSeconds: Double?
-    /// The record as it is, where a change came too late.
+    /// The current record, if a change came too late.
     var current: CKRecord?
 
     init(
@@ -55,7 +55,7 @@ extension Problem {
     }
 }
 
-/// Answers failures, and logs those that only whoever runs the service can mend.
+/// Answers failures, and logs those that only the operator of the service can fix.
 struct ProblemMiddleware: RouterMiddleware {
     func handle(
         _ request: Request, context: ServiceContext,

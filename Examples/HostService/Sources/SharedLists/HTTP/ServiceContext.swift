@@ -1,11 +1,11 @@
-// What belongs to one request beside the request itself.
+// Per-request data other than the request itself.
 
 import Foundation
 import Hummingbird
 
 struct ServiceContext: RequestContext {
     var coreContext: CoreRequestContextStorage
-    /// Who has sent the request; nil where nobody needs to be signed in.
+    /// The sender of the request; nil where no sign-in is needed.
     var person: Person?
 
     var maxUploadSize: Int { Limits.bodyByteCount }
@@ -22,7 +22,7 @@ struct ServiceContext: RequestContext {
         coreContext = CoreRequestContextStorage(source: source)
     }
 
-    /// Who has sent the request.
+    /// The sender of the request.
     func signedIn() throws -> Person {
         guard let person else { throw Sessions.Refusal.unknownToken }
         return person

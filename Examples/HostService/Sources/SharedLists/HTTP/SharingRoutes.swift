@@ -1,6 +1,6 @@
 // Sharing lists over HTTP.
 //
-// A link is a secret. It is what a request's path says, so nothing logs paths: see RequestLog.
+// A link is a secret. It is part of a request's path, so nothing logs paths: see RequestLog.
 
 import Foundation
 import HTTPTypes

@@ -1,5 +1,5 @@
-// Optimistic concurrency: a record's change tag is its entity tag. A change carries the tag of what the client has seen,
-// and is refused where the record has changed since.
+// Optimistic concurrency: a record's change tag is its entity tag. A change carries the tag that the client has seen,
+// and is refused if the record has changed since.
 
 import Foundation
 import StratusKit
@@ -17,7 +17,7 @@ enum IfMatch: Sendable {
         self = tags.contains("*") ? .any : .tags(tags)
     }
 
-    /// Throws what the store throws where a save comes too late: `serverRecordChanged`, with the record as it is.
+    /// Throws the store's error for a late save: `serverRecordChanged`, with the current record.
     func check(_ record: CKRecord) throws {
         guard case .tags(let tags) = self, !tags.contains(record.entityTag) else { return }
         throw CKError(.serverRecordChanged, userInfo: [CKRecordChangedErrorServerRecordKey: record])

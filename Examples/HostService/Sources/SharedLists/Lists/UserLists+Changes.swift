@@ -1,29 +1,29 @@
-// What has changed since a token: a client keeps the token of the last answer, and asks from there.
+// The changes since a token: a client keeps the token of the last answer, and continues from there.
 
 import Foundation
 import StratusKit
 
-/// What has changed in the lists of one owner.
+/// The changes in the lists of one owner.
 struct ListChanges {
-    /// Lists and items that are new or have changed, in an order that does not depend on chance.
+    /// New and changed lists and items, in a deterministic order.
     var records: [CKRecord]
     var deletions: [CKDatabase.RecordZoneChange.Deletion]
     var token: CKServerChangeToken
-    /// Whether there is more to ask for at once.
+    /// Whether there are more changes to fetch at once.
     var isMoreComing: Bool
 }
 
-/// Whose lists have changed, of those that others share with a person.
+/// The owners of changed lists, among those that others share with a person.
 struct SharedChanges {
     var changedOwners: [String]
-    /// Those who share nothing any more.
+    /// People who no longer share anything.
     var goneOwners: [String]
     var token: CKServerChangeToken
     var isMoreComing: Bool
 }
 
 extension UserLists {
-    /// What has changed in the lists of an owner, as far as the person may see them.
+    /// The changes in the lists of an owner, as far as the person may see them.
     func changes(of owner: String, since token: CKServerChangeToken?) async throws -> ListChanges {
         let zoneID = zoneID(of: owner)
         let page = try await database(of: zoneID).recordZoneChanges(
@@ -34,7 +34,7 @@ extension UserLists {
             records: records, deletions: page.deletions, token: page.changeToken, isMoreComing: page.moreComing)
     }
 
-    /// Whose shared lists have changed.
+    /// The owners of changed shared lists.
     func sharedChanges(since token: CKServerChangeToken?) async throws -> SharedChanges {
         let page = try await container.sharedCloudDatabase.databaseChanges(
             since: token, resultsLimit: Limits.pageItemCount)
@@ -43,7 +43,7 @@ extension UserLists {
             goneOwners: page.deletions.map(\.zoneID.ownerName), token: page.changeToken, isMoreComing: page.moreComing)
     }
 
-    /// Has the person's devices told of whatever happens in their lists and in those that are shared with them.
+    /// Subscribes the person's devices to changes in their own lists and in the lists shared with them.
     func subscribe() async throws {
         for (database, name) in [
             (container.privateCloudDatabase, "own-lists"), (container.sharedCloudDatabase, "shared-lists"),
@@ -63,8 +63,8 @@ extension UserLists {
 
 /// Tokens and cursors as clients have them: text that only the store can read.
 ///
-/// What comes back is a claim of whoever sends it: it is decoded by `StratusArchive`, which takes any bytes, and the store
-/// checks whose it is.
+/// A token from a client is only a claim: `StratusArchive` decodes it, which accepts any bytes, and the store checks
+/// its owner.
 enum OpaqueText {
     /// A text of a client's that was never a token.
     struct Malformed: Error {}

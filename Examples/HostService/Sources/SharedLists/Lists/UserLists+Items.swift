@@ -1,13 +1,13 @@
-// Items: made, read, changed, moved to another list, deleted.
+// Items: created, read, changed, moved to another list, deleted.
 
 import Foundation
 import StratusKit
 
-/// What is to become of an item; nil for what stays as it is.
+/// The changes to an item; nil for unchanged parts.
 struct ItemChange: Sendable {
     var title: String?
     var isDone: Bool?
-    /// The list to which it moves: one of the same owner.
+    /// The list to move it to, of the same owner.
     var list: String?
 }
 
@@ -49,9 +49,9 @@ extension UserLists {
         return try await database(of: list.recordID.zoneID).save(item)
     }
 
-    /// Changes an item, if it is still what the client has seen.
+    /// Changes an item if the client has seen its current version.
     ///
-    /// Who changes it between the condition and the save makes the save fail, as the condition would have.
+    /// A change between the condition and the save makes the save fail, like the condition.
     func changeItem(
         _ name: String, in address: ListAddress, if condition: IfMatch, _ change: ItemChange
     ) async throws -> CKRecord {
@@ -73,7 +73,7 @@ extension UserLists {
 }
 
 extension CKRecord {
-    /// Puts an item into a list: into what the list is shared with, and into what is deleted with it.
+    /// Puts an item into a list, its share, and its cascade.
     fileprivate func put(under list: CKRecord) {
         setParent(list)
         self["list"] = CKRecord.Reference(recordID: list.recordID, action: .deleteSelf)

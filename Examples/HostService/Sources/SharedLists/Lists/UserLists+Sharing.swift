@@ -1,16 +1,16 @@
-// Sharing a list: with whom, and how it ends. Who may do what is the store's to say.
+// Sharing a list: with whom, and how it ends. The store decides who may do what.
 
 import Foundation
 import StratusKit
 
 extension UserLists {
-    /// Those who take part in a list; nobody where it is not shared.
+    /// The participants of a list; empty if it is not shared.
     func participants(of address: ListAddress) async throws -> [CKShare.Participant] {
         try await share(of: list(address))?.participants ?? []
     }
 
-    /// Invites somebody by their address, whether they have an account or not. They are sent a link.
-    /// - Returns: All who take part then.
+    /// Invites a person by their address, with or without an account, and sends them a link.
+    /// - Returns: All participants afterwards.
     func invite(
         _ email: String, to address: ListAddress, permission: CKShare.ParticipantPermission
     ) async throws -> [CKShare.Participant] {
@@ -19,7 +19,7 @@ extension UserLists {
         return try await cloud.invite([person], to: shareID, in: container, permission: permission).participants
     }
 
-    /// Takes somebody off a list.
+    /// Removes a person from a list.
     func remove(participant id: CKShare.Participant.ID, from address: ListAddress) async throws {
         for attempt in 1... {
             guard let share = try await share(of: list(address)),
@@ -35,7 +35,7 @@ extension UserLists {
         }
     }
 
-    /// Stops sharing one's own list, or leaves that of somebody else.
+    /// Stops sharing your own list, or leaves another person's.
     func deleteShare(of address: ListAddress) async throws {
         guard let shareID = try await list(address).share?.recordID else { throw CKError(.unknownItem) }
         try await database(of: shareID.zoneID).deleteRecord(withID: shareID)
@@ -54,7 +54,7 @@ extension UserLists {
         return try await database(of: id.zoneID).record(for: id) as? CKShare
     }
 
-    /// The share of a list, which is made where there is none.
+    /// The share of a list, created if there is none.
     private func makeShare(of address: ListAddress) async throws -> CKRecord.ID {
         for attempt in 1... {
             let list = try await list(address)
@@ -67,7 +67,7 @@ extension UserLists {
                 try answers.saveResults.throwFirstCause()
                 return share.recordID
             } catch let error as CKError where error.code == .serverRecordChanged || error.code == .alreadyShared {
-                // Somebody has changed or shared it meanwhile.
+                // Someone has changed or shared it meanwhile.
                 guard attempt < Limits.attemptCount else { throw error }
             }
         }

@@ -1,18 +1,18 @@
-// The lists of one person: their own, and those that others share with them. Everything is asked of CloudKit as that
-// person, so that what they may see and change is the store's to say, and nothing is checked here.
+// The lists of one person: their own, and those that others share with them. All requests go to CloudKit as that
+// person, so the store decides what they may see and change, and nothing is checked here.
 //
-// All lists of a person lie in one zone. A list is a record; its items are records below it: sharing a list shares them,
-// and moving an item is giving it another parent. The reference `list` says the same as the parent; by it items are
-// found, and deleted with their list.
+// All lists of a person are in one zone. A list is a record; its items are records below it: sharing a list shares
+// them, and moving an item gives it another parent. The reference `list` repeats the parent; it serves to find items,
+// and to delete them with their list.
 //
-// Errors are `CKError`s, also those of this layer, so that what each becomes over HTTP is said in one place.
+// Errors are `CKError`s, also those of this layer, so that one place maps them to HTTP.
 
 import Foundation
 import StratusKit
 
-/// Where a list lies.
+/// The place of a list.
 struct ListAddress: Sendable {
-    /// What stands for the person who asks, where an owner is named.
+    /// The owner name that stands for the caller.
     static let me = "me"
 
     /// `me`, or the owner as others know them (`Stratus.Account.userRecordName`).
@@ -41,7 +41,7 @@ struct UserLists: Sendable {
         userRecordName = person.account.userRecordName
     }
 
-    /// Makes the zone of a person's lists, where they have none yet.
+    /// Creates the zone of a person's lists if they have none yet.
     static func prepare(for device: Stratus.Device) async throws {
         try await device.container(containerIdentifier).privateCloudDatabase.save(CKRecordZone(zoneName: zoneName))
     }
@@ -98,8 +98,8 @@ struct UserLists: Sendable {
         try await record(listID(address), ofType: RecordType.list)
     }
 
-    /// Makes a list, under a name that the client may have chosen: so it can ask again after a lost answer, and makes no
-    /// second one.
+    /// Creates a list, under a name that the client may have chosen: so it can retry after a lost answer without
+    /// creating a second one.
     func makeList(named name: String?, title: String) async throws -> CKRecord {
         let zoneID = zoneID(of: ListAddress.me)
         let list = CKRecord(
@@ -116,7 +116,7 @@ struct UserLists: Sendable {
         return try await database(of: list.recordID.zoneID).save(list)
     }
 
-    /// Deletes a list, its items, and its share. A list of somebody else's cannot be deleted.
+    /// Deletes a list, its items, and its share. Another person's list cannot be deleted.
     func deleteList(_ address: ListAddress) async throws {
         let list = try await list(address)
         try await database(of: list.recordID.zoneID).deleteRecord(withID: list.recordID)
@@ -124,7 +124,7 @@ struct UserLists: Sendable {
 
     // MARK: Records
 
-    /// A record of a type. One of another type is not there, whoever knows its name.
+    /// A record of a type. A record of another type counts as missing, even if a client knows its name.
     func record(_ id: CKRecord.ID, ofType type: CKRecord.RecordType) async throws -> CKRecord {
         let record = try await database(of: id.zoneID).record(for: id)
         guard record.recordType == type else { throw CKError(.unknownItem) }

@@ -1,7 +1,7 @@
-// Metrics in memory, and as the text that Prometheus reads. swift-metrics says what is measured; this is one of the places
-// where it can go.
+// Metrics in memory, and as the text that Prometheus reads. swift-metrics says what is measured; this is one of the
+// places where it can go.
 //
-// A metric is known by its name and its dimensions: whoever makes it again gets the same one, and it stays until the
+// A metric is identified by its name and its dimensions: creating it again returns the same one, and it stays until the
 // process ends. So dimensions must not take values that clients choose.
 
 import CoreMetrics
@@ -12,7 +12,7 @@ import Synchronization
 final class PrometheusMetrics: MetricsFactory {
     private struct Key: Hashable {
         var name: String
-        /// As it stands in the text, braces included.
+        /// As in the text, including braces.
         var labels: String
     }
 
@@ -47,7 +47,7 @@ final class PrometheusMetrics: MetricsFactory {
         value(of: label + ".seconds", dimensions, .histogram)
     }
 
-    // What was counted is still true when nobody counts any more.
+    // Counts stay valid after counting has stopped.
     func destroyCounter(_ handler: any CounterHandler) {}
     func destroyMeter(_ handler: any MeterHandler) {}
     func destroyRecorder(_ handler: any RecorderHandler) {}
@@ -95,7 +95,7 @@ final class PrometheusMetrics: MetricsFactory {
 
 /// One metric with its dimensions.
 private final class MetricValue: CounterHandler, MeterHandler, RecorderHandler, TimerHandler {
-    /// Upper bounds, in seconds: from a read out of memory to a request that somebody complains of.
+    /// Upper bounds, in seconds: from a read out of memory to an unacceptably slow request.
     private static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
     private struct State {

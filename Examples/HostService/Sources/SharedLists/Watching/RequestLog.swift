@@ -1,5 +1,5 @@
-// One line and one measurement for each request. Neither says what only the people concerned may know: requests are named
-// by their route, `/share/{secret}`, and not by their path, `/share/…`; headers and bodies are not looked at.
+// One line and one measurement for each request. Neither contains private data: requests are named by their route,
+// `/share/{secret}`, and not by their path, `/share/…`; headers and bodies are not read.
 
 import HTTPTypes
 import Hummingbird
@@ -7,7 +7,7 @@ import Logging
 import Metrics
 
 struct RequestLog: RouterMiddleware {
-    /// Methods are what clients say they are: others than these would each make metrics of their own.
+    /// Clients can send any method: each unknown one would create its own metrics.
     private static let knownMethods: Set<HTTPRequest.Method> = [.get, .head, .post, .put, .patch, .delete, .options]
 
     let metrics: PrometheusMetrics
