@@ -41,7 +41,7 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
         let (ids, blocks) = locked { (self.ids, self.blocks) }
         return PlainJob { context in
             if !ids.isEmpty {
-                _ = _ = try context.server.answer(MarkNotificationsReadRequest(ids: ids.map(\.id)), as: context.caller)
+                _ = _ = _ = try context.server.answer(MarkNotificationsReadRequest(ids: ids.map(\.id)), as: context.caller)
             }
         } conclude: { result in
             blocks.result?(result.error == nil ? ids : nil, result.error)
