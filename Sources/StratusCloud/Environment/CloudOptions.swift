@@ -1,5 +1,6 @@
 // The server's switches and limits, with the defaults of the real one.
 
+package import FoundationEssentials
 package import StratusModel
 
 /// Whether record types and fields are learnt from what is saved, or must be known (S-13).
@@ -91,4 +92,106 @@ package struct CloudOptions: Hashable, Sendable {
     func isSharingEnabled(in container: ContainerName) -> Bool {
         isSharingEnabled && !containersWithoutSharing.contains(container)
     }
+}
+
+// Time and identifiers come from outside, so that a test can move them by hand and draw them from a seed.
+
+/// The two clocks of a store.
+package protocol CloudClock: Sendable {
+    /// The wall clock: what records are stamped with.
+    var now: Date { get }
+    /// A clock that never goes back, in seconds from any beginning: time-outs, retries, purges.
+    var uptimeSeconds: Double { get }
+}
+
+/// Where a store's identities and salts come from. Drawn before a transaction, never in its body.
+package protocol IdentifierSource: Sendable {
+    func makeUUID() -> UUID
+    func makeSalt() -> UInt32
+    /// Bytes that nobody can guess: keys and secret URLs.
+    func makeSecret(byteCount: Int) -> [UInt8]
+}
+
+// What a host can watch: one event for every request, with what it cost, and one for every content of an asset that could
+// not be handed out, with its file.
+
+/// A request that has been answered.
+package struct CloudEvent: Sendable {
+    package var kind: RequestKind
+    package var caller: Caller
+    package var itemCount: Int
+    package var failedItemCount: Int
+    /// Items refused because the server's record was newer.
+    package var conflictCount: Int
+    package var commitCount: Int
+    package var durationSeconds: Double
+    /// The error of the request as a whole.
+    package var error: CloudError?
+
+    package init(
+        kind: RequestKind, caller: Caller, itemCount: Int = 0, failedItemCount: Int = 0, conflictCount: Int = 0,
+        commitCount: Int = 0, durationSeconds: Double = 0, error: CloudError? = nil
+    ) {
+        self.kind = kind
+        self.caller = caller
+        self.itemCount = itemCount
+        self.failedItemCount = failedItemCount
+        self.conflictCount = conflictCount
+        self.commitCount = commitCount
+        self.durationSeconds = durationSeconds
+        self.error = error
+    }
+}
+
+// Where errors can be planned: a host's tests make any record, zone, operation or account fail with any error.
+
+/// The kinds of requests that a host is told of, and a fault can be planned for. The raw values are what the host API calls them.
+package enum RequestKind: String, Hashable, Sendable, CaseIterable {
+    case modifyRecords
+    case fetchRecords
+    case fetchAssets
+    case modifyZones
+    case fetchZones
+    case fetchDatabaseChanges
+    case fetchZoneChanges
+    case query
+    case modifySubscriptions
+    case fetchSubscriptions
+    case fetchNotificationChanges
+    case markNotificationsRead
+    case modifyBadge
+    case fetchWebAuthToken
+    case accountStatus
+    case userRecord
+    case discoverUsers
+    case shareParticipants
+    case shareMetadata
+    case acceptShares
+    case requestShareAccess
+    /// Handing notifications on: nobody's request, for which no fault is planned. The host is told where it fails.
+    case deliverNotifications
+    /// Opening the store; not a client's request. Sent if the store was opened with a notice.
+    case openStore
+    /// Recovery after a failed write; not a client's request. Sent when the store stops taking writes, when it takes them again,
+    /// and with the reason when opening it again fails.
+    case recoverStore
+    /// A field that no record has had, in a query or a subscription; not a client's request. Sent once a type and field.
+    case queryUnknownField
+}
+
+/// A moment of a request at which a planned error may come up.
+package enum FaultPoint: Hashable, Sendable {
+    /// The request as a whole, before any work.
+    case request(RequestKind, Caller)
+    /// One zone of a request, before its work.
+    case zone(ZoneAddress, Caller, RequestKind)
+    /// One record of a request, before its work. In an atomic zone its failure fails the zone.
+    case record(RecordAddress, Caller, RequestKind)
+    /// After the commit: the answer gets lost on its way (S-21).
+    case response(RequestKind, Caller)
+}
+
+/// Plans errors. Asked once for every moment, in order, outside transactions.
+package protocol FaultSource: Sendable {
+    func error(at point: FaultPoint) -> CloudError?
 }

@@ -1,5 +1,6 @@
 // The server: every request comes in here. Each kind of request is an extension in a file of its own.
 
+import StratusModel
 package import StratusRecords
 
 /// What a server is given from outside.
@@ -70,5 +71,82 @@ package final class CloudService: Sendable {
     func tellOfDeliveries() {
         for warning in unknownFields.takeWarnings() { environment.onEvent?(warning) }
         if deliveryBell.hasRung() { environment.onSomethingToDeliver?() }
+    }
+}
+
+// What every request has in common: planned faults before and after it, and one event for the host.
+
+extension CloudService {
+    /// Asks for a planned fault, runs `body`, asks again for one that loses the answer (S-21), and reports.
+    func reporting<Result>(
+        _ kind: RequestKind, _ caller: Caller, itemCount: Int,
+        _ body: (inout CloudEvent) throws -> Result
+    ) throws(CloudError) -> Result {
+        let start = environment.clock.uptimeSeconds
+        var event = CloudEvent(kind: kind, caller: caller, itemCount: itemCount)
+        defer {
+            event.durationSeconds = environment.clock.uptimeSeconds - start
+            environment.onEvent?(event)
+            tellOfDeliveries()
+        }
+        do {
+            if let fault = environment.faults?.error(at: .request(kind, caller)) { throw fault }
+            let result = try body(&event)
+            if let fault = environment.faults?.error(at: .response(kind, caller)) { throw fault }
+            return result
+        } catch {
+            let error = CloudError(answering: error)
+            event.error = error
+            throw error
+        }
+    }
+}
+
+extension CloudEvent {
+    /// Counts the failed items of an answer.
+    mutating func count<Value>(_ results: [Result<Value, CloudError>]) {
+        for case .failure(let error) in results {
+            failedItemCount += 1
+            if error.code == .serverRecordChanged { conflictCount += 1 }
+        }
+    }
+}
+
+// Limits that can be asked for before a request is made: for who has much to do for it first.
+
+/// How much one request may have.
+package struct RequestSize: Hashable, Sendable {
+    /// Items, whatever they are.
+    package var itemCount: Int
+    /// Bytes of records, assets not counted.
+    package var byteCount: Int
+
+    /// What a request may have unless a host says otherwise.
+    package init() { self.init(CloudOptions()) }
+
+    init(_ options: CloudOptions) {
+        itemCount = options.requestItemCount
+        byteCount = options.requestByteCount
+    }
+}
+
+extension CloudService {
+    /// What one request may have (L-01).
+    package func requestLimits() -> RequestSize { RequestSize(options) }
+
+    /// Throws `limitExceeded` for more items than one request may have (L-01).
+    package func checkItemCount(_ count: Int) throws(CloudError) {
+        try RequestLimits.checkItemCount(count, options)
+    }
+
+    /// Whether a file is larger than an asset may be (L-04); not of one that cannot be looked at.
+    package func isTooLarge(fileAt path: String) -> Bool {
+        guard let assets else { return false }
+        do throws(CloudError) {
+            _ = try assets.byteCount(ofFile: path)
+            return false
+        } catch {
+            return error.code == .limitExceeded
+        }
     }
 }

@@ -4,7 +4,8 @@
 // everybody sees how they themselves were invited. The caller's own user name is the one that stands for the caller, all
 // others are shown as they are (D-02). Who waits to be let in and is gone is shown to nobody.
 
-import StratusModel
+package import StratusModel
+import StratusRecords
 
 struct ShareView {
     /// What the viewer may know of.
@@ -111,5 +112,91 @@ extension IdentityLookup {
         case .email(let address): self = .email(address)
         case .phone(let number): self = .phone(number)
         }
+    }
+}
+
+// The part of a share that one person may know: the one rule, for what clients are told and for what the tool shows.
+//
+// Owner and administrators who have accepted know of everybody; others of the owner, themselves and those who have accepted,
+// and of nobody who asks or is blocked.
+
+/// What one person may know of a share.
+package struct SharePortion {
+    package let content: ShareContent
+    /// The viewer's own entry; nil for an outsider.
+    package let own: ParticipantID?
+    /// Whether the viewer knows everything of it.
+    package let managesShare: Bool
+
+    /// The part of a user. `own` is their entry, of somebody whom it does not name yet; nil for who is looked up.
+    package init(_ content: ShareContent, viewer: UserName?, own: ParticipantID? = nil) {
+        let entry = content.participants.first { own == nil ? viewer != nil && $0.user == viewer : $0.id == own }
+        self.content = content
+        self.own = entry?.id
+        managesShare = entry.map(\.managesShare) ?? false
+    }
+
+    /// The participants that the viewer may know of, in the order of the share.
+    package var participants: [ShareParticipant] {
+        managesShare
+            ? content.participants
+            : content.participants.filter { $0.role == .owner || $0.status == .accepted || $0.id == own }
+    }
+
+    package var requesters: [SharePetitioner] { managesShare ? content.requesters : [] }
+    package var blocked: [SharePetitioner] { managesShare ? content.blocked : [] }
+}
+
+// Who the people of a share are: looked up beside the view that shows them, which is pure.
+
+/// What is known of the people whom somebody is shown with a share.
+struct SharePeople {
+    /// The accounts of those who are known by their user names.
+    var accounts: [UserName: Account] = [:]
+    /// The handles that lead to an account.
+    var reachableHandles: Set<Handle> = []
+
+    init() {}
+
+    /// Looks up the people that a view shows, and nobody else.
+    init(in view: ShareView, _ directory: AccountDirectory, _ reader: RecordReader) throws {
+        for participant in view.portion.participants {
+            if let user = participant.user {
+                accounts[user] = try directory.account(userName: user, in: reader)
+            } else if case .handle(let handle)? = participant.invitation {
+                try note(handle, directory, reader)
+            }
+        }
+        for petitioner in view.portion.requesters + view.portion.blocked {
+            accounts[petitioner.user] = try directory.account(userName: petitioner.user, in: reader)
+        }
+    }
+
+    /// Whether a person has an account that can take part one day. One that the host has closed is none.
+    func hasAccount(_ participant: ShareParticipant) -> Bool {
+        if let user = participant.user { return hasAccount(user) }
+        if case .handle(let handle)? = participant.invitation { return reachableHandles.contains(handle) }
+        return false
+    }
+
+    func hasAccount(_ user: UserName) -> Bool {
+        guard let account = accounts[user] else { return false }
+        return account.standing != .suspended
+    }
+
+    /// Whether somebody who waits to be let in has deleted their account: nobody can accept in their place, for user
+    /// records are never given again. Who has accepted leaves with their account (`ShareDeparture`).
+    func isGone(_ participant: ShareParticipant) -> Bool {
+        guard participant.status == .pending, let user = participant.user else { return false }
+        return accounts[user] == nil
+    }
+
+    func isGone(_ petitioner: SharePetitioner) -> Bool { accounts[petitioner.user] == nil }
+
+    private mutating func note(_ handle: Handle, _ directory: AccountDirectory, _ reader: RecordReader) throws {
+        guard let account = try directory.account(handle: handle, in: reader), account.standing != .suspended else {
+            return
+        }
+        reachableHandles.insert(handle)
     }
 }

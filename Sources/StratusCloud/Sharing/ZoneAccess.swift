@@ -10,8 +10,8 @@
 
 import FoundationEssentials
 import StratusLayout
-import StratusModel
-import StratusRecords
+package import StratusModel
+package import StratusRecords
 
 struct ZoneAccess {
     let zone: ResolvedZone
@@ -147,4 +147,56 @@ struct ZoneAccess {
 private final class LatestAcceptance {
     var share: RecordName?
     var access: SharedAccess?
+}
+
+// The zones of others of which somebody sees something (P-09): what the shared database consists of (Z-05, D-06).
+
+extension CloudService {
+    /// Those of accepted shares whose zone is still the one that was shared, in no order.
+    ///
+    /// Throws the store's errors, and `corruption` where an acceptance cannot be read.
+    package func visibleZones(
+        of user: UserName, in container: ContainerName, _ reader: RecordReader
+    ) throws -> [(id: ZoneID, owner: UserName, listing: ZoneListing)] {
+        var found: [ZoneID: (owner: UserName, identities: Set<UUID>)] = [:]
+        try acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
+            guard acceptance.container == container, SharedAccess(acceptance).isAdmitted else { return }
+            found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(parts.zone)
+        }
+        return try found.compactMap { id, known in
+            // A zone that was deleted, or made anew under its name, is not the one that was shared.
+            guard let listing = try reader.listing(of: id), known.identities.contains(listing.entry.identity) else {
+                return nil
+            }
+            return (id, known.owner, listing)
+        }
+    }
+}
+
+// Stored records as one caller is shown them who may read them, wherever they lie.
+
+/// Shows the records of one zone to one caller, who may read them.
+final class RecordView {
+    let zone: ResolvedZone
+    private let service: CloudService
+    private let viewer: UserName?
+    private let reader: RecordReader
+    private let showing: RecordShowing
+
+    init(service: CloudService, zone: ResolvedZone, viewer: Account?, reader: RecordReader) {
+        self.service = service
+        self.zone = zone
+        self.viewer = viewer?.userName
+        self.reader = reader
+        showing = RecordShowing(
+            zone: zone.address, viewer: viewer?.userName, hidesParentsOfRoots: zone.isShared)
+    }
+
+    func shown(_ decoded: DecodedRecord) throws -> ClientRecord {
+        var record = ClientRecord(decoded, showing)
+        if decoded.stored.record.type == ShareContent.recordType {
+            record.sharing = try service.sharing(of: decoded.stored, zone: zone.address, viewer: viewer, in: reader)
+        }
+        return record
+    }
 }

@@ -193,3 +193,117 @@ package final class SubscriptionDirectory: Sendable {
         }
     }
 }
+
+// Subscriptions between what a client says and what is stored.
+
+enum SubscriptionCoding {
+    /// What is stored of a subscription. Its zones are the caller's own.
+    static func entry(of subscription: ClientSubscription) -> SubscriptionEntry {
+        let subject: SubscriptionEntry.Subject
+        switch subscription.subject {
+        case .query(let query, let zone, let triggers, let archive):
+            var writer = CursorWriter()
+            writer.append(query)
+            subject = .query(
+                SubscribedQuery(
+                    recordType: RecordType(query.recordType), query: writer.bytes,
+                    matchesNothing: query.matchesNothing, zone: zone.map { ZoneName($0.zoneName) },
+                    triggers: UInt8(truncatingIfNeeded: triggers.rawValue), predicateArchive: archive))
+        case .zone(let zone, let type):
+            subject = .zone(ZoneName(zone.zoneName), recordType: type.map { RecordType($0) })
+        case .database(let type): subject = .database(recordType: type.map { RecordType($0) })
+        }
+        return SubscriptionEntry(subject: subject, template: subscription.template)
+    }
+
+    /// A stored subscription as its owner is told of it.
+    ///
+    /// Throws `corruption` where its query cannot be read.
+    static func subscription(_ entry: SubscriptionEntry, _ parts: SubscriptionKeyParts) throws -> ClientSubscription {
+        let subject: SubscriptionSubject
+        switch entry.subject {
+        case .query(let stored):
+            subject = .query(
+                try query(stored, parts), zone: stored.zone.map { ZoneAddress(zoneName: $0.text) },
+                triggers: SubscriptionTriggers(rawValue: UInt(stored.triggers)),
+                predicateArchive: stored.predicateArchive)
+        case .zone(let zone, let type):
+            subject = .zone(ZoneAddress(zoneName: zone.text), recordType: type?.text)
+        case .database(let type): subject = .database(recordType: type?.text)
+        }
+        return ClientSubscription(id: parts.id, subject: subject, template: entry.template)
+    }
+
+    static func query(_ stored: SubscribedQuery, _ parts: SubscriptionKeyParts) throws -> ClientQuery {
+        do throws(CursorReader.Failure) {
+            var reader = CursorReader(stored.query)
+            var query = try reader.readQuery()
+            try reader.expectEnd()
+            query.matchesNothing = stored.matchesNothing
+            return query
+        } catch {
+            throw RecordsError(
+                .corruption, "The query of a subscription cannot be read: restore the store from a backup.",
+                ["key": "\(KeyDescription(GlobalKeys.subscription(parts)))"])
+        }
+    }
+}
+
+extension SubscriptionEntry.Subject {
+    /// Whether both are told of the same. The client's archive of a predicate does not count: it says what the query says.
+    func isEqual(to other: SubscriptionEntry.Subject) -> Bool {
+        guard case .query(var own) = self, case .query(let theirs) = other else { return self == other }
+        own.predicateArchive = theirs.predicateArchive
+        return own == theirs
+    }
+}
+
+// Which subscriptions there are, in one snapshot or transaction.
+
+extension RecordReader {
+    /// The containers in which anybody has a subscription, in the byte order of their names: one seek each.
+    func subscribedContainers() throws -> [ContainerName] {
+        var containers: [ContainerName] = []
+        var range = GlobalKeys.subscriptions
+        while true {
+            var found: ContainerName?
+            try store.scan(range.keyRange, .forward, limit: 1) { key, _ in
+                found = try GlobalKeys.readSubscriptionKey(key).container
+                return .stop
+            }
+            guard let found else { return containers }
+            containers.append(found)
+            range.lower = GlobalKeys.subscriptions(in: found).upper
+        }
+    }
+
+    /// What somebody has subscribed to in one of their databases, in the byte order of the identifiers.
+    func subscriptions(
+        of user: UserName, in container: ContainerName, _ database: DatabaseSelector
+    ) throws -> [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] {
+        let range = GlobalKeys.subscriptions(of: user, in: container, database: database.rawValue)
+        var found: [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] = []
+        try store.scan(range.keyRange) { key, value in
+            found.append((try GlobalKeys.readSubscriptionKey(key), try SubscriptionEntry(decoding: value)))
+            return .next
+        }
+        return found
+    }
+
+    func subscription(_ parts: SubscriptionKeyParts) throws -> SubscriptionEntry? {
+        try store.withValue(forKey: GlobalKeys.subscription(parts)) { try SubscriptionEntry(decoding: $0) }
+    }
+}
+
+extension RecordReader {
+    /// Whether anything is in the outbox behind a key. One seek.
+    func hasOutbox(after position: [UInt8]?) throws -> Bool {
+        let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
+        var isThere = false
+        try store.scan(range.keyRange, .forward, limit: 1) { _, _ in
+            isThere = true
+            return .stop
+        }
+        return isThere
+    }
+}

@@ -49,3 +49,48 @@ package enum DatabaseSelector: UInt8, Hashable, Codable, Sendable, CaseIterable 
     case `private` = 2
     case shared = 3
 }
+
+// Zones as they cross the line between client and server.
+
+/// What a zone can do (Z-02). The bits are those of the client's option set.
+package struct ZoneCapabilities: OptionSet, Hashable, Codable, Sendable {
+    package let rawValue: UInt
+    package init(rawValue: UInt) { self.rawValue = rawValue }
+
+    package static let fetchChanges = ZoneCapabilities(rawValue: 1 << 0)
+    package static let atomic = ZoneCapabilities(rawValue: 1 << 1)
+    package static let sharing = ZoneCapabilities(rawValue: 1 << 2)
+    package static let zoneWideSharing = ZoneCapabilities(rawValue: 1 << 3)
+}
+
+/// Whether a zone's records have keys of their own or share one (Z-06). The raw values are stored; they never change.
+package enum ZoneEncryptionScope: UInt8, Hashable, Codable, Sendable, CaseIterable {
+    case perRecord = 0
+    case perZone = 1
+}
+
+/// A zone as the server hands it out, or as a client wants it saved; then capabilities and share are ignored.
+package struct ClientZone: Hashable, Codable, Sendable {
+    package var address: ZoneAddress
+    package var capabilities: ZoneCapabilities
+    package var share: ClientReference?
+    package var encryptionScope: ZoneEncryptionScope
+
+    package init(
+        address: ZoneAddress, capabilities: ZoneCapabilities = [], share: ClientReference? = nil,
+        encryptionScope: ZoneEncryptionScope = .perRecord
+    ) {
+        self.address = address
+        self.capabilities = capabilities
+        self.share = share
+        self.encryptionScope = encryptionScope
+    }
+}
+
+/// Why a host deleted a zone of an account (Z-07). The raw values are stored; they never change.
+package enum ZonePurgeReason: UInt8, Hashable, Sendable, CaseIterable {
+    /// The person wiped their data: an app must ask before it uploads again.
+    case purged = 1
+    /// The account's keys were lost: an app should make the zone again and upload (Z-08).
+    case encryptedDataReset = 2
+}

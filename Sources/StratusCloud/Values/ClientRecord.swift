@@ -1,7 +1,7 @@
 // Records as they cross the line between client and server.
 
 package import FoundationEssentials
-import StratusModel
+package import StratusModel
 import StratusRecords
 
 /// A record as the server hands it out.
@@ -212,5 +212,100 @@ package struct RecordSave: Hashable, Codable, Sendable {
         self.misuse = misuse
         self.origin = origin
         self.sharing = sharing
+    }
+}
+
+// Stored records and values as a client is shown them.
+
+extension ClientRecord {
+    /// A stored record for `viewer`, the user name of the caller, or nil for one who is not signed in. What only some are
+    /// told is the caller's to decide: the parent, and who takes part in a share.
+    package init(_ stored: StoredRecord, zone: ZoneAddress, viewer: UserName?) {
+        self.init(DecodedRecord(stored), RecordShowing(zone: zone, viewer: viewer))
+    }
+}
+
+extension ClientValue {
+    package init(_ value: FieldValue, zone: ZoneAddress) {
+        switch value {
+        case .string(let text): self = .string(text)
+        case .int64(let number): self = .int64(number)
+        case .double(let number): self = .double(number)
+        case .date(let date): self = .date(date)
+        case .bytes(let bytes): self = .bytes(ClientBytes(bytes))
+        case .location(let location): self = .location(location)
+        case .reference(let reference):
+            self = .reference(
+                ClientReference(
+                    target: RecordAddress(recordName: reference.target.text, zone: zone), action: reference.action))
+        case .asset(let asset): self = .asset(.content(asset))
+        case .list(let items): self = .list(items.map { ClientValue($0, zone: zone) })
+        }
+    }
+
+    /// The value with assets that have no contents.
+    var withoutContent: ClientValue {
+        switch self {
+        case .asset: .asset(.missing)
+        case .list(let items): .list(items.map(\.withoutContent))
+        default: self
+        }
+    }
+}
+
+// Where a record that a client holds comes from.
+
+/// The database that a record was fetched from or saved to last, and by whom. It may be saved only there.
+package struct RecordOrigin: Hashable, Codable, Sendable {
+    package var container: ContainerName
+    package var database: DatabaseSelector
+    /// Nil where nobody was signed in.
+    package var account: AccountID?
+
+    package init(container: ContainerName, database: DatabaseSelector, account: AccountID?) {
+        self.container = container
+        self.database = database
+        self.account = account
+    }
+}
+
+// How the stored records of one zone are told to one caller: names become addresses of the client's zone, the caller's own
+// user name becomes the one that stands for the caller (D-02). All records of an answer have it in common.
+
+/// Tells stored records. What only some are told of a share is not here.
+final class RecordShowing: Sendable {
+    let zone: ZoneAddress
+    /// The user name of the caller; nil for one who is not signed in.
+    private let viewer: UserName?
+    /// Whether what lies above a root of a share is not told.
+    private let hidesParentsOfRoots: Bool
+
+    init(zone: ZoneAddress, viewer: UserName?, hidesParentsOfRoots: Bool = false) {
+        self.zone = zone
+        self.viewer = viewer
+        self.hidesParentsOfRoots = hidesParentsOfRoots
+    }
+
+    func address(_ name: RecordName) -> RecordAddress { RecordAddress(recordName: name.text, zone: zone) }
+
+    func reference(_ name: RecordName) -> ClientReference { ClientReference(target: address(name), action: .none) }
+
+    func name(of user: UserName) -> String {
+        if let viewer, user == viewer { ZoneAddress.currentUser } else { user.text }
+    }
+
+    func parent(of record: __shared Record) -> ClientReference? {
+        guard let parent = record.parent, !hidesParentsOfRoots || record.share == nil else { return nil }
+        return reference(parent)
+    }
+
+    /// All of it, without who takes part in a share.
+    func told(_ decoded: DecodedRecord) -> ToldRecord {
+        let record = ClientRecord(decoded, self)
+        return ToldRecord(
+            address: record.address, type: record.type, changeTag: record.changeTag,
+            creationDate: record.creationDate, modificationDate: record.modificationDate,
+            creatorUserName: record.creatorUserName, lastModifiedUserName: record.lastModifiedUserName,
+            parent: record.parent, share: record.share, fields: record.fields)
     }
 }

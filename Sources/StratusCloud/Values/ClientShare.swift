@@ -151,3 +151,95 @@ package struct ShareClaim: Hashable, Codable, Sendable {
         self.unblocked = unblocked
     }
 }
+
+// What a host is told when somebody has been invited: all that a mail or a message would carry.
+
+/// An invitation that a commit has made. Whoever holds its URL and is the person may accept.
+package struct ShareInvitation: Hashable, Sendable {
+    package var container: ContainerName
+    package var zone: ZoneName
+    package var share: RecordName
+    /// Who owns the share.
+    package var owner: UserName
+    /// Who has saved it.
+    package var inviter: UserName
+    package var participant: ParticipantID
+    /// To whom it goes; nil where the participant was named by a user record, or by nothing at all (P-16).
+    package var handle: Handle?
+    /// The account that is invited, where it is known.
+    package var user: UserName?
+    package var role: ParticipantRole
+    package var permission: ParticipantPermission
+    /// The share's URL, or the participant's own. Secret.
+    package var url: String
+    /// The share's title, where it has one.
+    package var title: String?
+
+    package init(
+        container: ContainerName, zone: ZoneName, share: RecordName, owner: UserName, inviter: UserName,
+        participant: ParticipantID, handle: Handle?, user: UserName?, role: ParticipantRole,
+        permission: ParticipantPermission, url: String, title: String?
+    ) {
+        self.container = container
+        self.zone = zone
+        self.share = share
+        self.owner = owner
+        self.inviter = inviter
+        self.participant = participant
+        self.handle = handle
+        self.user = user
+        self.role = role
+        self.permission = permission
+        self.url = url
+        self.title = title
+    }
+}
+
+// How clients look for other people, and what they are told.
+
+/// A person as a client names them.
+package enum IdentityLookup: Hashable, Codable, Sendable {
+    case email(String)
+    case phone(String)
+    /// The record name of the person's user record.
+    case userRecord(String)
+
+    /// The handle, where the person is named by one.
+    package var handle: Handle? {
+        switch self {
+        case .email(let address): .email(address)
+        case .phone(let number): .phone(number)
+        case .userRecord: nil
+        }
+    }
+}
+
+/// A person who has been found and may be.
+package struct DiscoveredIdentity: Hashable, Codable, Sendable {
+    package var lookup: IdentityLookup
+    package var userName: UserName
+    package var name: PersonName
+
+    package init(lookup: IdentityLookup, userName: UserName, name: PersonName) {
+        self.lookup = lookup
+        self.userName = userName
+        self.name = name
+    }
+}
+
+/// A person who can be invited to a share, with an account or without.
+package struct InvitableIdentity: Hashable, Sendable {
+    package var lookup: IdentityLookup
+    package var hasAccount: Bool
+    /// Known when the person was named by it or may be discovered (P-03).
+    package var userName: UserName?
+    /// Known when the person may be discovered.
+    package var name: PersonName?
+
+    package init(lookup: IdentityLookup, hasAccount: Bool, userName: UserName? = nil, name: PersonName? = nil) {
+        self.lookup = lookup
+        self.hasAccount = hasAccount
+        self.userName = userName
+        self.name = name
+    }
+}

@@ -216,3 +216,123 @@ struct ZoneLookUp {
         }
     }
 }
+
+// Creating and deleting zones inside a transaction, with all that goes with them.
+
+extension CloudService {
+    /// What a new zone is given from outside; drawn before the transaction.
+    func makeBirth(by user: UserName) -> ZoneBirth {
+        ZoneBirth(
+            identity: environment.identifiers.makeUUID(), incarnation: environment.identifiers.makeUUID(),
+            stamp: Stamp(date: environment.clock.now, user: user),
+            databaseIdentity: environment.identifiers.makeUUID())
+    }
+
+    /// Creates a zone that is not there. What was remembered of an earlier one is forgotten.
+    ///
+    /// Throws `internalError` where a zone of its owner is known to have the identity, and the store's errors.
+    func makeZone(
+        _ zone: ResolvedZone, _ scope: ZoneEncryptionScope, _ birth: ZoneBirth, _ journal: CommitJournal,
+        in transaction: RecordTransaction
+    ) throws {
+        try requireUnused(birth.identity, for: zone.id, in: transaction)
+        try transaction.createZone(zone.id, birth)
+        guard let database = try transaction.databaseEntry(zone.id.database) else { return }
+        let keys = DatabaseKeys(database.number)
+        if try transaction.store.contains(keys.zoneMarker(zone.id.name)) {
+            try transaction.delete(keys.zoneMarker(zone.id.name))
+        }
+        if scope != .perRecord {
+            let entry = ZoneSettingsEntry(encryptionScope: scope.rawValue)
+            try transaction.set(keys.zoneSettings(zone.id.name), to: entry.encoded())
+        }
+        try journal.noteCreation(of: zone.id, in: transaction)
+    }
+
+    /// Throws `internalError` where a zone of the owner, in any container, holds something under this identity: what the
+    /// one may do would hold for the other.
+    func requireUnused(_ identity: UUID, for zone: ZoneID, in transaction: RecordTransaction) throws {
+        let owner = Self.assetOwner(of: zone.database)
+        if try transaction.store.contains(GlobalKeys.zoneUsage(of: owner, zone: identity)) {
+            throw CloudError.repeatedIdentity
+        }
+    }
+
+    /// Deletes a zone with its settings, and gives back what it takes of its owner's quota (Z-04). The assets that its
+    /// records hold are let go of in the background, by `AssetReleaser`.
+    ///
+    /// Costs the same whatever the zone holds. Returns whether there was such a zone.
+    func removeZone(_ id: ZoneID, _ journal: CommitJournal, in transaction: RecordTransaction) throws -> Bool {
+        guard let listing = try transaction.listing(of: id) else { return false }
+        let keys = DatabaseKeys(listing.database)
+        if let owner = id.database.owner {
+            // First, because it alone can refuse: nothing of the zone's may then have been written.
+            try QuotaLedger.release(zone: listing.entry.identity, of: owner, in: transaction)
+        }
+        let holdsAssets = try ZoneFacts.assetCount(of: id.name, keys, in: transaction) > 0
+        if holdsAssets { try transaction.delete(keys.zoneAssets(id.name)) }
+        if try transaction.store.contains(keys.zoneSettings(id.name)) {
+            try transaction.delete(keys.zoneSettings(id.name))
+        }
+        let holdsShares = try transaction.zone(id).map { try ShareReleaser.holdsShares($0) } ?? false
+        return try journal.deleteZone(
+            id, holdsShares: holdsShares,
+            releasingAssetsOf: holdsAssets || holdsShares ? Self.assetOwner(of: id.database) : nil, in: transaction)
+    }
+}
+
+// Deleting another's zone: the owner's stays as it is, and whoever deletes it in their shared database leaves all that they
+// have accepted there (D-07, P-13). It is how programs leave a zone that is shared as a whole.
+
+/// Leaves all shares of one zone that somebody has accepted. What it draws is drawn when it is made.
+struct ZoneLeaving {
+    private let service: CloudService
+    private let user: UserName
+    private let journal: CommitJournal
+    private let stamp: Stamp
+    private let tagSalt: UInt32
+
+    init(service: CloudService, caller: Caller, user: UserName) {
+        self.service = service
+        self.user = user
+        journal = service.journal(CommitOrigin(caller))
+        stamp = Stamp(date: service.environment.clock.now, user: user)
+        tagSalt = service.environment.identifiers.makeSalt()
+    }
+
+    /// The shares of another's zone that the person has accepted, by name; none where there is no such zone.
+    func accepted(in zone: ResolvedZone, _ transaction: RecordTransaction) throws -> [RecordName] {
+        guard let identity = try transaction.listing(of: zone.id)?.entry.identity else { return [] }
+        let limit = service.engine.options.limits.requestItemCount
+        var names: [RecordName] = []
+        try transaction.store.scan(
+            GlobalKeys.acceptances(of: user, zone: identity).keyRange, .forward, limit: limit + 1
+        ) { key, value in
+            guard try AcceptanceEntry(decoding: value).isOf(zone.id) else { return .next }
+            names.append(try GlobalKeys.readAcceptanceKey(key).share)
+            return .next
+        }
+        guard names.count <= limit else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "More shares of the zone are accepted than one request takes: delete shares until there are fewer.",
+                ["zone": zone.address.description, "limit": "\(limit)"])
+        }
+        return names
+    }
+
+    /// Returns whether the person took part in the zone. Throws `limitExceeded` where they take part in more shares than a
+    /// request has items, and the store's errors.
+    func leave(_ zone: ResolvedZone, in transaction: RecordTransaction) throws -> Bool {
+        var hasLeft = false
+        for name in try accepted(in: zone, transaction) {
+            guard let reader = try transaction.zone(zone.id), let stored = try reader.record(name),
+                let old = try stored.record.shareContent(), let left = ShareRevision(leaving: user, old)
+            else { continue }
+            _ = try ShareWriter(service.acceptanceDirectory, to: reader, in: transaction, journal).write(
+                left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+            hasLeft = true
+        }
+        return hasLeft
+    }
+}
