@@ -1,8 +1,9 @@
-// Finding accounts: by their own identifier, the host's identifier, a handle or the name of the user record.
+// The accounts of a store: finds them by identifier, the host's identifier, a handle or the name of the user record;
+// creates and changes them; and takes the first step of their deletion (`DepartureRunner` does the rest).
 //
-// Invariants: every account is the only one under its external identifier, each of its handles and its user name; each
-// of these has one entry among the identities. All of them change in one transaction with the account, so two callers
-// that want the same handle cannot both get it.
+// Invariants: an account is the only one with its external identifier, each of its handles and its user name; each of
+// these has one entry among the identities. They change in one transaction with the account, so two callers cannot both
+// get the same handle.
 
 package import FoundationEssentials
 import StratusLayout
@@ -12,12 +13,12 @@ package import StratusStore
 
 /// The accounts of a store.
 package final class AccountDirectory: Sendable {
-    package let cache: AccountCache
+    package let cache: PublishedCache<AccountID, Account>
 
-    package init(cache: AccountCache = AccountCache(maximumCount: 20_000)) { self.cache = cache }
+    package init(cacheCount: Int = 20_000) { cache = PublishedCache(maximumCount: cacheCount) }
 
-    /// The account, or nil when there is none. The cache answers when it can; in a transaction only where no change of
-    /// the account is in flight, so that a deletion that commits first is seen.
+    /// The account, or nil if there is none. Uses the cache if possible; in a transaction only if no change of the
+    /// account is in flight, so that a deletion that commits first is seen.
     package func account(_ id: AccountID, in reader: RecordReader) throws -> Account? {
         let key = GlobalKeys.account(id)
         let transaction = reader as? RecordTransaction
@@ -36,7 +37,7 @@ package final class AccountDirectory: Sendable {
         return try account(under: GlobalKeys.identity(.externalID, externalID), in: reader)
     }
 
-    /// The account that owns a handle. A malformed handle belongs to nobody.
+    /// The account that owns a handle; nil for a malformed handle.
     package func account(handle: Handle, in reader: RecordReader) throws -> Account? {
         guard let handle = handle.normalized else { return nil }
         return try account(under: GlobalKeys.identity(handle), in: reader)
@@ -65,9 +66,10 @@ package final class AccountDirectory: Sendable {
         return AccountPage(accounts: accounts, next: hasMore ? accounts.last?.id : nil)
     }
 
-    /// The caller's account when it may be used now.
+    /// The caller's account, if it may be used now.
     ///
-    /// Throws `CloudError` with `notAuthenticated`, `managedAccountRestricted` or `accountTemporarilyUnavailable` (S-17).
+    /// Throws `CloudError` with `notAuthenticated`, `managedAccountRestricted` or `accountTemporarilyUnavailable`
+    /// (S-17).
     package func requireAccount(of caller: Caller, in reader: RecordReader) throws -> Account {
         guard let id = caller.account else { throw AccountVerdict.notSignedIn }
         return try AccountVerdict.require(account(id, in: reader))
@@ -77,7 +79,7 @@ package final class AccountDirectory: Sendable {
         guard let id = try owner(of: key, in: reader) else { return nil }
         guard let account = try account(id, in: reader) else {
             throw CloudError(
-                .internalError, "An identity leads to an account that is not there: restore the store from a backup.",
+                .internalError, "An identity leads to an account that does not exist. Restore the store from a backup.",
                 ["key": "\(KeyDescription(key))"])
         }
         return account
@@ -89,9 +91,9 @@ package final class AccountDirectory: Sendable {
     }
 }
 
-// Creating and changing accounts, each with its identities in the same transaction.
+// MARK: Changes
 
-/// What a new account is given from outside, drawn before the transaction.
+/// The identifiers and the date of a new account, drawn before the transaction.
 package struct AccountBirth: Hashable, Sendable {
     package var id: AccountID
     package var userName: UserName
@@ -107,9 +109,9 @@ package struct AccountBirth: Hashable, Sendable {
 extension AccountDirectory {
     /// Creates an account.
     ///
-    /// Throws `CloudError` with `invalidArguments` for a malformed handle or a broken limit, `constraintViolation` when
-    /// the external identifier or a handle belongs to another account, and `internalError` when the account's identifier
-    /// or user name exists already.
+    /// Throws `invalidArguments` for a malformed handle or an exceeded limit, `constraintViolation` if the external
+    /// identifier or a handle belongs to another account, and `internalError` if the account's identifier or user name
+    /// is already in use.
     package func create(
         _ draft: AccountDraft, _ birth: AccountBirth, in transaction: RecordTransaction
     ) throws -> Account {
@@ -122,18 +124,18 @@ extension AccountDirectory {
         return account
     }
 
-    /// Takes over an account as it was in another store. One that is there stays as it is.
+    /// Writes an account as it is in another store. An existing account does not change.
     ///
-    /// Returns whether it was taken over. Throws as `create`.
+    /// Returns whether it was written. Throws like `create`.
     func adopt(_ account: Account, in transaction: RecordTransaction) throws -> Bool {
         guard try self.account(account.id, in: transaction) == nil else { return false }
         try write(account, replacing: nil, in: transaction)
         return true
     }
 
-    /// Changes an account. Handles are normalised after `change`; the identifier and the user name never change.
+    /// Changes an account. Handles are normalized after `change`; the identifier and the user name never change.
     ///
-    /// Throws as `create`, and `CloudError` with `unknownItem` when there is no such account.
+    /// Throws like `create`, and `unknownItem` if there is no such account.
     @discardableResult
     package func change(
         _ id: AccountID, in transaction: RecordTransaction, _ change: (inout Account) throws -> Void
@@ -148,7 +150,7 @@ extension AccountDirectory {
     }
 
     package static var unknownAccount: CloudError {
-        CloudError(.unknownItem, "There is no such account: it was deleted, or belongs to another store.")
+        CloudError(.unknownItem, "The account does not exist. It was deleted, or belongs to another store.")
     }
 
     private func write(_ new: Account, replacing old: Account?, in transaction: RecordTransaction) throws {
@@ -157,7 +159,7 @@ extension AccountDirectory {
         let oldKeys = Set(old.map(Self.identityKeys(of:)) ?? [])
         for key in oldKeys.subtracting(newKeys) { try transaction.delete(key) }
         if old == nil {
-            // What somebody of this name has left, whose account is being deleted, would be the new account's.
+            // The data of a deleted account of this name, which is being removed, would become the new account's.
             guard try !transaction.store.contains(GlobalKeys.departure(of: new.userName)) else {
                 throw CloudError.repeatedIdentity
             }
@@ -170,7 +172,7 @@ extension AccountDirectory {
             try claim(GlobalKeys.identity(handle), for: new.id, in: transaction) {
                 CloudError(
                     .constraintViolation,
-                    "The handle belongs to another account: remove it there first, or verify anew whose it is.",
+                    "The handle belongs to another account. Remove it there first, or verify its owner again.",
                     ["handle": handle.text])
             }
         }
@@ -178,7 +180,7 @@ extension AccountDirectory {
             try claim(GlobalKeys.identity(.externalID, externalID), for: new.id, in: transaction) {
                 CloudError(
                     .constraintViolation,
-                    "An account with this external identifier exists: look it up, or choose another identifier.",
+                    "An account with this external identifier exists. Look it up, or choose another identifier.",
                     ["externalID": externalID])
             }
         }
@@ -187,14 +189,14 @@ extension AccountDirectory {
         publish(new.id, new, in: transaction)
     }
 
-    /// Throws `error` when the identity leads to another account.
+    /// Throws `error` if the identity leads to another account.
     private func claim(
         _ key: [UInt8], for id: AccountID, in transaction: RecordTransaction, _ error: () -> CloudError
     ) throws {
         if let owner = try owner(of: key, in: transaction), owner != id { throw error() }
     }
 
-    /// The keys of everything that leads to an account.
+    /// The keys of all identities of an account.
     static func identityKeys(of account: Account) -> [[UInt8]] {
         var keys = account.handles.map { GlobalKeys.identity($0) }
         keys.append(GlobalKeys.identity(.userRecord, account.userName.text))
@@ -202,14 +204,14 @@ extension AccountDirectory {
         return keys
     }
 
-    /// Makes the cache learn of a change when it becomes visible.
+    /// Updates the cache when a change becomes visible.
     func publish(_ id: AccountID, _ account: Account?, in transaction: RecordTransaction) {
         let cache = cache
         transaction.onPublish { version in cache.publish(id, account, version: version) }
     }
 }
 
-// The first step of deleting an account, and the list of those that are not at their end; `DepartureRunner` has the rest.
+// MARK: Deletion
 
 /// A deleted account whose data is still being removed.
 package struct Departure: Hashable, Sendable {
@@ -223,8 +225,7 @@ package struct Departure: Hashable, Sendable {
 }
 
 extension AccountDirectory {
-    /// Removes an account and everything that leads to it; a departure entry takes its place. Returns nil when there is
-    /// no such account.
+    /// Replaces an account and its identities with a departure entry. Returns nil if there is no such account.
     package func depart(_ id: AccountID, in transaction: RecordTransaction) throws -> Departure? {
         guard let account = try account(id, in: transaction) else { return nil }
         for key in Self.identityKeys(of: account) { try transaction.delete(key) }
@@ -248,8 +249,3 @@ extension AccountDirectory {
         return departures
     }
 }
-
-// Accounts in memory, so that checking a caller costs no look-up in the store.
-
-/// Remembers accounts by their identifiers.
-package typealias AccountCache = PublishedCache<AccountID, Account>

@@ -1,5 +1,5 @@
-// How many bytes each owner's zones hold, counted in the same transaction as what is written (S-16). People own their
-// private databases; the public database of a container is the app's (`AssetStore.publicOwner`).
+// How many bytes each owner's zones hold, counted in the same transaction as the writes (S-16). Users own their private
+// databases; the app owns the public database of a container (`AssetStore.publicOwner`).
 //
 // Invariants: an owner's usage is the sum of the usages of their zones; a zone's usage is the sum of `byteCount(of:)`
 // over its live records. A zone's own counter makes deleting it O(1).
@@ -12,16 +12,16 @@ import StratusStore
 
 /// Charges bytes to owners.
 package enum QuotaLedger {
-    /// What every record costs besides its content: its name in the indexes, dates, tag.
+    /// The cost of every record besides its content: its name in the indexes, dates, tag.
     package static let recordOverheadByteCount: Int64 = 64
 
-    /// What a record costs its owner: the bytes of its names and values, at least one for each item of a list, and those
-    /// of each of its assets. Who takes part in a share costs nothing: others change it too.
+    /// The cost of a record for its owner: the bytes of its names and values, at least one for each item of a list, and
+    /// of its assets. The participants of a share cost nothing, because others also change them.
     package static func byteCount(of record: Record) -> Int64 {
         var sum = recordOverheadByteCount
         sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
         sum += Int64((record.parent?.text.utf8.count ?? 0) + (record.share?.text.utf8.count ?? 0))
-        // Only shares have that field, and most records are none.
+        // Only shares have that field.
         let fields =
             record.type == ShareContent.recordType ? record.fields.without(ShareContent.fieldKey) : record.fields
         for (key, field) in fields {
@@ -30,10 +30,9 @@ package enum QuotaLedger {
         return sum
     }
 
-    /// Charges a change of what a zone holds to its owner; `byteCount` is negative where it holds less.
+    /// Charges a change of a zone's size to its owner; `byteCount` is negative if the zone holds less.
     ///
-    /// Throws `CloudError` with `quotaExceeded` when the owner would then hold more than `limit`. What makes the owner
-    /// hold less is never refused.
+    /// Throws `quotaExceeded` if the owner would then hold more than `limit`. A reduction is never refused.
     package static func charge(
         byteCount: Int64, to owner: UserName, zone: UUID, limit: Int64?, in transaction: RecordTransaction
     ) throws {
@@ -44,13 +43,13 @@ package enum QuotaLedger {
         }
         var inZone = try usage(of: owner, zone: zone, in: transaction).addingCapped(byteCount)
         if AssetStore.isPublicOwner(owner) {
-            // Public data that was saved before it was counted gives nothing back.
+            // Public data from before it was counted frees nothing.
             total = max(0, total)
             inZone = max(0, inZone)
         }
         guard total >= 0, inZone >= 0 else {
             throw CloudError(
-                .internalError, "More bytes would be given back than are in use: recount the owner's usage.",
+                .internalError, "More bytes would be freed than are counted. Verify the store.",
                 ["owner": owner.text])
         }
         try set(GlobalKeys.usage(of: owner), to: total, in: transaction)
@@ -59,11 +58,11 @@ package enum QuotaLedger {
 
     static func exceeded(limit: Int64, needed: Int64) -> CloudError {
         CloudError(
-            .quotaExceeded, "The owner's storage is full: delete something, or raise the quota.",
+            .quotaExceeded, "The owner's storage is full. Delete something, or raise the quota.",
             ["limit": "\(limit)", "needed": "\(needed)"])
     }
 
-    /// Gives back what a zone holds; called in the transaction that deletes the zone.
+    /// Frees what a zone holds. Call it in the transaction that deletes the zone.
     package static func release(zone: UUID, of owner: UserName, in transaction: RecordTransaction) throws {
         let inZone = try usage(of: owner, zone: zone, in: transaction)
         try charge(byteCount: -inZone, to: owner, zone: zone, limit: nil, in: transaction)
@@ -84,7 +83,7 @@ package enum QuotaLedger {
         return Int64(clamping: found ?? 0)
     }
 
-    /// Nothing is written where nothing is held, so that a counter that is not there is zero.
+    /// Sets a counter. A counter of zero has no entry.
     static func set(_ key: [UInt8], to byteCount: Int64, in transaction: RecordTransaction) throws {
         if byteCount == 0 { return try transaction.delete(key) }
         try transaction.set(key, to: UsageEntry(byteCount: UInt64(byteCount)).encoded())
@@ -104,7 +103,7 @@ package enum QuotaLedger {
 }
 
 extension Int64 {
-    /// The sum, or the nearest number there is.
+    /// The sum, or the nearest representable number.
     func addingCapped(_ other: Int64) -> Int64 {
         let (sum, isOverflow) = addingReportingOverflow(other)
         guard isOverflow else { return sum }
@@ -112,10 +111,9 @@ extension Int64 {
     }
 }
 
-// Comparing what is counted with what is there. Nothing is mended unasked: a difference is reported, and `recount` sets
-// the counters to what it finds, zone by zone, each in a transaction of its own.
+// MARK: Verification
 
-/// What an owner's counters say, and what their zones hold.
+/// An owner's counters, and what their zones hold.
 package struct UsageReport: Hashable, Sendable {
     /// One counter.
     package struct Count: Hashable, Sendable {
@@ -123,7 +121,7 @@ package struct UsageReport: Hashable, Sendable {
         package var foundByteCount: Int64
     }
 
-    /// The owner's counter, beside the sum of everything found.
+    /// The owner's counter, and the sum of everything found.
     package var total: Count
     /// The counter of each zone that exists or has a counter, by its identity.
     package var zones: [UUID: Count]
@@ -155,33 +153,6 @@ extension QuotaLedger {
             recordedByteCount: try usage(of: owner, in: reader),
             foundByteCount: zones.values.reduce(0) { $0.addingCapped($1.foundByteCount) })
         return UsageReport(total: total, zones: zones)
-    }
-
-    /// Sets an owner's counters to what their zones hold. Others may write meanwhile.
-    package static func recount(_ owner: UserName, in engine: RecordEngine) throws {
-        let zones = try engine.read { try zonesByIdentity(of: owner, in: $0) }
-        for (id, identity) in zones {
-            try engine.transact { transaction in
-                guard let zone = try transaction.zone(id), try zone.header().identity == identity else { return }
-                let key = GlobalKeys.zoneUsage(of: owner, zone: identity)
-                try set(key, to: foundByteCount(in: zone), in: transaction)
-            }
-        }
-        try engine.transact { transaction in
-            let existing = Set(try zonesByIdentity(of: owner, in: transaction).map(\.identity))
-            var total: Int64 = 0
-            var dead: [[UInt8]] = []
-            try transaction.store.scan(GlobalKeys.zoneUsages(of: owner).keyRange) { key, value in
-                if existing.contains(try GlobalKeys.readZoneUsageKey(key).zone) {
-                    total = total.addingCapped(Int64(clamping: try UsageEntry(decoding: value).byteCount))
-                } else {
-                    dead.append([UInt8](copying: key))
-                }
-                return .next
-            }
-            for key in dead { try transaction.delete(key) }
-            try set(GlobalKeys.usage(of: owner), to: total, in: transaction)
-        }
     }
 
     private static func zonesByIdentity(

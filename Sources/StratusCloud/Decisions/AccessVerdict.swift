@@ -1,16 +1,21 @@
-// Who may read and write which record: (record as stored, record as asked for, caller, permissions) → refusal or nil.
+// Which zone a request means, what that zone can do, and who may read and write which record. Pure decisions:
 //
-// In a private database its person may do everything; in the public one the grants of the record's type decide (S-18,
-// `GrantVerdict`), in another's zone what was accepted of its shares (`ZoneAccess`). User records are the system's: their
-// person modifies them, nobody creates or deletes one, whatever is granted (S-15).
+//   AccessVerdict  (stored record, sent record, caller, permissions) → refusal or nil
+//   GrantVerdict   (record type, caller) → permissions in the public database
+//   ScopeVerdict   (address, database, caller) → zone
+//   ZoneVerdict    (stored zone, sent zone) → capabilities or refusal
+//
+// In a private database its owner may do everything. In the public database the grants of the record's type decide
+// (S-18), in another person's zone the accepted shares (`ZoneAccess`). User records belong to the system: their user
+// modifies them, and no client creates or deletes one, even with a grant (S-15).
 
 import StratusModel
 
 enum AccessVerdict {
     static let usersType = RecordType("Users")
 
-    /// Why the caller may not save a record, or nil. `userRecordOwner` is the user whose record the name is, if any;
-    /// `permissions` are those for the existing record, or where there is none for one of this type.
+    /// Why the caller may not save a record, or nil. `userRecordOwner` is the user to whose user record the name
+    /// belongs, if any. `permissions` are those for the existing record, or for a new record of this type.
     static func saveRefusal(
         type: RecordType, name: RecordName, existing: StoredRecord?, permissions: RecordPermissions, caller: UserName,
         userRecordOwner: UserName?
@@ -45,7 +50,7 @@ enum AccessVerdict {
         CloudError(.permissionFailure, inner: CloudError.InnerCode.permission, text, ["record": name.text])
     }
 
-    /// The same where a rule of sharing is broken; root and share are those that the caller sees the record in.
+    /// The same for a broken rule of sharing. Root and share are those in which the caller sees the record.
     static func denied(
         _ text: StaticString, _ name: RecordName, rule: String, root: RecordName? = nil, share: RecordName? = nil
     ) -> CloudError {
@@ -54,18 +59,17 @@ enum AccessVerdict {
 
     private static func typeChanged(_ name: RecordName) -> CloudError {
         CloudError(
-            .invalidArguments, "A record keeps its type: save another record, or delete this one first.",
+            .invalidArguments, "A record's type cannot change. Save another record, or delete this one first.",
             ["record": name.text])
     }
 }
 
-// What the grants of a record type let somebody do with its records in the public database: (type, who asks) →
-// permissions. The world are all who ask, `_icloud` those with a usable account, `_creator` who created the record. Roles
-// that a schema creates have no members here, for people are put into them by hand on the real service.
-
+/// The permissions that the grants of a record type give a caller in the public database. The role `_world` includes
+/// every caller, `_icloud` those with a usable account, `_creator` the creator of the record. Roles that a schema
+/// creates have no members here: on the real service people are added to them by hand.
 enum GrantVerdict {
-    /// The permissions of somebody with a record of the type, or with all records that they would create, where nobody
-    /// is the creator yet. A type without grants, or one that is not known, has Apple's own (S-18).
+    /// The permissions for a record of the type, or for a new record, which has no creator yet. A type without grants,
+    /// or an unknown one, has Apple's defaults (S-18).
     static func permissions(
         _ type: RecordTypeSchema?, hasAccount: Bool, isCreator: Bool
     ) -> RecordPermissions {
@@ -78,15 +82,12 @@ enum GrantVerdict {
     }
 }
 
-// Which zone a client means: (address, database, caller) → zone. The owner name is a claim; the caller's own name
-// and the one that stands for the caller are the same.
-
-/// A zone as a request means it.
+/// The zone that a request means.
 struct ResolvedZone: Hashable, Sendable {
     let id: ZoneID
-    /// How the caller is told of the zone.
+    /// The zone's address for the caller.
     let address: ZoneAddress
-    /// Whether it is another person's, seen through the caller's shared database (D-01).
+    /// Whether it belongs to another person, and is seen through the caller's shared database (D-01).
     var isShared = false
 
     var isDefault: Bool { id.name.text == ZoneAddress.defaultZoneName }
@@ -96,7 +97,7 @@ struct ResolvedZone: Hashable, Sendable {
 }
 
 extension ResolvedZone {
-    /// The zone as a user is told of it, whether or not they see anything of it.
+    /// The zone with its address for a user, whether or not they see anything in it.
     init(id: ZoneID, as user: UserName) {
         isShared = id.database.scope == .private && id.database.owner != user
         address = ZoneAddress(
@@ -106,8 +107,9 @@ extension ResolvedZone {
     }
 }
 
+/// Resolves addresses. A client's owner name is a claim.
 enum ScopeVerdict {
-    /// The address with the owner name that stands for the caller in place of the caller's own.
+    /// The address with `__defaultOwner__` instead of the caller's own user name.
     static func canonical(_ address: ZoneAddress, caller: UserName?) -> ZoneAddress {
         guard let caller, UserName(address.ownerName) == caller else { return address }
         return ZoneAddress(zoneName: address.zoneName)
@@ -117,11 +119,11 @@ enum ScopeVerdict {
         RecordAddress(recordName: address.recordName, zone: canonical(address.zone, caller: caller))
     }
 
-    /// The zone that is meant.
+    /// The zone that an address means.
     ///
-    /// Throws `invalidArguments` for another's zone in the private database and for one's own in the shared (D-05),
-    /// `zoneNotFound` for what cannot exist. Whether it does exist, and whether the caller sees anything of it, is asked
-    /// later.
+    /// Throws `invalidArguments` for another person's zone in the private database and for the caller's own zone in the
+    /// shared database (D-05), `zoneNotFound` for a zone that cannot exist. It does not check whether the zone exists,
+    /// or whether the caller sees anything in it.
     static func zone(
         _ claimed: ZoneAddress, in selector: DatabaseSelector, container: ContainerName, caller: UserName?
     ) throws(CloudError) -> ResolvedZone {
@@ -165,12 +167,10 @@ enum ScopeVerdict {
     }
 }
 
-// What zones can do and how they may be changed: (zone as stored, zone as sent) → capabilities or refusal.
-
 enum ZoneVerdict {
-    /// What a zone can do: custom zones of private databases everything, but those with a key of their own can only be
-    /// shared whole; the default zone and the public database nothing (Z-02, Z-06). In another's zone nobody shares what
-    /// is not theirs, but takes part in what is shared.
+    /// What a zone can do (Z-02, Z-06). Custom zones of private databases can do everything, except that a zone with
+    /// its own key can only be shared as a whole. The default zone and the public database have no capabilities. In
+    /// another person's zone the caller takes part in shares of records.
     static func capabilities(of zone: ResolvedZone, _ scope: ZoneEncryptionScope) -> ZoneCapabilities {
         guard zone.isTransactional else { return [] }
         if zone.isShared { return [.fetchChanges, .atomic, .sharing] }
@@ -178,26 +178,26 @@ enum ZoneVerdict {
             ? [.fetchChanges, .atomic, .zoneWideSharing] : [.fetchChanges, .atomic, .sharing, .zoneWideSharing]
     }
 
-    /// Why an existing zone may not be saved with an encryption scope, or nil. The scope is fixed when a zone is made;
-    /// who saves without one over a zone that has one knows nothing of scopes (Z-06).
+    /// Why an existing zone may not be saved with an encryption scope, or nil. The scope is fixed when a zone is
+    /// created. A client that saves without a scope over a zone that has one does not know of scopes (Z-06).
     static func scopeRefusal(stored: ZoneEncryptionScope, sent: ZoneEncryptionScope) -> CloudError? {
         switch (stored, sent) {
         case (.perRecord, .perZone):
-            CloudError(.invalidArguments, "A zone's encryption scope is fixed when it is made: make another zone.")
+            CloudError(.invalidArguments, "A zone's encryption scope cannot change. Create another zone.")
         case (.perZone, .perRecord):
             CloudError(
-                .serverRejectedRequest, "The zone has an encryption scope of its own: save it as it was fetched.")
+                .serverRejectedRequest, "The zone has its own encryption scope. Save it as it was fetched.")
         case (.perRecord, .perRecord), (.perZone, .perZone): nil
         }
     }
 
-    /// What a zone that is not there is answered with (S-12, Z-08).
-    static func missing(_ address: ZoneAddress, purged reason: ZonePurgeReason?) -> CloudError {
+    /// The error for a missing zone (S-12, Z-08).
+    static func missing(_ address: ZoneAddress, purged reason: HostPurgeReason?) -> CloudError {
         switch reason {
         case nil: return ScopeVerdict.zoneNotFound(address)
         case .purged:
             return CloudError(
-                .userDeletedZone, "The person deleted the zone's data: ask them before anything is uploaded again.",
+                .userDeletedZone, "The user deleted the zone's data. Ask them before uploading again.",
                 ["zone": address.description])
         case .encryptedDataReset:
             var error = ScopeVerdict.zoneNotFound(address)

@@ -1,15 +1,19 @@
-// What a save comes to: (record as stored, record as sent, policy) → record to store, or refusal (S-01 … S-08).
+// The decisions about one save, and how its failure affects others. Pure.
+//
+//   SaveVerdict    (stored tag, sent record, policy) → the keys to write, or refusal (S-01 … S-08)
+//   FieldClaims    a client's values → values to store, or refusal
+//   FailureSpread  the errors of failed items → the errors of the other items
 
 import StratusModel
 import StratusRecords
 
-/// A save after its tag was compared.
+/// A save after comparing its tag.
 enum SaveVerdict {
-    /// The values to write are merged into the record as stored, or into nothing.
+    /// The keys whose values are merged into the stored record, or into a new one.
     case write(keys: Set<String>, parent: ParentChange)
     case refused(Reason)
 
-    /// What happens to the parent link.
+    /// The parent of the record after the save.
     enum ParentChange: Hashable, Sendable {
         case asSent
         case asStored
@@ -20,11 +24,11 @@ enum SaveVerdict {
         case exists
         /// The tag is not the stored one (S-01).
         case changed
-        /// There is a tag, but no record any more (S-08).
+        /// There is a tag, but no longer a record (S-08).
         case deleted
     }
 
-    /// The decision; `storedTag` is that of the live record of this name, nil when there is none.
+    /// Decides on a save. `storedTag` is the tag of the live record of this name; nil if there is none.
     init(_ save: RecordSave, policy: SavePolicy, storedTag: String?) {
         let policy = Self.policy(policy, forType: save.type)
         guard let storedTag else {
@@ -49,7 +53,7 @@ enum SaveVerdict {
         self = .write(keys: save.sentKeys(policy), parent: sendsParent ? .asSent : .asStored)
     }
 
-    /// A share is always saved as if unchanged, whatever was asked for (S-03).
+    /// The policy for a type. A share is always saved only if unchanged (S-03).
     static func policy(_ asked: SavePolicy, forType type: String) -> SavePolicy {
         RecordType(type) == ShareContent.recordType ? .ifServerRecordUnchanged : asked
     }
@@ -67,31 +71,34 @@ extension SaveVerdict.Reason {
             CloudError(
                 .serverRecordChanged, inner: CloudError.InnerCode.conflict, "client oplock error updating record",
                 ["record": name.text], serverRecord: serverRecord?.withoutContent)
-        case .deleted:
-            CloudError(
-                .unknownItem, inner: CloudError.InnerCode.unknownItem, "Record not found", ["record": name.text])
+        case .deleted: .recordNotFound(name)
         }
     }
 }
 
-// A client's values as values to store. References must stay in the zone, what is said of an asset counts only
-// where the stored record holds the same content in the same field, and lists hold values of one kind.
+extension CloudError {
+    static func recordNotFound(_ name: RecordName) -> CloudError {
+        CloudError(.unknownItem, inner: InnerCode.unknownItem, "Record not found", ["record": name.text])
+    }
+}
 
-/// Reads the claims of one record.
+/// Converts the claims of one record to values. References must stay in the zone. A claim about an asset's
+/// content counts only if the stored record holds the same content in the same field. The values of a list have
+/// one type.
 struct FieldClaims {
     let zone: ResolvedZone
     let caller: UserName
-    /// What became of the files that the request names, by path.
+    /// The contents of the files that the request names, by path.
     let intake: [[UInt8]: Result<AssetDescriptor, CloudError>]
 
-    /// The value to store for `key`; `stored` is the field as it lies in the store.
+    /// The value to store for `key`. `stored` is the stored value of the field.
     func value(_ value: ClientValue, key: String, stored: FieldValue?) throws(CloudError) -> FieldValue {
         guard case .list(let items) = value else { return try single(value, key: key, stored: stored) }
         var values: [FieldValue] = []
         values.reserveCapacity(items.count)
         for item in items {
             let value = try single(item, key: key, stored: stored)
-            guard values.isEmpty || values[0].kind == value.kind else { throw Self.mixedList(key) }
+            guard values.isEmpty || values[0].scalar == value.scalar else { throw Self.mixedList(key) }
             values.append(value)
         }
         return .list(values)
@@ -102,7 +109,7 @@ struct FieldClaims {
         if let error = NameRules.recordNameError(reference.target.recordName) { throw error }
         guard ScopeVerdict.canonical(reference.target.zone, caller: caller) == zone.address else {
             throw CloudError(
-                .invalidArguments, "A reference points into the zone of its record: copy the target there.",
+                .invalidArguments, "A reference must point to a record in the same zone. Copy the target there.",
                 ["field": key, "target": reference.target.description, "zone": zone.address.description])
         }
         return RecordName(reference.target.recordName)
@@ -127,43 +134,43 @@ struct FieldClaims {
         switch asset {
         case .file(let path):
             guard let result = intake[Array(path.utf8)] else {
-                throw CloudError(.assetFileNotFound, "The asset's file was not taken in.", ["field": key])
+                throw CloudError(.assetFileNotFound, "The asset's file was not stored.", ["field": key])
             }
             return try result.get()
         case .content(let claimed):
             guard stored?.holds(claimed) == true else {
                 throw CloudError(
-                    .assetNotAvailable, "The record on the server holds other content: save the asset from a file.",
+                    .assetNotAvailable, "The server's record has another content. Save the asset from a file.",
                     ["field": key])
             }
             return claimed
         case .missing:
-            throw CloudError(.assetFileNotFound, "The asset has no file: make it anew from one.", ["field": key])
+            throw CloudError(.assetFileNotFound, "The asset has no file. Create it again from one.", ["field": key])
         }
     }
 
     private static func mixedList(_ key: String) -> CloudError {
-        CloudError(.invalidArguments, "A list holds values of one kind, and no lists.", ["field": key])
+        CloudError(.invalidArguments, "The values of a list must have one type, and cannot be lists.", ["field": key])
     }
 }
 
 extension FieldValue {
-    /// Which kind of value it is.
-    fileprivate var kind: Int {
+    /// The type of the value; nil for a list.
+    var scalar: ScalarType? {
         switch self {
-        case .string: 0
-        case .int64: 1
-        case .double: 2
-        case .date: 3
-        case .bytes: 4
-        case .location: 5
-        case .reference: 6
-        case .asset: 7
-        case .list: 8
+        case .string: .string
+        case .int64: .int64
+        case .double: .double
+        case .date: .timestamp
+        case .bytes: .bytes
+        case .location: .location
+        case .reference: .reference
+        case .asset: .asset
+        case .list: nil
         }
     }
 
-    /// Whether the value is this content, or a list with it.
+    /// Whether the value is this content or a list with it.
     fileprivate func holds(_ asset: AssetDescriptor) -> Bool {
         switch self {
         case .asset(let own): own == asset
@@ -174,14 +181,14 @@ extension FieldValue {
 }
 
 extension RecordSave {
-    /// The files that the keys to be written name.
+    /// The files in the values that the save writes.
     func filePaths(_ policy: SavePolicy) -> [String] {
         sentKeys(policy).flatMap { fields[$0]?.value.filePaths ?? [] }
     }
 }
 
 extension ClientValue {
-    /// Whether the value says of an asset what only the server knows.
+    /// Whether the value claims a content that only the server knows.
     var claimsContent: Bool {
         switch self {
         case .asset(.content), .asset(.missing): true
@@ -199,11 +206,8 @@ extension ClientValue {
     }
 }
 
-// What each item of a zone is answered when some cannot be done: the record layer's refusals in the server's words, and
-// how a failure spreads to the other items.
-
 extension Refusal {
-    /// The error of the item that was refused.
+    /// The record layer's refusal as the error of the item.
     func error(_ name: RecordName) -> CloudError {
         let fields = ["record": name.text]
         switch self {
@@ -223,42 +227,42 @@ extension Refusal {
         case .tooDeep(let limit):
             return CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record would lie too deep in its hierarchy: move it up.",
+                "The record would be too deep in its hierarchy. Move it up.",
                 ["record": name.text, "limit": "\(limit)"])
         case .alreadyShared(let conflict):
             return CloudError(
-                .alreadyShared, "The record would be in two shares: take it out of one of them.",
+                .alreadyShared, "The record would be in two shares. Remove it from one of them.",
                 ["record": name.text, "root": conflict.root.text, "share": conflict.share.text])
         }
     }
 }
 
-/// How failures spread in one zone.
+/// How failures spread to other items of a zone.
 enum FailureSpread {
     /// The error that every other item of a failed atomic zone gets.
     static var batchRequestFailed: CloudError {
         CloudError(
             .batchRequestFailed, inner: CloudError.InnerCode.batch,
-            "Another item of the zone failed, so nothing of it was done: mend that item, then save all again.")
+            "Another item of the zone failed, so none was applied. Fix that item, then save all again.")
     }
 
-    /// What a save is answered whose parent is in the same request and failed with `error`; nil when the parent's
-    /// failure says nothing about the child.
+    /// The error of a save whose parent is in the same request and failed with `error`; nil if the parent's failure
+    /// does not affect the child.
     static func childError(ofParentFailing error: CloudError, _ name: RecordName) -> CloudError? {
         switch error.code {
         case .quotaExceeded:
-            CloudError(.quotaExceeded, "The parent was not saved for lack of room.", ["record": name.text])
+            CloudError(.quotaExceeded, "The parent was not saved because the storage is full.", ["record": name.text])
         case .referenceViolation, .internalError:
             CloudError(
-                .internalError, "The parent was not saved, for its own parent is missing.", ["record": name.text])
+                .internalError, "The parent was not saved because its own parent is missing.", ["record": name.text])
         default: nil
         }
     }
 
     /// The errors of all items of a failed atomic zone: their own, their parents', or `batchRequestFailed`.
     ///
-    /// `items` are all of them, each with the parent a save would have had; `errors` belong to those that failed by
-    /// themselves.
+    /// `items` are all items, each with the parent that its save would set. `errors` are those of the items that failed
+    /// by themselves.
     static func atomicErrors(
         _ items: [(name: RecordName, parent: RecordName?)], own errors: [RecordName: CloudError]
     ) -> [RecordName: CloudError] {
@@ -266,7 +270,7 @@ enum FailureSpread {
         for item in items { parents[item.name] = .some(item.parent) }
         var result = errors
         for item in items where result[item.name] == nil {
-            // Walks up while parents are items that have no answer yet; then down again.
+            // Walk up while parents are items without an error yet, then down again.
             var path = [item.name]
             var seen: Set<RecordName> = [item.name]
             var above: CloudError?

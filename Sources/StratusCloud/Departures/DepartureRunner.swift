@@ -40,8 +40,8 @@ struct DepartureRunner {
     /// Asked before each commit, to throw where nobody waits any longer: what is done stays.
     let checkpoint: () throws -> Void
 
-    /// How many entries, zones, shares and records step 2 has to look at, as far as is known before it. Some go with others
-    /// of them.
+    /// How many entries, zones, shares and records step 2 has to look at, as far as is known before it. Some go with
+    /// others of them.
     func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         var count = try ownRanges.reduce(0) { try $0 + reader.entryCount(in: $1, counter) }
         count += try reader.entryCount(in: GlobalKeys.acceptances(of: departure.userName), counter)
@@ -150,8 +150,8 @@ struct DepartureRunner {
         }
     }
 
-    /// Lets deleted zones be purged as soon as nothing lies outside them because of their shares: of assets nothing is to
-    /// be taken out of a ledger that goes as a whole.
+    /// Lets deleted zones be purged as soon as nothing lies outside them because of their shares: of assets nothing is
+    /// to be taken out of a ledger that goes as a whole.
     private func abandonReleases(of database: DatabaseID) throws {
         guard let number = try engine.read({ try $0.databaseEntry(database)?.number }) else { return }
         let releaser = ShareReleaser(engine: engine)
@@ -268,8 +268,8 @@ extension CloudService {
     /// more; its bytes are removed from the disk by `finishDepartures`.
     ///
     /// Where it throws after the account itself is gone, calling it again or `finishDepartures` goes on. Throws
-    /// `unknownItem` when there is no such account, nor anything left of it. `progress` is told of the parts `counting` and
-    /// `departures`: how many entries, zones, shares and records were looked at.
+    /// `unknownItem` when there is no such account, nor anything left of it. `progress` is told of the parts `counting`
+    /// and `departures`: how many entries, zones, shares and records were looked at.
     package func deleteAccount(_ id: AccountID, progress tell: FreeingProgress.Listener? = nil) throws(CloudError) {
         try answering {
             let departed = try engine.transact { try accountDirectory.depart(id, in: $0) }

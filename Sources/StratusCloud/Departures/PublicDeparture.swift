@@ -1,9 +1,9 @@
-// What a person who has gone leaves in a container's public database: the user record goes with everything that is deleted
-// with it, however much that is.
+// What a person who has gone leaves in a container's public database: the user record goes with everything that is
+// deleted with it, however much that is.
 //
 // Records go before those they refer to with `deleteSelf`, the user record last, so that after a crash the user record
-// still leads to what is left. A record that others have as their parent stays for their sake, and nothing in it;
-// that is decided when everything else has gone, for the others may be among those that go.
+// still leads to what is left. A record that others have as their parent stays for their sake, and nothing in it
+// that is decided when everything else has gone, for the others may be among those that go.
 
 import StratusLayout
 import StratusModel
@@ -100,7 +100,7 @@ struct PublicDeparture {
             let changed = going.union(emptied).compactMap { records[$0] }
             try letGo(of: changed, in: reader, transaction)
             try charge(changed, leaving: emptied.compactMap { empty[$0] }, in: reader, transaction)
-            try journal.carryOut(plan, in: zone, transaction)
+            try journal.apply(plan, in: zone, transaction)
             batch.count = changed.count
             break
         }
@@ -141,8 +141,8 @@ private struct OwnedRecordWalk {
         var mustWait: Bool
     }
 
-    /// The first names of the walk, at most `limit` of them and no more than the `counter` lets. Those in `passed` are left out,
-    /// with all that they refer to.
+    /// The first names of the walk, at most `limit` of them and no more than the `counter` lets. Those in `passed` are
+    /// left out, with all that they refer to.
     func names(
         limit: Int, passing passed: Set<RecordName>, _ counter: WorkCounter? = nil
     ) throws -> [RecordName] {
@@ -178,11 +178,12 @@ private struct OwnedRecordWalk {
     }
 }
 
-// Takes a person who has gone out of the shares of others in which they take part: they leave them (P-13), as if they had
-// deleted them. Each share is a commit of its own, in which the acceptance goes too, so that what has no acceptance any
-// more needs no second look after a crash.
+// Takes a person who has gone out of the shares of others in which they take part: they leave them (P-13), as if they
+// had deleted them. Each share is a commit of its own, in which the acceptance goes too, so that what has no acceptance
+// any more needs no second look after a crash.
 //
-// Places that the person has not accepted stay: nothing leads from a person to them, and nobody can accept them any more.
+// Places that the person has not accepted stay: nothing leads from a person to them, and nobody can accept them any
+// more.
 
 /// Leaves every share that one person has accepted.
 struct ShareDeparture {

@@ -1,11 +1,15 @@
-// What the server answers instead of what was asked for. The codes are the client's own (CKError's raw values), so that
-// nothing has to be translated on the way up.
+// The server's errors. Their codes are the client's (raw values of CKError), so that no layer above has to translate
+// them. Errors of the layers below become server errors here, with their cause, so that a host's log shows it.
+//
+// A refusal of sharing names, in words and as fields, the rule that is broken, the record, the root and the conflicting
+// share, but nothing that the caller may not know of. Answers to callers who may not know that there is a share
+// (M-04, M-05) are not refusals of sharing.
 
 import StratusModel
 package import StratusRecords
 
-/// An error of the server: an open code, a message that says what is wrong and how to mend it, the variables as fields,
-/// and the cause. What a caller may not see is in none of them.
+/// An error of the server: an open code, a message that says what failed and what to do, the variables as fields, and
+/// the cause. It holds nothing that the caller may not see.
 package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
     /// The client's error code.
     package struct Code: RawRepresentable, Hashable, Codable, Sendable {
@@ -50,14 +54,14 @@ package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
     }
 
     package var code: Code
-    /// The server's own, finer number, seen in log lines such as `14/2004`.
+    /// The server's own, more specific number, as in log lines such as `14/2004`.
     package var innerCode: Int?
     package var message: String
     package var fields: [String: String]
     package var cause: String?
-    /// How long the client should wait before it tries again (L-16).
+    /// How long the client should wait before it retries (L-16).
     package var retryAfterSeconds: Double?
-    /// The record as the server has it, for `serverRecordChanged` (S-05). Its assets have no content (S-07).
+    /// The server's version of the record, for `serverRecordChanged` (S-05). Its assets have no content (S-07).
     package var serverRecord: ClientRecord?
     /// Whether the zone is gone because the account's keys were lost, for `zoneNotFound` (Z-08).
     package var didResetEncryptedData = false
@@ -71,7 +75,7 @@ package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
             serverRecord: serverRecord)
     }
 
-    /// With a text that is not static: a misuse remembered by the client, or a fault that a test planned.
+    /// With a text that is not static: a misuse noted by the client, or a fault that a test planned.
     package init(
         _ code: Code, inner innerCode: Int? = nil, text: String, _ fields: [String: String] = [:],
         cause: String? = nil, retryAfterSeconds: Double? = nil, serverRecord: ClientRecord? = nil
@@ -85,7 +89,7 @@ package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
         self.serverRecord = serverRecord
     }
 
-    /// The error without its variables: for whom they are not meant, such as what another's data takes.
+    /// The error without its variables, for callers who may not know them, such as the size of another person's data.
     var withoutFields: CloudError {
         var error = self
         error.fields = [:]
@@ -100,64 +104,62 @@ package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
     }
 }
 
-// Errors of the floors below, as what a client is told. The cause always travels along, so that a host's log shows it.
-
 extension CloudError {
-    /// For a new identity, name or secret under which something lies already: nothing is written over it.
+    /// For a new identity, name or secret that is already used. Nothing is overwritten.
     static let repeatedIdentity = CloudError(
         .internalError,
-        "An identity, user name or secret exists already, so nothing was created: try again, and verify the store.")
+        "A new identity, user name or secret is already in use, so nothing was created. Retry, and verify the store.")
 
-    /// How long a client should wait where the store was only busy (Z-09).
+    /// How long a client should wait if the store was only busy (Z-09).
     private static let busyRetrySeconds = 1.0
-    /// How long a client should wait while indexes are rebuilt: some 20,000 records are in a second.
+    /// How long a client should wait while indexes are rebuilt: about 20,000 records per second.
     private static let rebuildRetrySeconds = 5.0
-    /// How long a client should wait where a write has failed: somebody fixes the cause, and the store is opened again.
+    /// How long a client should wait after a failed write, until the cause is fixed and the store is open again.
     private static let recoveryRetrySeconds = 5.0
 
     /// A store's or the record layer's error as an answer to the client.
     ///
-    /// A commit of unknown outcome is `serverResponseLost` (S-21), a store that takes no requests `serviceUnavailable`,
-    /// with a time to retry after where it may take them again without being closed (L-16), a transaction over the store's limit
-    /// `limitExceeded`, damage `internalError`.
+    /// A commit with unknown outcome is `serverResponseLost` (S-21). A store that accepts no requests is
+    /// `serviceUnavailable`, with a retry time if it may recover without being closed (L-16). A transaction over the
+    /// store's limit is `limitExceeded`. Damage is `internalError`.
     package init(_ error: RecordsError) {
         let cause = "\(error)"
         switch error.code.description {
         case "commitUnknown":
             self.init(
-                .serverResponseLost, "The write may have happened or not: fetch, then decide whether to save again.",
+                .serverResponseLost, "The write may have happened or not. Fetch, then decide whether to save again.",
                 cause: cause)
         case "conflict":
             self.init(
-                .zoneBusy, "Others are writing to the same data: try again later.", cause: cause,
+                .zoneBusy, "Other requests are writing the same data. Try again later.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
         case "rebuilding":
             self.init(
-                .serviceUnavailable, "The host rebuilds indexes: try again when that is done.", cause: cause,
+                .serviceUnavailable, "The host is rebuilding indexes. Try again later.", cause: cause,
                 retryAfterSeconds: Self.rebuildRetrySeconds)
         case "reopening":
             self.init(
-                .serviceUnavailable, "The store is being opened again after a failed write: try again.", cause: cause,
+                .serviceUnavailable, "The store is being reopened after a failed write. Try again.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
         case "unavailable":
             self.init(
-                .serviceUnavailable, "The store takes no requests now: try again when the host has recovered it.",
+                .serviceUnavailable, "The store accepts no requests now. Try again after the host has recovered it.",
                 cause: cause, retryAfterSeconds: Self.recoveryRetrySeconds)
         case "diskFull":
             self.init(
-                .serviceUnavailable, "The disk of the store is full: the host has to make room.", cause: cause)
+                .serviceUnavailable, "The disk of the store is full. The host must free space.", cause: cause)
         case "held", "closed", "notPermitted", "inputOutput", "olderFormat":
             self.init(
-                .serviceUnavailable, "The store takes no requests now: the host has to look into the cause.",
+                .serviceUnavailable, "The store accepts no requests now. The host must check the cause.",
                 cause: cause)
         case "tooLarge":
             self.init(
                 .limitExceeded, inner: InnerCode.limit,
-                "The request is larger than one transaction may be: split it.", error.fields, cause: cause)
+                "The request is too large for one transaction. Split it.", error.fields, cause: cause)
         case "hierarchyTooDeep":
             self.init(
                 .limitExceeded, inner: InnerCode.limit,
-                "A record lies deeper in its hierarchy than the limit: move it up.", error.fields, cause: cause)
+                "A record is too deep in its hierarchy. Move it up.", error.fields, cause: cause)
         case "unknownZone":
             self.init(.zoneNotFound, inner: InnerCode.zoneNotFound, "Zone does not exist", error.fields, cause: cause)
         case "unknownRecord":
@@ -169,20 +171,21 @@ extension CloudError {
                 .changeTokenExpired, inner: InnerCode.tokenExpired, "client knowledge differs from server knowledge",
                 error.fields, cause: cause)
         default:
-            self.init(.internalError, "The store is damaged or of another format: the host has to look.", cause: cause)
+            self.init(
+                .internalError, "The store is damaged or has another format. The host must check it.", cause: cause)
         }
     }
 
-    /// Any error of the floors below; one that is a `CloudError` already stays as it is.
+    /// Any error of the layers below; a `CloudError` stays as it is.
     package init(answering error: any Error) {
         switch error {
         case let error as CloudError: self = error
         case let error as RecordsError: self.init(error)
-        default: self.init(.internalError, "The server met an error it does not know.", cause: "\(error)")
+        default: self.init(.internalError, "The server got an unknown error.", cause: "\(error)")
         }
     }
 
-    /// The server's own, finer numbers, as seen in log lines.
+    /// The server's own, more specific numbers, as in log lines.
     package enum InnerCode {
         package static let unknownItem = 2003
         package static let conflict = 2004
@@ -197,12 +200,8 @@ extension CloudError {
     }
 }
 
-// What every refusal of sharing says, in words and as values: the rule that is broken, the record, the root and the share in
-// the way. What the caller may not know of is named by nobody: the answers to those who may not know that there is
-// a share (M-04, M-05) are no refusals of sharing.
-
 extension CloudError {
-    /// The refusal with what X-02 wants beside its own words. What it says already stays.
+    /// The refusal with what X-02 requires added to its own words. Fields that it already has stay.
     func ofSharing(
         rule: String, record: String? = nil, root: String? = nil, share: String? = nil
     ) -> CloudError {

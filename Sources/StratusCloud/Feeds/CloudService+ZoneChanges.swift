@@ -11,9 +11,9 @@ extension CloudService {
     /// the token was given, the pages up to one with nothing more coming give what the caller sees in that page's
     /// snapshot.
     ///
-    /// Throws `serverRejectedRequest` (15/2027) for a default zone (T-02), `zoneNotFound` or `userDeletedZone` for a zone
-    /// that is not there or of which the caller sees nothing (T-10), `changeTokenExpired` for a token that was not given for
-    /// just this and for one of a zone that was created again, of another incarnation or older than
+    /// Throws `serverRejectedRequest` (15/2027) for a default zone (T-02), `zoneNotFound` or `userDeletedZone` for a
+    /// zone that is not there or of which the caller sees nothing (T-10), `changeTokenExpired` for a token that was not
+    /// given for just this and for one of a zone that was created again, of another incarnation or older than
     /// the purge horizon (T-09), `notAuthenticated` and the like, a planned fault, and the store's failures.
     package func fetchZoneChanges(
         _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
@@ -62,7 +62,7 @@ struct ZoneFeed {
         let header = try zoneReader.header()
         try reader.requireReliableIndexes(of: zoneReader)
         let progress = try progress(request.token, header)
-        let view = RecordView(service: service, zone: zone, viewer: account, reader: reader)
+        let view = RecordPresenter(service: service, zone: zone, viewer: account, reader: reader)
         let fields =
             request.desiredKeys.map { keys in
                 // Who takes part in a share is no field of it, and always told.
@@ -151,8 +151,8 @@ extension ZoneToken.Progress {
     }
 }
 
-// Which shares of a zone one person could see at which moment: what they have accepted that lets them see it, and what of
-// that has ended (P-09, `SharedAccess`).
+// Which shares of a zone one person could see at which moment: what they have accepted that lets them see it, and what
+// of that has ended (P-09, `SharedAccess`).
 
 struct Admissions {
     /// A time in which the person saw a share.

@@ -1,5 +1,5 @@
-// The zones of one's own: the database's changes after the token, which hold at most one entry for each zone that ever was.
-// Of a name only the latest is told (T-06): a zone that was made anew has changed, and is not gone.
+// The zones of one's own: the database's changes after the token, which hold at most one entry for each zone that ever
+// was. Of a name only the latest is told (T-06): a zone that was made anew has changed, and is not gone.
 
 import FoundationEssentials
 import StratusLayout
@@ -90,10 +90,10 @@ extension DatabaseFeed {
     }
 }
 
-// The zones of others of which the caller sees something. Nothing in the store says in one place what changed for a person,
-// so the token holds what the client knows: each zone with its identity and its last change. A page compares that with what
-// is there: a zone that is new to the client or has gone on has changed (D-06), one that is not seen any more is gone, for
-// whatever reason (D-08).
+// The zones of others of which the caller sees something. Nothing in the store says in one place what changed for a
+// person, so the token holds what the client knows: each zone with its identity and its last change. A page compares
+// that with what is there: a zone that is new to the client or has gone on has changed (D-06), one that is not seen any
+// more is gone, for whatever reason (D-08).
 //
 // Pages go round the zones by owner and name, so that busy zones keep none from its turn.
 
@@ -151,12 +151,12 @@ extension SharedDatabaseToken.Place {
 // The feed of a database: which zones changed since a token, and which are gone.
 
 extension CloudService {
-    /// One page of the zones that changed for the caller since the request's token. The default zone is never among them
-    /// (T-02, N-02).
+    /// One page of the zones that changed for the caller since the request's token. The default zone is never among
+    /// them (T-02, N-02).
     ///
-    /// Throws `badDatabase` for the public database (T-02), `changeTokenExpired` for a token that was not given for just
-    /// this and for one of another life of the store or of the database (T-09),
-    /// `notAuthenticated` and the like, a planned fault, and the store's failures.
+    /// Throws `badDatabase` for the public database (T-02), `changeTokenExpired` for a token that was not given for
+    /// just this and for one of another life of the store or of the database (T-09), `notAuthenticated` and the
+    /// like, a planned fault, and the store's failures.
     package func fetchDatabaseChanges(
         _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> FetchDatabaseChangesResponse {

@@ -1,9 +1,9 @@
-// The feed of a zone for somebody who sees a part of it. It is exact: applied to what they had, it gives precisely what they
-// may see, and it names nothing that they never could.
+// The feed of a zone for somebody who sees a part of it. It is exact: applied to what they had, it gives precisely what
+// they may see, and it names nothing that they never could.
 //
-// The token holds a *base*: a moment up to which everything was told. A *round* leads from the base to an *end*, the zone's
-// last change when the round begins. What the person saw at either moment follows from the history, which does not change
-// any more; so a round may take many pages, from many snapshots, and is still one comparison of two moments:
+// The token holds a *base*: a moment up to which everything was told. A *round* leads from the base to an *end*, the
+// zone's last change when the round begins. What the person saw at either moment follows from the history, which does
+// not change any more; so a round may take many pages, from many snapshots, and is still one comparison of two moments:
 //
 //   seen at the end            delivered, when it has changed or was not seen at the base
 //   not at the end, at the base   told as deleted
@@ -17,15 +17,15 @@
 //                     another share mark, what lay below it at the end
 //   3. later changes  of records that hung elsewhere up to the end as well: the entry of a change moves with the next one
 //
-// A record whose visibility differs has on its way up, at the end, a record of 2 or 3, or the root of a share of 1. A walk
-// stops at what has a walk of its own and at roots, below which other shares decide.
+// A record whose visibility differs has on its way up, at the end, a record of 2 or 3, or the root of a share of 1. A
+// walk stops at what has a walk of its own and at roots, below which other shares decide.
 //
-// What a page shows is shown only if it may be seen in the page's own snapshot too. What was seen at the end and is not any
-// more when it is its turn is not delivered, and the token remembers that something was withheld: the next round then
-// delivers what lies below everything that happened since, also where it was seen at both of its moments.
+// What a page shows is shown only if it may be seen in the page's own snapshot too. What was seen at the end and is not
+// any more when it is its turn is not delivered, and the token remembers that something was withheld: the next round
+// then delivers what lies below everything that happened since, also where it was seen at both of its moments.
 //
-// Where nothing was seen at the base, all that is seen at the end lies below roots of 1: the zone's changes are not looked
-// at, however many they are.
+// Where nothing was seen at the base, all that is seen at the end lies below roots of 1: the zone's changes are not
+// looked at, however many they are.
 
 import StratusLayout
 import StratusModel
@@ -36,7 +36,7 @@ struct GuestFeed {
     let zone: ZoneReader
     let history: ZoneHistory
     let admissions: Admissions
-    let view: RecordView
+    let view: RecordPresenter
     let fields: FieldSelection
     /// The zone's last change.
     let now: UInt64
@@ -54,7 +54,7 @@ struct GuestFeed {
     private var batch: ArraySlice<RecordChange> = []
 
     init(
-        zone: ZoneReader, admissions: Admissions, view: RecordView, fields: FieldSelection, now: UInt64,
+        zone: ZoneReader, admissions: Admissions, view: RecordPresenter, fields: FieldSelection, now: UInt64,
         progress: GuestProgress, page: FeedPage
     ) {
         self.zone = zone
@@ -163,8 +163,8 @@ struct GuestFeed {
         progress.round?.sequence = change.sequence
     }
 
-    /// Whether a record hangs elsewhere at the end than at the base, or has another share mark: it has a walk of its own.
-    /// Where something was withheld, whether anything of that happened in between.
+    /// Whether a record hangs elsewhere at the end than at the base, or has another share mark: it has a walk of its
+    /// own. Where something was withheld, whether anything of that happened in between.
     func isMoved(_ name: RecordName) throws -> Bool {
         if progress.redelivers { return try history.hasEvents(name, after: progress.base, upTo: end) }
         return try history.node(name, at: progress.base) != history.node(name, at: end)
@@ -188,8 +188,8 @@ struct GuestFeed {
 
     // MARK: Shares
 
-    /// What there is to tell because a share began or ceased to be seen: its record, its root, what lies below that; of a
-    /// share of the whole zone everything.
+    /// What there is to tell because a share began or ceased to be seen: its record, its root, what lies below that; of
+    /// a share of the whole zone everything.
     private mutating func tell(of share: RecordName) throws {
         page.look()
         guard share != ShareContent.zoneWideName else {
@@ -222,7 +222,8 @@ extension GuestFeed {
         guard let top = walk.top else { return try finishZone(after: walk.last) }
         var last = walk.last
         if progress.round?.phase == .shares {
-            // The root of a share is told before what lies below it, and stands for itself as the last that was visited.
+            // The root of a share is told before what lies below it, and stands for itself as the last that was
+            // visited.
             if last == nil {
                 guard !page.isFull else { return false }
                 try tell(top, .covered)
@@ -268,7 +269,8 @@ extension GuestFeed {
             walk: walk, below: (try isSeen(top, .base), try isSeen(top, .end)), isUnmarkedNow: isUnmarkedNow)
     }
 
-    /// Whether a walk passes a record over, with all below it: another share decides there, or it has a walk of its own.
+    /// Whether a walk passes a record over, with all below it: another share decides there, or it has a walk of its
+    /// own.
     private func stops(at name: RecordName, began: UInt64?, isUnmarkedNow: Bool) throws -> Bool {
         if try history.mark(name, at: end, isUnmarkedNow: isUnmarkedNow) != nil { return true }
         guard !isFresh else { return false }

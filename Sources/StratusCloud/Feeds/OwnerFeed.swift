@@ -1,5 +1,6 @@
-// The feed of a zone for its owner, who sees everything: the changes after the token, in their order, each record once and
-// as it is in the page's snapshot (T-06). A record that is written while pages are read moves to the end and comes again.
+// The feed of a zone for its owner, who sees everything: the changes after the token, in their order, each record once
+// and as it is in the page's snapshot (T-06). A record that is written while pages are read moves to the end and comes
+// again.
 //
 // Without a token only what lives is told. Deletions are, from the moment on in which the first page was read (T-08).
 
@@ -9,7 +10,7 @@ import StratusRecords
 
 struct OwnerFeed {
     let zone: ZoneReader
-    let view: RecordView
+    let view: RecordPresenter
     let fields: FieldSelection
     /// The zone's last change.
     let now: UInt64
@@ -21,7 +22,8 @@ struct OwnerFeed {
     private let start: UInt64
 
     init(
-        zone: ZoneReader, view: RecordView, fields: FieldSelection, now: UInt64, progress: OwnerProgress, page: FeedPage
+        zone: ZoneReader, view: RecordPresenter, fields: FieldSelection, now: UInt64, progress: OwnerProgress,
+        page: FeedPage
     ) {
         self.zone = zone
         self.view = view
@@ -91,9 +93,9 @@ struct FeedLimits: Sendable {
     }
 }
 
-/// Invariant: a record stands in a page once. Several rounds of a guest's feed may meet in a page, all of one snapshot, and
-/// the lists of a page have no order between them, so that what is said last is all that is said. An owner's feed names each
-/// record once anyway.
+/// Invariant: a record stands in a page once. Several rounds of a guest's feed may meet in a page, all of one snapshot,
+/// and the lists of a page have no order between them, so that what is said last is all that is said. An owner's feed
+/// names each record once anyway.
 struct FeedPage {
     /// Records that there is room for from the beginning.
     private static let roomCount = 128

@@ -1,13 +1,18 @@
-// Limits of a request as a whole. A request over one of them fails whole, and a client splits it (L-01).
+// The limits of a request as a whole, how many bytes the content of a record counts for them, and the valid names of
+// records and zones (L-07, L-08). The schema has the rules for types and fields (L-09).
+//
+// The size of a content is that of its names and values, without assets. An item of a list counts at least one byte, so
+// that no list is free.
 
 import StratusModel
 
+/// A request over one of these limits fails as a whole, and the client splits it (L-01).
 enum RequestLimits {
     /// Throws `limitExceeded` for more items than one request may have.
     static func checkItemCount(_ count: Int, _ options: CloudOptions) throws(CloudError) {
         guard count > options.requestItemCount else { return }
         throw CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "The request has too many items: split it in half.",
+            .limitExceeded, inner: CloudError.InnerCode.limit, "The request has too many items. Split it in half.",
             ["items": "\(count)", "limit": "\(options.requestItemCount)"])
     }
 
@@ -16,22 +21,23 @@ enum RequestLimits {
         guard let token, token.count > options.clientChangeTokenByteCount else { return }
         throw CloudError(
             .limitExceeded, inner: CloudError.InnerCode.limit,
-            "What the client wants to recognise its change by is too large: send an identifier.",
+            "The client change token is too large. Send an identifier.",
             ["bytes": "\(token.count)", "limit": "\(options.clientChangeTokenByteCount)"])
     }
 
     /// Throws `limitExceeded` for more bytes than one request may have, assets not counted.
     static func checkByteCount(of request: ModifyRecordsRequest, _ options: CloudOptions) throws(CloudError) {
-        let byteCount = request.saves.reduce(0) { $0 + $1.contentByteCount(request.policy) }
+        try checkByteCount(request.saves.reduce(0) { $0 + $1.contentByteCount(request.policy) }, options)
+    }
+
+    /// Throws `limitExceeded` for more bytes than one request may have.
+    static func checkByteCount(_ byteCount: Int, _ options: CloudOptions) throws(CloudError) {
         guard byteCount > options.requestByteCount else { return }
         throw CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "The request is too large: split it in half.",
+            .limitExceeded, inner: CloudError.InnerCode.limit, "The request is too large. Split it in half.",
             ["bytes": "\(byteCount)", "limit": "\(options.requestByteCount)"])
     }
 }
-
-// How many bytes a record's content counts for the limits of records and requests: names and values, assets not. An item
-// of a list counts a byte at least, so that no list is free.
 
 extension FieldValue {
     /// The bytes of the value; an asset counts nothing (L-03).
@@ -49,7 +55,7 @@ extension FieldValue {
 }
 
 extension Record {
-    /// The bytes of the record's keys and values (L-03). Who takes part in a share does not count.
+    /// The bytes of the record's keys and values (L-03). The participants of a share do not count.
     package var contentByteCount: Int {
         var sum = 0
         for (key, field) in fields where key != ShareContent.fieldKey {
@@ -82,8 +88,8 @@ extension RecordSave {
         }
     }
 
-    /// The keys whose values the save writes: those set by the client; with `allKeys`, and of a record that was never
-    /// saved, all it holds (S-01, S-02).
+    /// The keys whose values the save writes: those that the client set; with `allKeys`, and for a record that was
+    /// never saved, all keys it holds (S-01, S-02).
     package func sentKeys(_ policy: SavePolicy) -> Set<String> {
         guard policy == .allKeys || baseTag == nil else { return changedKeys }
         return fields.keys.allSatisfy(changedKeys.contains) ? changedKeys : changedKeys.union(fields.keys)
@@ -108,8 +114,7 @@ extension IdentityLookup {
     }
 }
 
-// What records and zones may be called (L-07, L-08). Types and fields are the schema's (L-09).
-
+/// The valid names of records and zones.
 enum NameRules {
     static let maximumCharacterCount = 255
 
@@ -119,7 +124,7 @@ enum NameRules {
         guard name.isEmpty || name.utf8.count > maximumCharacterCount else { return nil }
         guard name.isEmpty || name.utf16.count > maximumCharacterCount else { return nil }
         return CloudError(
-            .invalidArguments, "A record name has 1 to 255 characters: choose another.",
+            .invalidArguments, "A record name must have 1 to 255 characters. Choose another.",
             ["characters": "\(name.utf16.count)"])
     }
 
@@ -130,7 +135,7 @@ enum NameRules {
         return name.utf8.count <= maximumCharacterCount && name.utf8.allSatisfy { $0 < 0x80 }
     }
 
-    /// Why a zone of this name cannot be made, or nil.
+    /// Why a zone of this name cannot be created, or nil.
     static func zoneNameError(_ name: String) -> CloudError? {
         guard !isZoneName(name) else { return nil }
         return CloudError(

@@ -78,11 +78,11 @@ extension CloudService {
         }
     }
 
-    /// Takes what waits for a device, the oldest first, at most `limit` of it. It is gone from the store when this returns.
-    /// Nothing is given to somebody who is not in good standing: it waits.
+    /// Takes what waits for a device, the oldest first, at most `limit` of it. It is gone from the store when this
+    /// returns. Nothing is given to somebody who is not in good standing: it waits.
     ///
-    /// Throws `unknownItem` for a device that is not known, and the store's failures: with `serverResponseLost` it may be
-    /// gone.
+    /// Throws `unknownItem` for a device that is not known, and the store's failures: with `serverResponseLost` it may
+    /// be gone.
     package func takeNotifications(
         for device: DeviceAddress, limit: Int = .max
     ) throws(CloudError) -> [ClientNotification] {
@@ -167,8 +167,8 @@ extension RecordReader {
     }
 }
 
-// What waits for one device, while a transaction adds to it. Of one slot only the latest notification waits (N-05); where
-// there are too many the oldest are dropped.
+// What waits for one device, while a transaction adds to it. Of one slot only the latest notification waits (N-05);
+// where there are too many the oldest are dropped.
 
 struct DeviceQueue {
     let address: DeviceAddress

@@ -1,10 +1,13 @@
-// Whom the news of a commit concern: (outbox entry, transaction) → users, and which of their subscriptions. Whether they
-// still have such subscriptions is asked by whoever delivers.
+// Who gets notifications because of a commit, and what they contain.
 //
-// Others' zones are told of to those alone who see, or saw, something of what has changed:
-//   * those whom the entry names: who saw the share before or after the commit, where that changed with it
-//   * of other shares whoever sees the share now and already did at the commit. Who saw it then and does not now has ceased
-//     to by a later commit, whose own entry names them.
+//   Recipients          (outbox entry, transaction) → users, and which of their subscriptions may fire
+//   NotificationFiller  (subscription's template, change) → notification. Pure.
+//
+// `DeliveryRun` checks whether the users still have such subscriptions. Only people who see, or saw, something of the
+// change in another person's zone are among the recipients:
+//   * the people named in the entry: those who saw the share before or after the commit, if the commit changed that
+//   * for other shares, the people who see the share now and already did at the commit. Anyone who saw it then and no
+//     longer does lost it in a later commit, whose entry names them.
 
 import FoundationEssentials
 import StratusLayout
@@ -12,14 +15,14 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// What may make a user's subscriptions fire.
+/// A reason for which a user's subscriptions may fire.
 enum Occasion {
-    /// Something happened in a zone of the user's own.
+    /// A change in one of the user's own zones.
     case own(types: [RecordType]?)
-    /// Something happened in a zone of another's.
+    /// A change in another person's zone.
     case shared(types: [RecordType]?)
     case matches([QueryMatch])
-    /// A subscription of the user's has ended with its zone.
+    /// A subscription of the user ended with its zone.
     case ended(String, NotificationTemplate?)
 }
 
@@ -28,7 +31,7 @@ struct Recipients {
     let database: DatabaseNumber
     let transaction: RecordTransaction
 
-    /// Everybody who may be concerned and has not been told yet, in the order of their names.
+    /// All recipients who were not served yet, in the order of their names.
     func all() throws -> [(user: UserName, occasions: [Occasion])] {
         var found: [UserName: [Occasion]] = [:]
         switch entry.news {
@@ -49,7 +52,7 @@ struct Recipients {
 
     // MARK: Shares
 
-    /// The types of which records changed for each user; nil for any.
+    /// For each user, the types of the records that changed; nil for any type.
     private func users(of shares: [SharedNews]) throws -> [UserName: [RecordType]?] {
         var found: [UserName: [RecordType]?] = [:]
         for news in shares {
@@ -68,7 +71,7 @@ struct Recipients {
         return found
     }
 
-    /// Who sees a share now and did at the commit.
+    /// The people who see a share now and did at the commit.
     private func viewers(of share: RecordName) throws -> [UserName] {
         guard let owner = entry.owner, let zone = try liveZone(),
             let content = try zone.record(share)?.record.shareContent()
@@ -81,7 +84,7 @@ struct Recipients {
         }
     }
 
-    /// The zone, if it is still the one of the entry: its deletion has news of its own.
+    /// The zone, if it is still the one of the entry. Its deletion has its own entry.
     private func liveZone() throws -> ZoneReader? {
         let database = DatabaseID(
             container: entry.container, owner: entry.owner, scope: entry.owner == nil ? .public : .private)
@@ -90,8 +93,8 @@ struct Recipients {
         return try transaction.zone(id)
     }
 
-    /// Who saw anything of a zone that is deleted. Its keys are there until a release has let go of its shares, which it
-    /// does not before this is told.
+    /// The people who saw anything in a deleted zone. Its keys exist until its shares are released, which happens only
+    /// after this delivery.
     private func viewersOfDeletedZone() throws -> Set<UserName> {
         let key = GlobalKeys.release(database, entry.zoneNumber)
         let release = try transaction.store.withValue(forKey: key) { try ReleaseEntry(decoding: $0) }
@@ -107,13 +110,12 @@ struct Recipients {
     }
 }
 
-// A subscription's template and what has happened → what a device is told. Pure.
-
+/// Fills a subscription's template.
 struct NotificationFiller {
     let parts: SubscriptionKeyParts
     /// Nil for a silent subscription (N-03).
     let template: NotificationTemplate?
-    /// Bytes of a notification as it is stored, its slot not counted.
+    /// Bytes of a stored notification, its slot not counted.
     let byteLimit: Int
 
     /// The notification, pruned to its limit. `values` are those of the fields that the template names.
@@ -140,14 +142,14 @@ struct NotificationFiller {
         return pruned(entry)
     }
 
-    /// Whether the number on the app's icon grows with it.
+    /// Whether it increments the app's badge.
     var badges: Bool { template?.badges ?? false }
 
     // MARK: Coalescing
 
-    /// Of zones and databases one notification waits for each subscription, of queries one for each record. A collapse key
-    /// puts notifications of all subscriptions of the app together: by the value of the record's field of that name where
-    /// it has one, else by the key itself.
+    /// The slot of a notification: a new one replaces the waiting one in its slot. A zone or database subscription has
+    /// one slot, a query subscription one for each record. A collapse key gives all subscriptions of the app a common
+    /// slot: for the value of the record's field of that name if it has one, else for the key itself.
     private func slot(of subject: NotificationEntry.Subject, _ values: [FieldKey: FieldValue]) -> [UInt8] {
         var writer = CursorWriter()
         writer.append(parts.container.text)
@@ -170,12 +172,12 @@ struct NotificationFiller {
 
     private static func filled(_ phrase: NotificationPhrase, _ values: [FieldKey: FieldValue]) -> NotificationPhrase {
         var phrase = phrase
-        // Each gap is filled: with nothing where the record has no such field.
+        // Every gap is filled, with nothing if the record has no such field.
         phrase.arguments = phrase.arguments?.map { name in values[FieldKey(name)].map { text(of: $0) } ?? "" }
         return phrase
     }
 
-    /// A value as a text, cut to what a notification carries (L-17).
+    /// A value as a text, cut to the maximum length in a notification (L-17).
     static func text(of value: FieldValue) -> String {
         let text: String
         switch value {
@@ -192,7 +194,7 @@ struct NotificationFiller {
 
     // MARK: Pruning
 
-    /// What goes first where a notification is too large (N-06), one step after the other.
+    /// The parts that are removed from a notification that is too large, one step after the other (N-06).
     private static let pruning: [@Sendable (inout NotificationEntry) -> Void] = [
         { $0.container = nil },
         { entry in

@@ -5,7 +5,7 @@
 //   3. The zones that are asked: the one named, or all of the database.           (ScopeVerdict)
 //   4. What may be asked of the record type.                                     (QueryVerdict)
 //   5. In each zone a plan and its page.                                         (QueryPlanner, QueryRun)
-//   6. What the caller may see, as the caller may see it.                         (ZoneAccess, RecordView)
+//   6. What the caller may see, as the caller may see it.                         (ZoneAccess, RecordPresenter)
 
 import StratusLayout
 import StratusModel
@@ -42,10 +42,10 @@ extension CloudService {
     /// Throws as `query`.
     package func explainQuery(
         _ request: QueryRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws(CloudError) -> QueryExplanation {
+    ) throws(CloudError) -> DatabaseQueryPlan {
         try answering {
             let page = try answer(request, caller, database).page
-            return QueryExplanation(
+            return DatabaseQueryPlan(
                 zones: page.plans, resultCount: page.records.count, isMoreComing: page.position != nil)
         }
     }
@@ -199,7 +199,7 @@ struct QueryCursor: Hashable, Sendable {
 // What a host is told of how a query is answered.
 
 /// What a page of a query did in one zone.
-package struct ZonePlan: Sendable, CustomStringConvertible {
+package struct ZoneQueryPlan: Sendable, CustomStringConvertible {
     package var zone: ZoneAddress
     package var plan: QueryPlan
     package var rowCount: Int
@@ -221,8 +221,8 @@ package struct ZonePlan: Sendable, CustomStringConvertible {
 }
 
 /// How a page of a query was answered.
-package struct QueryExplanation: Sendable, CustomStringConvertible {
-    package var zones: [ZonePlan]
+package struct DatabaseQueryPlan: Sendable, CustomStringConvertible {
+    package var zones: [ZoneQueryPlan]
     package var resultCount: Int
     /// Whether there are further pages.
     package var isMoreComing: Bool

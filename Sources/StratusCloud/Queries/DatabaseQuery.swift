@@ -30,7 +30,7 @@ struct DatabaseQuery {
         var order: FieldKey?
         var position: QueryPosition?
         /// What was done in each zone, for people.
-        var plans: [ZonePlan] = []
+        var plans: [ZoneQueryPlan] = []
         /// What was done up to the position.
         var work = QueryWork()
         /// What was done in the zones that were gone through, where they follow one another.
@@ -44,7 +44,7 @@ struct DatabaseQuery {
     }
 
     private struct Found {
-        var view: RecordView
+        var view: RecordPresenter
         var row: QueryRow
         var zone: ResolvedZone { view.zone }
     }
@@ -207,8 +207,8 @@ struct DatabaseQuery {
         return zoneReader
     }
 
-    private func view(of zone: ResolvedZone) -> RecordView {
-        RecordView(service: service, zone: zone, viewer: account, reader: reader)
+    private func view(of zone: ResolvedZone) -> RecordPresenter {
+        RecordPresenter(service: service, zone: zone, viewer: account, reader: reader)
     }
 
     private func access(to zone: ResolvedZone) throws -> ZoneAccess {
@@ -248,7 +248,7 @@ struct DatabaseQuery {
             found.examinedCount += pickedFromCount
         }
         page.plans.append(
-            ZonePlan(
+            ZoneQueryPlan(
                 zone: zone.address, plan: used, rowCount: found.rows.count, examinedCount: found.examinedCount,
                 cost: reader.store.cost - before))
         return found

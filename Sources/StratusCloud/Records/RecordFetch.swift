@@ -1,11 +1,11 @@
-// Looking records up by name in one snapshot, for one caller.
+// Fetches records by name: one snapshot, and one store read for a record of up to 100,000 bytes.
 
 import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
 
-/// One request's look-ups in one snapshot.
+/// The look-ups of one request, in one snapshot, for one caller.
 struct RecordFetch {
     let service: CloudService
     let caller: Caller
@@ -13,20 +13,8 @@ struct RecordFetch {
     let database: DatabaseSelector
     let fields: FieldSelection
     let reader: RecordReader
-    private var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
-    private var zones: [ZoneAddress: Result<ZoneAccess, CloudError>] = [:]
-
-    init(
-        service: CloudService, caller: Caller, account: Account?, database: DatabaseSelector, fields: FieldSelection,
-        reader: RecordReader
-    ) {
-        self.service = service
-        self.caller = caller
-        self.account = account
-        self.database = database
-        self.fields = fields
-        self.reader = reader
-    }
+    var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
+    var zones: [ZoneAddress: Result<ZoneAccess, CloudError>] = [:]
 
     mutating func record(_ claimed: RecordAddress) throws -> Result<ClientRecord, CloudError> {
         let address = ScopeVerdict.canonical(claimed, caller: account?.userName)
@@ -46,19 +34,18 @@ struct RecordFetch {
         if let decoded = try decodedRecord(name, access.zone) {
             let permissions = try access.permissions(for: decoded.stored)
             if permissions.contains(.read) {
-                return try RecordView(service: service, zone: access.zone, viewer: account, reader: reader).shown(
+                return try RecordPresenter(service: service, zone: access.zone, viewer: account, reader: reader).shown(
                     decoded)
             }
-            // In another's zone a record that is not shared is not there.
+            // In another person's zone, a record that is not shared does not exist for the caller.
             if !access.zone.isShared, let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) {
                 throw refusal
             }
         }
-        throw CloudError(
-            .unknownItem, inner: CloudError.InnerCode.unknownItem, "Record not found", ["record": name.text])
+        throw CloudError.recordNotFound(name)
     }
 
-    /// An account that may not be used is nobody's: it is shown what the world is shown.
+    /// An account that may not be used gets what the public gets.
     private mutating func access(to address: ZoneAddress) throws -> ZoneAccess {
         if let known = zones[address] { return try known.get() }
         let isUsable = AccountVerdict.status(of: account) == .available
@@ -85,14 +72,12 @@ struct RecordFetch {
     }
 }
 
-// Fetching records by name: one snapshot, one store read for a record of up to 100,000 bytes.
-
 extension CloudService {
     /// Fetches records by name. An address that is named twice is read once.
     ///
-    /// Throws, for the request as a whole: `limitExceeded` (L-01), `notAuthenticated` and the like, where the database is
-    /// not the public one (S-17), a planned fault, and the store's failures. A record that is not there is its item's
-    /// `unknownItem` (S-19), a zone that is not there `zoneNotFound` or `userDeletedZone`.
+    /// Throws for the request as a whole: `limitExceeded` (L-01); `notAuthenticated` and similar errors, unless the
+    /// database is the public one (S-17); a planned fault; the store's failures. The item of a missing record fails
+    /// with `unknownItem` (S-19), that of a missing zone with `zoneNotFound` or `userDeletedZone`.
     package func fetchRecords(
         _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> FetchRecordsResponse {
@@ -113,13 +98,13 @@ extension CloudService {
     ) throws -> FetchRecordsResponse {
         try RequestLimits.checkItemCount(request.addresses.count, options)
         if database != .public { try requireAccount(caller) }
-        // Who takes part in a share is no field of it, and always told.
+        // The participants of a share are not a field, and always included.
         let fields =
             request.desiredKeys.map { keys in
                 FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
             } ?? .all
         let records = try engine.read { reader in
-            // Public data is shown to everybody, whatever the standing of the account (S-17).
+            // Every caller may read public data, whatever the status of the account (S-17).
             let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
             var fetch = RecordFetch(
                 service: self, caller: caller, account: account, database: database, fields: fields, reader: reader)
@@ -128,7 +113,7 @@ extension CloudService {
         return FetchRecordsResponse(records: records)
     }
 
-    /// The planned faults of the zones and records, asked for outside the snapshot.
+    /// The planned faults of the zones and records, looked up outside the snapshot.
     private func plannedFaults(_ addresses: [RecordAddress], _ caller: Caller) -> [RecordAddress: CloudError] {
         guard let source = environment.faults else { return [:] }
         var zones: [ZoneAddress: CloudError?] = [:]
@@ -143,9 +128,8 @@ extension CloudService {
     }
 }
 
-// User records: every account has one in the default zone of its private database and of the public one. It is there
-// without anybody having saved it; the first save makes it (S-15).
-
+/// User records. Every account has one in the default zone of its private database and of the public one. It exists
+/// before any client saves it; the first save writes it (S-15).
 enum UserRecords {
     /// The account whose user record has this name in this zone, or nil.
     static func owner(
@@ -160,7 +144,7 @@ enum UserRecords {
         return try directory.account(userName: userName, in: reader)
     }
 
-    /// The record as it is before anybody has saved it.
+    /// The record as it is before its first save.
     static func unsaved(of account: Account) -> StoredRecord {
         let stamp = Stamp(date: account.created, user: account.userName)
         return StoredRecord(

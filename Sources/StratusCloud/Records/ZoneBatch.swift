@@ -1,10 +1,16 @@
-// Carries out what a request asks of one zone, inside one transaction. The body of the transaction may run twice, so a
-// batch is made anew for each run and holds everything that changes.
+// Applies what a request asks of one zone, inside one transaction. The body of a transaction may run twice, so each run
+// creates its own batch, which holds everything that changes.
 //
-// Judging reads each record once and decides it alone (`ZoneJudge`). Carrying out decides the records together: cascades,
-// owning references, shares, hierarchy, schema, contents, size, quota; then everything is written. An atomic zone is
-// carried out whole or not at all. Otherwise all that may be done is tried at once, and only where something of it
-// is refused each item stands alone: saves with parents first, then deletes with children first.
+//   1. Answer a repeated request from the records as they are, and write nothing (S-21, T-11): `repeatedAnswer`.
+//   2. Judge each item alone; read each record once (`ZoneJudge`): `judgeItems`.
+//   3. Decide the items together: cascades, owning references, shares, hierarchy, schema, assets, size, quota.
+//      Nothing is written before all of it is decided: `decideAndWrite`.
+//   4. Write the ledgers, the records with their journal entry, what shares change elsewhere, and the schema.
+//   5. Note the client's token, and give parents new tags (S-10).
+//
+// An atomic zone is written whole or not at all. In any other zone steps 3 and 4 first run for all items that
+// passed step 2. Only if one of them is refused do they run again for each item alone: saves with parents first,
+// then deletes with children first. `ZoneBatch+Effects.swift` has what the items change outside their own records.
 
 import FoundationEssentials
 import StratusLayout
@@ -12,21 +18,21 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// What a transaction is given from outside.
+/// What a transaction gets from outside.
 struct BatchOutset: Sendable {
     let container: ContainerName
     let stamp: Stamp
     let tagSalt: UInt32
-    /// For the default zone, which is made when it is first written to.
+    /// For the default zone, which the first write creates.
     let birth: ZoneBirth
     let intake: AssetIntake
-    /// The time at which leases are looked at.
+    /// The time at which leases are checked.
     let uptimeSeconds: Double
-    /// Whose device it is that asks.
+    /// The account and device that send the request.
     let origin: CommitOrigin
 }
 
-/// One zone's items while they are carried out.
+/// One zone's items while they are applied.
 struct ZoneBatch {
     let service: CloudService
     let request: ZoneRequest
@@ -41,14 +47,14 @@ struct ZoneBatch {
     var deletes: [RecordName] = []
     /// The deletions by which the caller leaves a share (P-13).
     var leaves: [RecordName: JudgedSave] = [:]
-    /// Whom the host is to tell that they are invited.
+    /// The people to whom the host must send an invitation.
     var invitations: [ShareInvitation] = []
     /// The shares that deletions have ended.
     var endedShares: [RecordName] = []
     /// What was written, by name.
     var saved: [RecordName: StoredRecord] = [:]
     var hasWritten = false
-    /// Records that cascades may still look at, refused ones included: what bounds the work of a request.
+    /// How many records cascades may still visit, refused ones included. It bounds the work of a request.
     var cascadeVisitCount: Int
 
     init(
@@ -65,7 +71,7 @@ struct ZoneBatch {
         cascadeVisitCount = 4 * service.engine.options.limits.requestItemCount
     }
 
-    /// The answers to all items. Throws `NothingWritten` with them when nothing is to be committed.
+    /// Returns the answers to all items. Throws `NothingWritten` with them when there is nothing to commit.
     mutating func run() throws -> ZoneAnswer {
         guard try judge.access.isZoneVisible() || onlyLeaves() else {
             throw NothingWritten(answer: request.answer(failing: ScopeVerdict.zoneNotFound(request.zone.address)))
@@ -74,7 +80,7 @@ struct ZoneBatch {
         try judgeItems()
         if request.isAtomic {
             if errors.isEmpty {
-                errors = try carryOut(saves: saves, deletes: deletes)
+                errors = try writeTogether(saves: saves, deletes: deletes)
             } else {
                 errors.merge(try structureErrors()) { own, _ in own }
             }
@@ -82,18 +88,18 @@ struct ZoneBatch {
                 errors = FailureSpread.atomicErrors(items, own: errors)
                 throw NothingWritten(answer: try answer())
             }
-        } else if try !carryOut(saves: saves, deletes: deletes).isEmpty {
-            try carryOutAlone()
+        } else if try !writeTogether(saves: saves, deletes: deletes).isEmpty {
+            try writeEachAlone()
         }
         guard hasWritten else { throw NothingWritten(answer: try answer()) }
         try noteClientToken()
-        // With what room is left.
+        // Last, because it only uses the room that is left.
         try touchParents()
         return try answer()
     }
 
-    /// Whether all that is asked is to leave shares that the caller has accepted. Whoever has a place without any
-    /// permission sees nothing of the zone, and may give the place up all the same (P-13).
+    /// Whether the request only leaves shares that the caller has accepted. A participant without any permission sees
+    /// nothing of the zone, and may still give up the place (P-13).
     private func onlyLeaves() throws -> Bool {
         try request.saves.isEmpty && request.deletes.allSatisfy { try judge.access.mayLeave($0.name) }
     }
@@ -119,12 +125,12 @@ struct ZoneBatch {
 
     // MARK: Answers
 
-    /// Every item with the parent a save would have had.
+    /// Every item with the parent that its save would set.
     private var items: [(name: RecordName, parent: RecordName?)] {
         request.saves.map { ($0.name, sentParent($0)) } + request.deletes.map { ($0.name, nil) }
     }
 
-    /// The parent that an item would get, as far as that can be said.
+    /// The parent that a save would set; nil if it has none in this zone.
     func sentParent(_ item: ItemSave) -> RecordName? {
         guard let parent = item.save.parent?.target else { return nil }
         return ScopeVerdict.canonical(parent.zone, caller: account.userName) == request.zone.address
@@ -152,25 +158,27 @@ struct ZoneBatch {
     }
 }
 
-// Deciding records together, and writing them.
+// MARK: Items together
 
 extension ZoneBatch {
-    /// Saves and deletes records together, whole or not at all.
+    /// Saves and deletes records together, all or none.
     ///
-    /// Returns the errors of the items that cannot be done; nothing is written then. A participant's deletion that
-    /// cannot be done with all that goes with it is tried again without the records that they do not see, which then
-    /// stay: what stands in the way of those is nothing that a participant may learn (decision 0019).
-    mutating func carryOut(saves: [JudgedSave], deletes: [RecordName]) throws -> [RecordName: CloudError] {
+    /// Returns the errors of the items that are refused; then nothing is written. If a participant's deletion is
+    /// refused with its whole cascade, it is tried again without the records that the participant does not see, which
+    /// then stay. A participant may not learn what hinders the deletion of those (decision 0019).
+    private mutating func writeTogether(
+        saves: [JudgedSave], deletes: [RecordName]
+    ) throws -> [RecordName: CloudError] {
         let saves = try owningOnlySeen(saves)
         let visitCount = cascadeVisitCount
-        let errors = try carryOut(saves: saves, deletes: deletes, takingUnseen: true)
+        let errors = try decideAndWrite(saves: saves, deletes: deletes, cascadingToUnseen: true)
         guard request.zone.isShared, !errors.isEmpty, !deletes.isEmpty else { return errors }
         cascadeVisitCount = visitCount
-        return try carryOut(saves: saves, deletes: deletes, takingUnseen: false)
+        return try decideAndWrite(saves: saves, deletes: deletes, cascadingToUnseen: false)
     }
 
-    /// A participant's saves, in which a `deleteSelf` reference that is new and points at nothing they see is one that
-    /// deletes nothing: its cascade would tell them of a record that they may not know of (decision 0019).
+    /// A participant's saves. A new `deleteSelf` reference to a record that they do not see becomes one without action,
+    /// because its cascade would reveal that record (decision 0019).
     private func owningOnlySeen(_ saves: [JudgedSave]) throws -> [JudgedSave] {
         guard request.zone.isShared else { return saves }
         let together = Set(saves.map(\.name))
@@ -186,9 +194,9 @@ extension ZoneBatch {
         }
     }
 
-    /// Everything is decided before anything is written.
-    private mutating func carryOut(
-        saves: [JudgedSave], deletes: [RecordName], takingUnseen: Bool
+    /// Steps 3 and 4. Returns the errors of refused items; then nothing is written.
+    private mutating func decideAndWrite(
+        saves: [JudgedSave], deletes: [RecordName], cascadingToUnseen: Bool
     ) throws -> [RecordName: CloudError] {
         let limit = service.engine.options.limits.requestItemCount
         guard saves.count <= limit else { return Self.refused(saves.map(\.name)) { Self.tooLarge($0) } }
@@ -199,7 +207,7 @@ extension ZoneBatch {
         let cascades = try Cascades(
             of: leaving.isEmpty ? deletes : deletes.filter { leaves[$0] == nil }, keeping: kept,
             limit: limit - saves.count - leaving.count, visitCount: &cascadeVisitCount, in: zone,
-            taking: { [judge] name in try takingUnseen || judge.access.sees(name) })
+            including: { [judge] name in try cascadingToUnseen || judge.access.sees(name) })
         guard cascades.errors.isEmpty else {
             guard request.isAtomic else { return cascades.errors }
             return cascades.errors.merging(try structureErrors()) { own, _ in own }
@@ -238,7 +246,7 @@ extension ZoneBatch {
             return Self.refused(saves.map(\.name)) { _ in error }
         }
         try settle(assets)
-        try journal.carryOut(plan, in: request.zone.id, transaction, learnt: schema.types, keeping: besides)
+        try journal.apply(plan, in: request.zone.id, transaction, learnt: schema.types, keeping: besides)
         try settle(settlement, saves, removed: removed)
         endedShares += removed.lazy.filter { $0.content != nil }.map(\.name) + leaving.map(\.name)
         try service.schemaKeeper.learn(schema, in: transaction)
@@ -249,9 +257,9 @@ extension ZoneBatch {
         return [:]
     }
 
-    /// What else is wrong in a zone in which items have failed already, so that each gets its own error and not that of
-    /// another: the hierarchy, judged as if the failed records were there, and the schema.
-    func structureErrors() throws -> [RecordName: CloudError] {
+    /// The other errors in a zone in which items have failed already, so that each item gets its own error and not that
+    /// of another. Checks the hierarchy as if the failed records were there, and the schema.
+    private func structureErrors() throws -> [RecordName: CloudError] {
         let conflicts = try conflictErrors(saves)
         let changes = try shareChanges(saves: saves, leaving: Array(leaves.values), removed: [])
         var mutations = changes.saves.map { RecordMutation.save($0.record) }
@@ -260,7 +268,7 @@ extension ZoneBatch {
             guard NameRules.recordNameError(item.save.address.recordName) == nil, try zone.node(item.name) == nil else {
                 continue
             }
-            // Where a record was to hang that may not be known of says nothing about the others.
+            // The parent of a record that the caller may not know of must not affect the others.
             let parent =
                 request.zone.isShared
                 ? nil : sentParent(item).flatMap { NameRules.recordNameError($0.text) == nil ? $0 : nil }
@@ -270,7 +278,7 @@ extension ZoneBatch {
         do {
             _ = try transaction.plan(mutationRequest(mutations), in: request.zone.id)
         } catch let refused as RequestRefused {
-            // A deletion may be refused here only for records that its cascade would take along.
+            // Refusals of deletions are ignored: a cascade may remove what they are refused for.
             let names = Set(saves.map(\.name))
             for (name, refusal) in refused.refusals.sorted(by: { $0.key < $1.key }) where names.contains(name) {
                 let (item, error) = try itemError(refusal, of: name, saves)
@@ -289,8 +297,8 @@ extension ZoneBatch {
         return request
     }
 
-    /// Refusals as the errors of items: that of a record deleted by a cascade is its cause's, and that of a root whose
-    /// mark goes with its share the share's.
+    /// Refusals as the errors of items. The refusal of a record that a cascade deletes is the error of its cause; that
+    /// of a root that loses its mark with its share is the share's.
     private func itemErrors(
         _ refused: RequestRefused, _ saves: [JudgedSave], removed: [RemovedRecord], _ changes: ShareChanges
     ) throws -> [RecordName: CloudError] {
@@ -298,7 +306,7 @@ extension ZoneBatch {
         for record in removed { causes[record.name] = record.cause }
         var errors: [RecordName: CloudError] = [:]
         for (name, refusal) in refused.refusals.sorted(by: { $0.key < $1.key }) {
-            // A root that is only unmarked hangs where it hung: what is in its way is another item's to say.
+            // A root that only loses its mark keeps its parent: another item causes its refusal, and reports it.
             if changes.causes[name] != nil, refused.refusals.count > 1 { continue }
             if let cause = causes[name], cause != name {
                 if errors[cause] == nil { errors[cause] = try cascadeError(refusal, of: name, cause) }
@@ -323,7 +331,7 @@ extension ZoneBatch {
 
     // MARK: Size
 
-    /// Who is told that all of it does not fit into one transaction: the deletions that take others along, else all.
+    /// The errors when the items do not fit into one transaction: of the deletions with cascades, else of all items.
     private func sizeErrors(
         saves: [JudgedSave], deletes: [RecordName], removed: [RemovedRecord]
     ) -> [RecordName: CloudError] {
@@ -346,61 +354,35 @@ extension ZoneBatch {
     }
 }
 
-extension ZoneBatch {
-    /// Gives the parents of saved records a new tag without an entry in the feed, where the host wants it (S-10, T-16).
-    /// Clients are told that a tag may change so; where the transaction has no room left, it does not.
-    mutating func touchParents() throws {
-        guard service.options.childSaveTouchesParent else { return }
-        var touched: Set<RecordName> = []
-        for stored in saved.values {
-            guard let parent = stored.record.parent, saved[parent] == nil else { continue }
-            touched.insert(parent)
-        }
-        for name in touched.sorted() {
-            guard var stored = try zone.record(name) else { continue }
-            // Another salt makes another tag of the same sequence, so that the record stays where it is in the feed.
-            stored.system.tagSalt = stored.system.tagSalt == outset.tagSalt ? outset.tagSalt &+ 1 : outset.tagSalt
-            let value = try RecordCodec.encoded(stored)
-            let chunks = try RecordChunks.split(value, record: name, changeSequence: stored.system.changeSequence)
-            let writes = chunks.enumerated().map { index, chunk in
-                (key: index == 0 ? zone.keys.record(name) : zone.keys.recordChunk(name, index: index), value: chunk)
-            }
-            let byteCount = writes.reduce(0) { $0 + $1.key.count + $1.value.count }
-            guard transaction.hasRoom(forByteCount: byteCount) else { return }
-            for write in writes { try transaction.set(write.key, to: write.value) }
-        }
-    }
-}
-
-// Each item by itself, in one transaction: what isAtomic = false means, and every change of a zone that is not
-// transactional. A new share and its root are one item.
+// MARK: Each item alone
 
 extension ZoneBatch {
-    /// Saves with parents first, then deletes with children first. What fails leaves the others as they are.
-    mutating func carryOutAlone() throws {
+    /// Writes each item by itself, in the same transaction: saves with parents first, then deletes with children first.
+    /// A failure does not affect the other items. A new share and its root are one item.
+    private mutating func writeEachAlone() throws {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
         let newShares = newShares
         var (units, late): ([[JudgedSave]], [JudgedSave]) = ([], [])
         for name in Self.parentsFirst(saves.map { ($0.name, $0.record.parent) }) {
             guard let save = saveByName[name] else { continue }
             if let root = save.share?.newRoot {
-                // The first one goes with its root; others are in its way, or have no root.
+                // The first share goes with its root. Others conflict with it, or have no root.
                 if newShares[root] != name || saveByName[root] == nil { late.append(save) }
             } else {
                 units.append([save] + [newShares[name].flatMap { saveByName[$0] }].compactMap { $0 })
             }
         }
-        try carryOut(units)
-        for save in late { try carryOut(unit: [save]) }
+        try writeInOrder(units)
+        for save in late { try write([save]) }
         let places = try deletes.map { ($0, try zone.node($0)?.parent) }
         for name in Self.parentsFirst(places).reversed() {
-            errors[name] = try carryOut(saves: [], deletes: [name])[name]
+            errors[name] = try writeTogether(saves: [], deletes: [name])[name]
         }
     }
 
-    /// Saves units in their order. One with an empty list in a field of no type waits for another that gives the field its
-    /// type, and its children wait for it.
-    private mutating func carryOut(_ units: [[JudgedSave]]) throws {
+    /// Saves units in their order. A unit with an empty list in a field of no type waits for another unit that gives
+    /// the field its type, and its children wait for it.
+    private mutating func writeInOrder(_ units: [[JudgedSave]]) throws {
         var waiting = units
         while !waiting.isEmpty {
             var left: [[JudgedSave]] = []
@@ -411,14 +393,14 @@ extension ZoneBatch {
                     left.append(unit)
                     leftNames.formUnion(unit.map(\.name))
                 } else {
-                    try carryOut(unit: unit)
+                    try write(unit)
                 }
             }
             if left.count == waiting.count {
-                // Each of them may give another's field its type.
-                if left.count > 1, try carryOut(saves: left.flatMap { $0 }, deletes: []).isEmpty { return }
-                // Nothing gives the first one its type: it fails, and the others are looked at again.
-                try carryOut(unit: left.removeFirst())
+                // Each of them may give a field of another its type.
+                if left.count > 1, try writeTogether(saves: left.flatMap { $0 }, deletes: []).isEmpty { return }
+                // Nothing gives the first one its type: it fails. Then check the others again.
+                try write(left.removeFirst())
             }
             waiting = left
         }
@@ -429,20 +411,22 @@ extension ZoneBatch {
             save.record, replacing: save.old?.record, container: outset.container, in: transaction)
     }
 
-    private mutating func carryOut(unit: [JudgedSave]) throws {
-        let failures = try carryOut(saves: unit, deletes: [])
+    /// Saves a unit, all or none, and notes its members' errors.
+    private mutating func write(_ unit: [JudgedSave]) throws {
+        let failures = try writeTogether(saves: unit, deletes: [])
         guard !failures.isEmpty else { return }
         for member in unit {
             errors[member.name] = spread(failures[member.name] ?? FailureSpread.batchRequestFailed, to: member)
         }
     }
 
-    /// The first new share of each root: a share and its root stand together, for neither is without the other (SH-03).
+    /// The first new share of each root. A share and its root are saved together: neither exists without the other
+    /// (SH-03).
     private var newShares: [RecordName: RecordName] {
         Dictionary(saves.compactMap { save in save.share?.newRoot.map { ($0, save.name) } }) { first, _ in first }
     }
 
-    /// The error of a save whose parent's failure says more than its own.
+    /// The error of a save. If its parent failed too, that failure explains more.
     private func spread(_ error: CloudError, to save: JudgedSave) -> CloudError {
         guard error.code == .referenceViolation, let parent = save.record.parent, let above = errors[parent] else {
             return error
@@ -450,7 +434,7 @@ extension ZoneBatch {
         return FailureSpread.childError(ofParentFailing: above, save.name) ?? error
     }
 
-    /// The names so that each stands behind its parent, if that is among them; those on a cycle in any order.
+    /// Sorts names so that each follows its parent, if that is among them. Names on a cycle come in any order.
     static func parentsFirst(_ items: [(name: RecordName, parent: RecordName?)]) -> [RecordName] {
         let parents = Dictionary(items.map { ($0.name, $0.parent) }, uniquingKeysWith: { first, _ in first })
         var sorted: [RecordName] = []
@@ -468,12 +452,12 @@ extension ZoneBatch {
     }
 }
 
-// A request that a client repeats, because its answer got lost (S-21), is recognised by what the client sent with it and is
-// not applied again (T-11).
+// MARK: Repeated requests
 
 extension ZoneBatch {
-    /// The answer to a request that was processed already: the records as they are now. Nil for every other request.
-    func repeatedAnswer() throws -> ZoneAnswer? {
+    /// The answer to a request that a client repeats because the answer was lost (S-21): the records as they are now.
+    /// Nil for every other request. The client's token identifies the request, so that it is not applied twice (T-11).
+    private func repeatedAnswer() throws -> ZoneAnswer? {
         guard let token = request.clientToken,
             try ClientTokens.entry(of: account.userName, in: zone)?.data == token
         else { return nil }
@@ -482,91 +466,18 @@ extension ZoneBatch {
             if let stored = try zone.record(item.name), let shown = try judge.shown(stored) {
                 answer.saves[item.index] = .success(shown)
             } else {
-                answer.saves[item.index] = .failure(
-                    CloudError(
-                        .unknownItem, inner: CloudError.InnerCode.unknownItem, "Record not found",
-                        ["record": item.name.text]))
+                answer.saves[item.index] = .failure(.recordNotFound(item.name))
             }
         }
         for item in request.deletes { answer.deletes[item.index] = .success(()) }
         return answer
     }
 
-    /// Remembers what the client sent. Not where an item failed, which another try is to save, and not of somebody who
-    /// has just left: nothing of theirs stays in another's zone.
-    func noteClientToken() throws {
+    /// Remembers the client's token. Not if an item failed, because another attempt must save it, and not for a caller
+    /// who has just left the zone: nothing of theirs stays in it.
+    private func noteClientToken() throws {
         guard let token = request.clientToken, errors.isEmpty, try judge.access.isZoneVisible() else { return }
         try ClientTokens.note(
             token, sequence: zone.header().sequence, of: account.userName, in: zone, transaction)
-    }
-}
-
-// What a zone's items change beside its records: what is counted for their owner, and who holds which content.
-
-/// The contents that records begin and cease to hold, with how often.
-struct AssetChange {
-    private(set) var added: [AssetDescriptor: Int] = [:]
-    private(set) var gone: [AssetDescriptor: Int] = [:]
-
-    init(saves: [JudgedSave], removed: [RemovedRecord]) {
-        for save in saves {
-            added.merge(save.record.assets, uniquingKeysWith: +)
-            if let old = save.old { gone.merge(old.record.assets, uniquingKeysWith: +) }
-        }
-        for record in removed { gone.merge(record.assets, uniquingKeysWith: +) }
-    }
-
-    var isEmpty: Bool { added.isEmpty && gone.isEmpty }
-}
-
-extension ZoneBatch {
-    /// Charges what the zone then holds more or less to its owner, which for public data is the app (S-16). Returns the
-    /// error when there is no room.
-    func charge(saves: [JudgedSave], removed: [RemovedRecord], zone: UUID) throws -> CloudError? {
-        if let error = saves.lazy.compactMap(\.quotaError).first { return error }
-        var change = saves.reduce(Int64(0)) { $0.addingCapped($1.byteCountChange) }
-        for record in removed { change = change.addingCapped(-record.byteCount) }
-        let charged = try service.charged(for: request.zone, account, in: transaction)
-        do {
-            try QuotaLedger.charge(
-                byteCount: change, to: charged.owner, zone: zone, limit: charged.limit, in: transaction)
-            return nil
-        } catch let error as CloudError where error.code == .quotaExceeded {
-            return request.zone.isShared ? error.withoutFields : error
-        }
-    }
-
-    /// The saves that newly hold a content that is not to be had any more.
-    func contentErrors(saves: [JudgedSave], _ assets: AssetChange) throws -> [RecordName: CloudError] {
-        // Contents that were not taken in have no lease, and are not written either.
-        guard !assets.added.isEmpty, saves.allSatisfy({ $0.quotaError == nil }) else { return [:] }
-        let unavailable = try service.assetLedger.unavailable(
-            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
-            atUptimeSeconds: outset.uptimeSeconds, in: transaction)
-        guard !unavailable.isEmpty else { return [:] }
-        var errors: [RecordName: CloudError] = [:]
-        for save in saves {
-            let before = save.old?.record.assets ?? [:]
-            let missing = save.record.assets.keys.first { before[$0] == nil && unavailable.contains($0.digest) }
-            if let missing { errors[save.name] = AssetLedger.unavailableError(digest: missing.digest) }
-        }
-        return errors
-    }
-
-    func settle(_ assets: AssetChange) throws {
-        guard !assets.isEmpty else { return }
-        try service.assetLedger.settle(
-            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
-            atUptimeSeconds: outset.uptimeSeconds, in: transaction)
-        let change = assets.added.values.reduce(0, +) - assets.gone.values.reduce(0, +)
-        try ZoneFacts.changeAssetCount(
-            by: change, of: request.zone.id.name, DatabaseKeys(zone.keys.database), in: transaction)
-    }
-
-    /// The most bytes that `charge` and `settle` write.
-    func ledgerByteCount(_ assets: AssetChange) -> Int {
-        let entryByteCount =
-            GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest).count + 24
-        return (assets.added.count + assets.gone.count) * entryByteCount + 4 * StoreLimits.maximumKeyByteCount
     }
 }

@@ -1,14 +1,17 @@
-// What a query may ask: (query, its record type, mode) → the fields it asks of, or a refusal. No input or
-// output.
+// Checks a client's query, and translates it into a query of the record layer for one zone. Pure decisions:
 //
-// In production only what the schema marks can be asked: queryable to filter by, sortable to sort by, searchable to search.
-// In development everything can be asked that some schema could mark; what has no index is looked for record by record.
+//   QueryVerdict      (query, its record type, mode) → the fields it uses, or refusal
+//   QueryTranslation  (verdict, zone, caller) → query of the record layer
+//
+// In production a query may only filter by fields that the schema marks queryable, sort by sortable and search
+// searchable ones. In development it may use every field that some schema could mark; without an index the records are
+// read one by one.
 
 import FoundationEssentials
 import StratusModel
 import StratusRecords
 
-/// A query that may be asked, with its fields resolved.
+/// A valid query, with its fields resolved.
 struct QueryVerdict {
     /// Values in the list of one comparison (L-11).
     static let maximumListCount = 250
@@ -16,11 +19,11 @@ struct QueryVerdict {
     static let maximumClauseCount = 100
 
     let query: ClientQuery
-    /// The field of each filter; nil for a search of words.
+    /// The field of each filter; nil for a search for words.
     private(set) var filterFields: [QueryField?] = []
     private(set) var sortFields: [QueryField] = []
     private(set) var searchedFields: Set<FieldKey> = []
-    /// Fields that no record has had so far, of a type whose schema was only learnt: a misspelling, or a field to come.
+    /// Fields that no record has had so far, of a type that was never imported: misspelled, or not used yet.
     private(set) var unknownFields: [FieldKey] = []
 
     private let type: RecordTypeSchema
@@ -75,7 +78,7 @@ struct QueryVerdict {
         return field
     }
 
-    /// A field by its name, that of a system field in either spelling.
+    /// A field by its name; a system field by either spelling.
     private mutating func resolved(_ key: String) throws(CloudError) -> QueryField {
         switch key {
         case "___recordID", "recordID", "recordName": return .recordName
@@ -99,7 +102,7 @@ struct QueryVerdict {
         }
     }
 
-    /// Whether a field may be asked for in this way.
+    /// Checks that a query may use a field in this way.
     private func check(_ field: QueryField, _ key: String, _ index: FieldIndexes) throws(CloudError) {
         switch field {
         case .field(let name):
@@ -109,7 +112,7 @@ struct QueryVerdict {
                 throw Self.unmarked(key, index)
             }
         case .parent, .share:
-            // The hierarchy itself answers; there is no order by it.
+            // The hierarchy answers these filters; it gives no order.
             if index == .sortable { throw Self.unmarked(key, index) }
         case .recordName, .created, .modified, .creator, .modifier:
             guard mode == .production else { return }
@@ -139,7 +142,7 @@ struct QueryVerdict {
 
     // MARK: Types
 
-    /// The type of a field's values; nil where it is not known yet.
+    /// The type of a field's values; nil if it is not known yet.
     func valueType(of field: QueryField) -> FieldType? {
         switch field {
         case .field(let key): type.fields[key]?.type
@@ -152,7 +155,7 @@ struct QueryVerdict {
         guard let known = valueType(of: field) else { return }
         guard (known.scalar == .location) == (sort.origin != nil) else {
             throw CloudError(
-                .invalidArguments, "A place is sorted by its distance, and nothing else is: use a location sort.",
+                .invalidArguments, "Sort locations, and only locations, by distance with a location sort.",
                 ["field": sort.key])
         }
     }
@@ -177,18 +180,18 @@ struct QueryVerdict {
             else { throw Self.mismatch(filter, expected.map { "\($0)" } ?? "UNKNOWN", operand.typeName) }
         }
         if filter.comparator == .isNear, filter.radius.map({ $0.isNaN }) ?? true {
-            throw CloudError(.invalidArguments, "A circle has a radius.", ["field": filter.key])
+            throw CloudError(.invalidArguments, "The radius of a circle must be a number.", ["field": filter.key])
         }
     }
 
     private static func fits(_ operand: ScalarType, _ field: ScalarType, _ which: QueryField) -> Bool {
         let numbers: Set<ScalarType> = [.int64, .double, .number]
         if numbers.contains(operand) { return numbers.contains(field) }
-        // The name of a record is a text too.
+        // The name of a record is also compared with texts.
         return operand == field || operand == .string && which == .recordName
     }
 
-    /// What to write instead, where only one side of a comparison is a list.
+    /// What to write instead if only one side of a comparison is a list.
     private static func advice(_ filter: QueryFilter, _ field: FieldType) -> String {
         switch (filter.comparator, field.isList) {
         case (.listContains, false), (.listDoesNotContain, false):
@@ -196,11 +199,11 @@ struct QueryVerdict {
                 ? ": CONTAINS asks for a member of a list, so write BEGINSWITH for the beginning of a text, or "
                     + "self CONTAINS 'words' for words in it"
                 : ": CONTAINS asks for a member of a list, so write == for the value itself"
-        case (.listContainsAny, false), (.listContainsNoneOf, false): ": the field is no list, so leave ANY out"
-        case (.isIn, true), (.isNotIn, true): ": the field is a list, so write ANY before it"
-        case (.listMemberBeginsWith, false), (.noListMemberBeginsWith, false):
-            ": the field is no list, so leave ANY out"
-        case (.beginsWith, true), (.doesNotBeginWith, true): ": the field is a list, so write ANY before it"
+        case (.listContainsAny, false), (.listContainsNoneOf, false), (.listMemberBeginsWith, false),
+            (.noListMemberBeginsWith, false):
+            ": the field is not a list, so leave ANY out"
+        case (.isIn, true), (.isNotIn, true), (.beginsWith, true), (.doesNotBeginWith, true):
+            ": the field is a list, so write ANY before it"
         case (.equals, true), (.notEquals, true): ": the field is a list, so write CONTAINS for one of its members"
         default: ""
         }
@@ -217,14 +220,14 @@ struct QueryVerdict {
 }
 
 extension QueryComparator {
-    /// What a comparator compares with what.
+    /// The types that a comparator compares.
     struct Shape {
-        /// The kinds of operands, or of the items of one that is a list.
+        /// The types of operands, or of the items of a list operand.
         var scalars: Set<ScalarType>
         var takesList = false
         /// Whether the field is a list.
         var isOfList = false
-        /// Whether the field is a list or not.
+        /// Whether the field may be a list or not.
         var isOfEither = false
     }
 
@@ -251,7 +254,7 @@ extension QueryComparator {
 }
 
 extension FieldType {
-    /// Whether some schema could mark a field of the type so. What cannot be is refused in every mode.
+    /// Whether a schema could mark a field of the type like this. If not, the query is refused in every mode.
     fileprivate func canHave(_ index: FieldIndexes) -> Bool {
         if isEncrypted || scalar == .bytes || scalar == .asset { return false }
         return index != .sortable || !isList
@@ -279,13 +282,12 @@ extension ClientValue {
     }
 }
 
-// A client's query as one zone's, in the words of the record layer. References name records of one zone, so that
-// what points into another zone is found in none but that one.
-
+/// Translates a query for one zone. References name records of one zone, so a reference into another zone
+/// matches no record of this zone.
 struct QueryTranslation {
     let verdict: QueryVerdict
     let zone: ResolvedZone
-    /// The caller's user name, which stands behind the one for the caller.
+    /// The caller's user name, for which `__defaultOwner__` is the placeholder.
     let caller: UserName?
     /// Metres in one unit of a radius.
     let metresPerUnit: Double
@@ -339,7 +341,7 @@ struct QueryTranslation {
     private func equality(_ operand: ClientValue, _ field: QueryField?) -> FilterTest {
         if case .list(let items) = operand {
             let values = items.compactMap { value($0, field) }
-            // A list with a reference into another zone is nobody's here.
+            // No record of this zone has a list with a reference into another zone.
             return values.count == items.count ? .equals(.list(values)) : .isIn([])
         }
         return value(operand, field).map { .equals($0) } ?? .isIn([])
@@ -351,7 +353,7 @@ struct QueryTranslation {
         return .listContainsAll(values)
     }
 
-    /// Whether a value, or a member of a list, is one of the operand's.
+    /// Whether a value, or a member of a list, is in the operand.
     private func membership(_ operand: ClientValue, _ field: QueryField?) -> FilterTest {
         let isList = field.flatMap { verdict.valueType(of: $0)?.isList } ?? false
         let values = values(operand, field)
@@ -367,7 +369,7 @@ struct QueryTranslation {
         return items.compactMap { value($0, field) }
     }
 
-    /// A value to compare with; nil for one that no record of this zone can have.
+    /// A value to compare with; nil for a value that no record of this zone can have.
     private func value(_ value: ClientValue, _ field: QueryField?) -> FieldValue? {
         switch value {
         case .string(let text):
@@ -388,7 +390,7 @@ struct QueryTranslation {
         let name = reference.target.recordName
         switch field {
         case .creator?, .modifier?:
-            // A user's record lies in no zone of its own.
+            // User records are not compared by zone.
             return name == ZoneAddress.currentUser ? caller.map { RecordName($0.text) } : RecordName(name)
         default:
             let address = ScopeVerdict.canonical(reference.target.zone, caller: caller)

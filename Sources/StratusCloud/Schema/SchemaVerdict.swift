@@ -1,4 +1,10 @@
-// The decision about one record: (record, its type as known, mode) → verdict. No input or output.
+// What the schema allows. Pure decisions:
+//
+//   SchemaVerdict  (record, its known type, mode) → it fits, it adds to the type, or refusal (S-13, S-14)
+//   SchemaChange   (schema, wanted schema, mode) → the types to write and to remove, or refusal (S-13)
+//   ValueType      value → its type, and whether a field takes it
+//   SchemaNames    the valid names of types and fields (L-09)
+//   queryIndexes   (type) → the indexes of its fields
 
 import StratusLayout
 import StratusModel
@@ -6,7 +12,7 @@ import StratusModel
 /// What a record means for its type.
 enum SchemaVerdict: Sendable {
     case fits
-    /// The record fits a type that knows more than before.
+    /// The record fits, and adds fields to the type or creates it.
     case teaches(RecordTypeSchema)
     case refused(CloudError)
 
@@ -29,7 +35,7 @@ enum SchemaVerdict: Sendable {
             schema = known
         } else {
             schema = try newType(record.type, mode)
-            // The server's own type of user records is there before anything has been learnt of it.
+            // The server's own type of user records exists before any save adds to it.
             isNew = record.type != SchemaNames.usersType
         }
         for (key, field) in record.fields {
@@ -49,13 +55,13 @@ enum SchemaVerdict: Sendable {
         guard ownCount <= maximumFieldCount else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record type would have too many fields: use another type.",
+                "The record type would have too many fields. Use another type.",
                 ["limit": "\(maximumFieldCount)", "recordType": record.type.text])
         }
         return .teaches(schema)
     }
 
-    /// What nearly every save is answered with: a look-up and a comparison for each field.
+    /// The common case: a look-up and a comparison for each field.
     private static func fits(_ record: Record, _ known: RecordTypeSchema, isPublic: Bool) -> Bool {
         record.fields.allSatisfy { key, field in
             guard let found = known.fields[key], !(isPublic && field.isEncrypted) else { return false }
@@ -66,34 +72,21 @@ enum SchemaVerdict: Sendable {
     private static func newType(_ type: RecordType, _ mode: SchemaMode) throws(CloudError) -> RecordTypeSchema {
         let schema = RecordTypeSchema(name: type, grants: RecordTypeSchema.defaultGrants)
         if type == SchemaNames.usersType { return schema }
-        guard SchemaNames.isValid(type) else {
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
-                "The record type has no valid name: a letter, then letters, digits and underscores, at most 255.",
-                ["recordType": type.text])
-        }
+        if let error = SchemaNames.error(of: type) { throw error }
         guard mode == .production else { return schema }
         guard type != ShareContent.recordType else {
             throw CloudError(
                 .serverRejectedRequest, "Cannot create new type cloudkit.share in production schema",
                 ["recordType": type.text])
         }
-        throw CloudError(
-            .invalidArguments, inner: CloudError.InnerCode.schema,
-            text: "Cannot create new type \(type) in production schema",
-            ["recordType": type.text])
+        throw CloudError(ofSchema: "Cannot create new type \(type) in production schema", type)
     }
 
-    /// What a field teaches; nil when it teaches nothing.
+    /// The field that a value adds to the type; nil if it adds none.
     private static func newField(
         _ key: FieldKey, _ field: Field, _ type: RecordType, _ mode: SchemaMode, _ isPublic: Bool
     ) throws(CloudError) -> FieldSchema? {
-        guard SchemaNames.isValid(key) else {
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
-                "The field has no valid name: a letter, then letters, digits and underscores, at most 255.",
-                ["field": key.text, "recordType": type.text])
-        }
+        if let error = SchemaNames.error(of: key, in: type) { throw error }
         let value = ValueType(field)
         if let fixed = SchemaNames.shareFields[key], !FieldType(fixed).takes(value) {
             throw mismatch(value, FieldType(fixed), key, type)
@@ -101,28 +94,22 @@ enum SchemaVerdict: Sendable {
         if field.isEncrypted, isPublic { throw encryptedInPublic(key) }
         guard mode == .development else {
             throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
-                text: "Cannot create or modify field '\(key)' in record '\(type)' in production schema",
-                ["field": key.text, "recordType": type.text])
+                ofSchema: "Cannot create or modify field '\(key)' in record '\(type)' in production schema", type, key)
         }
         switch value {
         case .emptyList: return nil
         case .mixedList:
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema, "A list holds values of one type, and no lists.",
-                ["field": key.text, "recordType": type.text])
+            throw CloudError(ofSchema: "The values of a list must have one type, and cannot be lists.", type, key)
         case .known(let fieldType):
             guard !fieldType.isEncrypted || fieldType.scalar.canBeEncrypted else {
-                throw CloudError(
-                    .invalidArguments, inner: CloudError.InnerCode.schema,
-                    "Assets and references cannot be encrypted values (C-08).",
-                    ["field": key.text, "recordType": type.text])
+                throw CloudError(ofSchema: "Assets and references cannot be encrypted values (C-08).", type, key)
             }
             return FieldSchema(fieldType, indexes: fieldType.learntIndexes)
         }
     }
 
-    /// Why an empty list cannot stay: its field has no type, or none that is a list. Nil where there is no such field.
+    /// The error for an empty list in a field without a type, or whose type is not a list. Nil if there is no such
+    /// field.
     static func emptyListError(
         _ record: Record, _ known: RecordTypeSchema?, replacing stored: (RecordName) -> Record?
     ) -> CloudError? {
@@ -130,10 +117,7 @@ enum SchemaVerdict: Sendable {
         for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) where field.value.isEmptyList {
             if stored(record.name)?.fields[key]?.value.isEmptyList == true { continue }
             guard let type = known?.fields[key]?.type else {
-                return CloudError(
-                    .invalidArguments, inner: CloudError.InnerCode.schema,
-                    "cannot use an empty list to initialize a new field",
-                    ["field": key.text, "recordType": record.type.text])
+                return CloudError(ofSchema: "cannot use an empty list to initialize a new field", record.type, key)
             }
             let value = ValueType(field)
             if !type.takes(value) { return mismatch(value, type, key, record.type) }
@@ -145,10 +129,8 @@ enum SchemaVerdict: Sendable {
         _ value: ValueType, _ defined: FieldType, _ key: FieldKey, _ type: RecordType
     ) -> CloudError {
         CloudError(
-            .invalidArguments, inner: CloudError.InnerCode.schema,
-            text: "invalid attempt to set value type \(value) for field '\(key)' for type '\(type)', "
-                + "defined to be: \(defined)",
-            ["field": key.text, "recordType": type.text])
+            ofSchema: "invalid attempt to set value type \(value) for field '\(key)' for type '\(type)', "
+                + "defined to be: \(defined)", type, key)
     }
 
     private static func encryptedInPublic(_ key: FieldKey) -> CloudError {
@@ -163,19 +145,25 @@ extension FieldValue {
     fileprivate var isEmptyList: Bool { if case .list(let items) = self { items.isEmpty } else { false } }
 }
 
-// What importing a schema may change (S-13): (schema as it is, schema as wanted, mode) → the types to write and to
-// remove. A field's type never changes; in production nothing goes, because records hold it.
+extension CloudError {
+    /// A refusal because of the schema.
+    fileprivate init(ofSchema message: String, _ type: RecordType, _ key: FieldKey? = nil) {
+        var fields = ["recordType": type.text]
+        fields["field"] = key?.text
+        self.init(.invalidArguments, inner: InnerCode.schema, text: message, fields)
+    }
+}
 
-/// The plan of an import.
+/// The plan of an import. The type of a field never changes. In production nothing is removed, because records hold it.
 struct SchemaChange: Hashable, Sendable {
     private(set) var written: [RecordTypeSchema] = []
     private(set) var removed: [RecordType] = []
     private(set) var roles: Set<RoleName>
 
-    /// Roles of one container. With all fields of a type and grants to all roles, a type still fits in one value.
+    /// Roles of one container. A type with all fields and with grants to all roles still fits into one value.
     static let maximumRoleCount = 100
 
-    /// Throws `CloudError` with `invalidArguments` or `limitExceeded` that names the type and field in the way.
+    /// Throws `invalidArguments` or `limitExceeded` with the conflicting type and field.
     init(from old: ContainerSchema, to new: ContainerSchema, mode: SchemaMode) throws(CloudError) {
         roles = new.roles
         guard new.roles.count <= Self.maximumRoleCount else {
@@ -195,13 +183,10 @@ struct SchemaChange: Hashable, Sendable {
                 ["role": role.text])
         }
         for (name, oldType) in old.types.sorted(by: { $0.key < $1.key }) where new.types[name] == nil {
-            // What the server made of user records is not the schema's to remove.
+            // A schema cannot remove the server's own type of user records.
             if name == SchemaNames.usersType, oldType.fields.isEmpty { continue }
             guard mode == .development else {
-                throw CloudError(
-                    .invalidArguments, inner: CloudError.InnerCode.schema,
-                    "A record type cannot be removed from a production schema.",
-                    ["recordType": name.text])
+                throw CloudError(ofSchema: "A record type cannot be removed from a production schema.", name)
             }
             removed.append(name)
         }
@@ -214,32 +199,23 @@ struct SchemaChange: Hashable, Sendable {
     }
 
     private static func check(_ type: RecordTypeSchema, roles: Set<RoleName>) throws(CloudError) {
-        guard SchemaNames.isValid(type.name) else {
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
-                "The record type has no valid name: a letter, then letters, digits and underscores, at most 255.",
-                ["recordType": type.name.text])
-        }
+        if let error = SchemaNames.error(of: type.name) { throw error }
         var ownCount = 0
         for (key, field) in type.fields.sorted(by: { $0.key < $1.key }) {
             guard SystemFieldName.types[key] == nil else { continue }
             ownCount += 1
-            guard SchemaNames.isValid(key) else {
-                throw refusal(
-                    "The field has no valid name: a letter, then letters, digits and underscores, at most 255.", key,
-                    type)
-            }
+            if let error = SchemaNames.error(of: key, in: type.name) { throw error }
             if let fixed = SchemaNames.shareFields[key], field.type != FieldType(fixed) {
-                throw refusal("The server has given this field another type.", key, type)
+                throw CloudError(ofSchema: "The server has given this field another type.", type.name, key)
             }
             guard field.indexes.isSubset(of: field.type.isEncrypted ? [] : field.type.scalar.indexesInSchema) else {
-                throw refusal("A field of this type cannot have these indexes.", key, type)
+                throw CloudError(ofSchema: "A field of this type cannot have these indexes.", type.name, key)
             }
         }
         guard ownCount <= SchemaVerdict.maximumFieldCount else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record type has too many fields: use another type.",
+                "The record type has too many fields. Use another type.",
                 ["limit": "\(SchemaVerdict.maximumFieldCount)", "recordType": type.name.text])
         }
         for role in type.grants.keys.sorted() where !RoleName.systemRoles.contains(role) && !roles.contains(role) {
@@ -256,12 +232,12 @@ struct SchemaChange: Hashable, Sendable {
         for (key, oldField) in old.fields.sorted(by: { $0.key < $1.key }) where SystemFieldName.types[key] == nil {
             guard let newField = new.fields[key] else {
                 if mode == .development { continue }
-                throw refusal("A field cannot be removed from a production schema.", key, new)
+                throw CloudError(ofSchema: "A field cannot be removed from a production schema.", new.name, key)
             }
             guard newField.type != oldField.type, !decides(oldField.type, newField.type) else { continue }
             throw CloudError(
                 .invalidArguments, inner: CloudError.InnerCode.schema,
-                "The type of a field never changes: give the new field another name.",
+                "The type of a field cannot change. Give the new field another name.",
                 [
                     "definedToBe": "\(oldField.type)", "field": key.text, "recordType": new.name.text,
                     "wanted": "\(newField.type)",
@@ -269,61 +245,38 @@ struct SchemaChange: Hashable, Sendable {
         }
     }
 
-    /// Whether a number of either kind gets its kind.
+    /// Whether a field for any kind of number gets its kind.
     private static func decides(_ old: FieldType, _ new: FieldType) -> Bool {
         old.scalar == .number && (new.scalar == .int64 || new.scalar == .double) && old.isList == new.isList
             && !new.isEncrypted
     }
-
-    private static func refusal(_ message: StaticString, _ key: FieldKey, _ type: RecordTypeSchema) -> CloudError {
-        CloudError(
-            .invalidArguments, inner: CloudError.InnerCode.schema, message,
-            ["field": key.text, "recordType": type.name.text])
-    }
 }
 
-// Which type a value has, and which values a field of a type takes.
-
-/// The type of a value: what a field would be that is learnt from it.
+/// The type of a value, and of the field that it would add to a record type.
 enum ValueType: Hashable, Sendable, CustomStringConvertible {
     case known(FieldType)
-    /// A list without items is of every list type, and teaches none.
+    /// A list without items. It fits every list type, and adds no field.
     case emptyList(isEncrypted: Bool)
-    /// A list of values of several kinds, or of lists: no field takes it.
+    /// A list of values of several types, or of lists. It fits no field.
     case mixedList
 
     init(_ field: Field) {
         guard case .list(let items) = field.value else {
-            let scalar = Self.scalar(of: field.value)
-            self = scalar.map { .known(FieldType($0, isEncrypted: field.isEncrypted)) } ?? .mixedList
+            self = field.value.scalar.map { .known(FieldType($0, isEncrypted: field.isEncrypted)) } ?? .mixedList
             return
         }
         guard let first = items.first else {
             self = .emptyList(isEncrypted: field.isEncrypted)
             return
         }
-        guard let scalar = Self.scalar(of: first), items.allSatisfy({ Self.scalar(of: $0) == scalar }) else {
+        guard let scalar = first.scalar, items.allSatisfy({ $0.scalar == scalar }) else {
             self = .mixedList
             return
         }
         self = .known(FieldType(scalar, isList: true, isEncrypted: field.isEncrypted))
     }
 
-    private static func scalar(of value: FieldValue) -> ScalarType? {
-        switch value {
-        case .string: .string
-        case .int64: .int64
-        case .double: .double
-        case .date: .timestamp
-        case .bytes: .bytes
-        case .location: .location
-        case .reference: .reference
-        case .asset: .asset
-        case .list: nil
-        }
-    }
-
-    /// As the server's errors name it.
+    /// The name in the server's errors.
     var description: String {
         switch self {
         case .known(let type): "\(type)"
@@ -345,13 +298,13 @@ extension FieldType {
         }
     }
 
-    /// The indexes of a field that is learnt from a value: all that its type allows.
+    /// The indexes of a field that a save adds: all that its type allows.
     var learntIndexes: FieldIndexes { isEncrypted ? [] : scalar.possibleIndexes(isList: isList) }
 }
 
 extension ScalarType {
-    /// The indexes that an imported schema may give a field: more than a learnt one gets, for the real service lets
-    /// many through.
+    /// The indexes that an imported schema may give a field. They are more than a save adds, because the real service
+    /// accepts many.
     var indexesInSchema: FieldIndexes {
         switch self {
         case .bytes, .asset: []
@@ -360,7 +313,7 @@ extension ScalarType {
         }
     }
 
-    /// The indexes that a learnt plain field of the type gets.
+    /// The indexes that a save gives a new, unencrypted field of the type.
     func possibleIndexes(isList: Bool) -> FieldIndexes {
         switch self {
         case .string: isList ? [.queryable, .searchable] : .all
@@ -372,13 +325,12 @@ extension ScalarType {
     }
 }
 
-// What record types and fields may be called (L-09), and the names that the server itself gives.
-
+/// The valid names of record types and fields (L-09), and the server's own names.
 enum SchemaNames {
     static let usersType: RecordType = "Users"
     static let shareTitle: FieldKey = "cloudkit.title"
 
-    /// Fields whose names have a form of their own, with their types.
+    /// The fields whose names have another form, with their types.
     static let shareFields: [FieldKey: ScalarType] = [
         shareTitle: .string, "cloudkit.thumbnailImageData": .bytes, "cloudkit.type": .string,
     ]
@@ -395,6 +347,30 @@ enum SchemaNames {
 
     static func isValid(_ key: FieldKey) -> Bool { shareFields[key] != nil || isPlain(key.text) }
 
+    /// The error for an invalid name of a record type; nil for a valid one.
+    static func error(of type: RecordType, record: String? = nil) -> CloudError? {
+        guard !isValid(type) else { return nil }
+        return CloudError(
+            .invalidArguments, inner: CloudError.InnerCode.schema,
+            "The record type's name is invalid. Use a letter, then letters, digits and underscores, at most 255.",
+            fields(type, nil, record))
+    }
+
+    /// The error for an invalid name of a field; nil for a valid one.
+    static func error(of key: FieldKey, in type: RecordType, record: String? = nil) -> CloudError? {
+        guard !isValid(key) else { return nil }
+        return CloudError(
+            .invalidArguments, inner: CloudError.InnerCode.schema,
+            "The field's name is invalid. Use a letter, then letters, digits and underscores, at most 255.",
+            fields(type, key, record))
+    }
+
+    /// A client's names may be of any length, so errors cut them.
+    private static func fields(_ type: RecordType, _ key: FieldKey?, _ record: String?) -> [String: String] {
+        ["recordType": type.text, "field": key?.text, "record": record]
+            .compactMapValues { $0.map { String($0.prefix(NameRules.maximumCharacterCount)) } }
+    }
+
     private static func isLetter(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
@@ -403,16 +379,15 @@ enum SchemaNames {
     }
 }
 
-// Which indexes a record type wants: (type) → what of each field is entered. What is encrypted, and bytes and assets,
-// never is. User records cannot be queried, so they have none.
-
 extension RecordTypeSchema {
+    /// The indexes of each field. Encrypted fields, bytes and assets have none. User records cannot be queried,
+    /// so their type has none.
     var queryIndexes: [FieldKey: QueryIndexKinds] {
         guard name != SchemaNames.usersType else { return [:] }
         var wanted: [FieldKey: QueryIndexKinds] = [:]
         for (key, field) in fields {
             let kinds = field.queryIndexKinds
-            // The name of a record and its version are found without.
+            // Queries find the name and the version of a record without an index.
             if !kinds.isEmpty, key != "___recordID", key != "___etag" { wanted[key] = kinds }
         }
         return wanted
@@ -424,7 +399,7 @@ extension FieldSchema {
         guard !type.isEncrypted, type.scalar != .bytes, type.scalar != .asset else { return [] }
         var kinds: QueryIndexKinds = []
         if indexes.contains(.queryable) { kinds.insert(.values) }
-        // Places are sorted by their distance, lists not at all.
+        // Locations are sorted by distance; lists are not sorted.
         if indexes.contains(.sortable), !type.isList, type.scalar != .location { kinds.formUnion([.values, .missing]) }
         if indexes.contains(.searchable), type.scalar == .string { kinds.insert(.words) }
         return kinds

@@ -1,41 +1,32 @@
-// Assets as hosts ask for them: collecting, verifying.
+// The host's calls about assets: release of copies, collection, verification.
 
 package import StratusModel
 import StratusRecords
 
 extension CloudService {
-    /// Notes that no client's object stands for these copies any more: they may go when they have waited, and those that
-    /// no client was told of without a wait. Returns at once.
+    /// Notes that no client's object refers to these copies any longer. They are removed after a wait, and `unseen`,
+    /// whose paths no client knows, without a wait. Returns at once.
     package func releaseCopies(_ paths: [String], unseen: [String] = []) {
         assets?.releaseCopies(paths, unseen: unseen)
     }
 
-    /// Whose the assets of a database are: its owner's, or the app's for a public one.
+    /// The owner of a database's assets: its owner, or the app for a public one.
     package static func assetOwner(of database: DatabaseID) -> UserName {
         database.owner ?? AssetStore.publicOwner(of: database.container)
     }
 
     /// Removes contents that lost their last record, or never got one, in this session, and step by step those that
-    /// earlier sessions left. To be called again and again in the background.
+    /// earlier sessions left. Call it repeatedly in the background.
     ///
-    /// Returns how many were removed. Throws as `AssetCollector.collect`.
+    /// Returns how many were removed. Throws like `AssetCollector.collect`.
     @discardableResult
     package func collectAssets(shouldContinue: () -> Bool = { true }) throws -> Int {
         guard let assets else { return 0 }
         return try AssetCollector(engine: engine, store: assets).collect(shouldContinue: shouldContinue)
     }
 
-    /// Looks at all files of assets and removes those that no record holds, which a crash may have left.
-    /// It is done in steps: the report says where to go on.
-    package func sweepAssets(
-        from position: AssetSweepPosition? = nil, shouldContinue: (AssetSweepReport) -> Bool = { _ in true }
-    ) throws -> AssetSweepReport {
-        guard let assets else { return AssetSweepReport() }
-        return try AssetCollector(engine: engine, store: assets).sweep(from: position, shouldContinue: shouldContinue)
-    }
-
-    /// What is not as it should be with the assets: files against ledger, ledger against records. Of each kind the first
-    /// `VerifierFindings.maximumCount` are told.
+    /// What is wrong with the assets: files against ledger, ledger against records. Has the first
+    /// `VerifierReport.maximumCount` findings of each kind.
     package func verifyAssets(readsContents: Bool = true) throws -> [AssetFinding] {
         guard let assets else { return [] }
         let verifier = AssetVerifier(engine: engine, store: assets)
@@ -45,6 +36,6 @@ extension CloudService {
 }
 
 extension ResolvedZone {
-    /// Whose the zone's records and assets are, whoever writes them.
+    /// The owner of the zone's records and assets.
     var assetOwner: UserName { CloudService.assetOwner(of: id.database) }
 }

@@ -1,18 +1,19 @@
-// The server: every request comes in here. Each kind of request is an extension in a file of its own.
+// The server. Each kind of request is an extension in its own file. Here are what the server gets from its host, and
+// what all requests share: planned faults, the event for the host, and the limits.
 
 import StratusModel
 package import StratusRecords
 
-/// What a server is given from outside.
+/// What a server gets from its host.
 package struct CloudEnvironment: Sendable {
     package var clock: any CloudClock
     package var identifiers: any IdentifierSource
     package var faults: (any FaultSource)?
-    /// Told of every request when it has been answered; must be quick.
+    /// Called after every request; must be quick.
     package var onEvent: (@Sendable (CloudEvent) -> Void)?
-    /// Told of everybody who has been invited, after the commit; must be quick.
+    /// Called for each invited person, after the commit; must be quick.
     package var onInvitation: (@Sendable (ShareInvitation) -> Void)?
-    /// Told after a commit that there is something for `deliverNotifications` to do; must be quick.
+    /// Called after a commit if `deliverNotifications` has something to do; must be quick.
     package var onSomethingToDeliver: (@Sendable () -> Void)?
 
     package init(
@@ -31,13 +32,13 @@ package struct CloudEnvironment: Sendable {
 
 /// The server's rules over one store, for all its accounts and containers.
 ///
-/// Requests block their thread until their commits are durable; they are never made on the cooperative pool.
+/// Requests block their thread until their commits are durable. Never call them on the cooperative pool.
 package final class CloudService: Sendable {
     package let engine: RecordEngine
     package let environment: CloudEnvironment
     package let options: CloudOptions
     package let accountDirectory = AccountDirectory()
-    /// The contents of assets; nil where none can be saved.
+    /// The contents of assets; nil if none can be saved.
     package let assets: AssetStore?
     package let assetLedger: AssetLedger
     package let schemaKeeper = SchemaKeeper()
@@ -59,25 +60,24 @@ package final class CloudService: Sendable {
         subscriptionDirectory = SubscriptionDirectory(byteCount: options.keptSubscriptionByteCount)
     }
 
-    /// What carries out the changes of somebody's device, or of nobody's.
+    /// The journal for changes of a device, or of the host.
     func journal(_ origin: CommitOrigin = CommitOrigin()) -> CommitJournal {
         CommitJournal(
             directory: subscriptionDirectory, schemas: schemaKeeper, mode: options.schemaMode,
             metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
     }
 
-    /// Tells the host of what commits have left behind to be delivered, and of fields that queries misspell. To be called when
-    /// nothing of the store is held.
+    /// Tells the host that there is something to deliver, and which unknown fields queries have used. Call it when no
+    /// lock or snapshot is held.
     func tellOfDeliveries() {
         for warning in unknownFields.takeWarnings() { environment.onEvent?(warning) }
         if deliveryBell.hasRung() { environment.onSomethingToDeliver?() }
     }
 }
 
-// What every request has in common: planned faults before and after it, and one event for the host.
-
 extension CloudService {
-    /// Asks for a planned fault, runs `body`, asks again for one that loses the answer (S-21), and reports.
+    /// Checks for a planned fault, runs `body`, checks for a fault that loses the answer (S-21), and sends the host's
+    /// event.
     func reporting<Result>(
         _ kind: RequestKind, _ caller: Caller, itemCount: Int,
         _ body: (inout CloudEvent) throws -> Result
@@ -112,16 +112,14 @@ extension CloudEvent {
     }
 }
 
-// Limits that can be asked for before a request is made: for who has much to do for it first.
-
-/// How much one request may have.
+/// The limits of one request, for callers that need them before a request.
 package struct RequestSize: Hashable, Sendable {
-    /// Items, whatever they are.
+    /// Items of any kind.
     package var itemCount: Int
     /// Bytes of records, assets not counted.
     package var byteCount: Int
 
-    /// What a request may have unless a host says otherwise.
+    /// The default limits.
     package init() { self.init(CloudOptions()) }
 
     init(_ options: CloudOptions) {
@@ -131,7 +129,7 @@ package struct RequestSize: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// What one request may have (L-01).
+    /// The limits of one request (L-01).
     package func requestLimits() -> RequestSize { RequestSize(options) }
 
     /// Throws `limitExceeded` for more items than one request may have (L-01).
@@ -139,7 +137,7 @@ extension CloudService {
         try RequestLimits.checkItemCount(count, options)
     }
 
-    /// Whether a file is larger than an asset may be (L-04); not of one that cannot be looked at.
+    /// Whether a file is too large for an asset (L-04); false for a file that cannot be read.
     package func isTooLarge(fileAt path: String) -> Bool {
         guard let assets else { return false }
         do throws(CloudError) {

@@ -1,4 +1,5 @@
-// Explains access in one snapshot. What may be done is asked of `ZoneAccess`, as every path does; the rest says why.
+// Explains, in one snapshot, what a person may do with a record and why: for people in words, and for programs as a
+// value. `ZoneAccess` decides, as on every path; the rest finds the reasons.
 
 package import StratusModel
 import StratusRecords
@@ -90,7 +91,7 @@ struct AccessExplainer {
         }
     }
 
-    /// Finds the participant that the person is.
+    /// Finds the person's participant.
     private mutating func match(_ account: Account, _ zoneReader: ZoneReader) throws {
         guard let share = explanation.share,
             let content = try zoneReader.record(RecordName(share))?.record.shareContent()
@@ -119,7 +120,7 @@ struct AccessExplainer {
         }
     }
 
-    /// Asks what may be done.
+    /// Sets the verdict.
     private mutating func decide(_ stored: StoredRecord, caller: UserName?) throws {
         guard caller != nil || zone.database.scope == .public else { return }
         let access = try ZoneAccess(service, to: ResolvedZone(id: zone, as: user), caller: caller, in: reader)
@@ -142,8 +143,8 @@ struct AccessExplainer {
 }
 
 extension CloudService {
-    /// Why somebody may do what they may with a record: the chain that is walked, the share that is found, the participant
-    /// that they are, and the verdict. For hosts: it tells what the person may not know.
+    /// Why a person may or may not access a record: the chain of parents, the share, the participant, and the verdict.
+    /// Only for hosts, because it contains what the person may not know.
     ///
     /// Throws the store's failures.
     package func explainAccess(
@@ -155,11 +156,9 @@ extension CloudService {
     }
 }
 
-// Why somebody may do what they may with a record, as a value: in words, and for programs (`Encodable`).
-
-/// The way from a person and a record to what the person may do with it.
+/// What a person may do with a record, and why.
 package struct AccessExplanation: Hashable, Sendable, Encodable {
-    /// What the person is to the share that the record lies in.
+    /// What the person is to the share of the record.
     package enum Relation: String, Hashable, Sendable, Encodable {
         /// The zone is theirs.
         case owner
@@ -170,11 +169,11 @@ package struct AccessExplanation: Hashable, Sendable, Encodable {
         case requester
         case blocked
         case outsider
-        /// The record lies in a public database, where the schema's grants decide.
+        /// The record is in a public database, where the schema's grants decide.
         case world
     }
 
-    /// The participant that the person is.
+    /// The person's participant.
     package struct Participant: Hashable, Sendable, Encodable {
         package var id: String
         package var role: String
@@ -186,7 +185,7 @@ package struct AccessExplanation: Hashable, Sendable, Encodable {
     package struct Verdict: Hashable, Sendable, Encodable {
         package var mayRead = false
         package var mayChange = false
-        /// Of a share's own record a participant's deletion is leaving (P-13).
+        /// For a share's own record: a participant who deletes it leaves the share (P-13).
         package var mayDelete = false
         /// Whether the person may put new records below it.
         package var mayCreateBelow = false
@@ -199,13 +198,13 @@ package struct AccessExplanation: Hashable, Sendable, Encodable {
     package var owner: String?
     package var zone: String
     package var record: String
-    /// Whether zone and record are there at all.
+    /// Whether the zone and the record exist.
     package var exists = false
-    /// The record, and those above it up to the root of a share, or to the top where there is none.
+    /// The record and its ancestors, up to the root of a share, or to the top if there is none.
     package var chain: [String] = []
-    /// The share that the record lies in, or that of its whole zone.
+    /// The share of the record, or of its whole zone.
     package var share: String?
-    /// The share's root; nil for one of a whole zone.
+    /// The share's root; nil for a share of a whole zone.
     package var root: String?
     package var publicPermission: String?
     package var relation = Relation.outsider
@@ -221,7 +220,7 @@ extension AccessExplanation: CustomStringConvertible {
 }
 
 extension AccessExplanation.Verdict {
-    /// The verdict as a sentence about `user`, and a record that is there or not.
+    /// The verdict as a sentence about `user`, and a record that exists or not.
     func sentence(_ user: String, exists: Bool) -> String {
         let all = [
             (mayRead, "read it"), (mayChange, "change it"), (mayDelete, "delete it"),

@@ -1,4 +1,5 @@
-// What clients ask about people whom they want to invite, and what all requests for shares by their URLs have in common.
+// Requests about shares that change nothing: people to invite, shares by their URLs, permissions for the host, and the
+// trail of what happened to a zone's shares.
 
 import FoundationEssentials
 import StratusLayout
@@ -7,10 +8,10 @@ import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// People as participants of a share that they are not in yet (P-01), in the order of `lookups`. Each has an
-    /// identifier of their own; nothing is written.
+    /// People as new participants of a share (P-01), in the order of `lookups`, each with a new identifier. Writes
+    /// nothing.
     ///
-    /// Throws as `resolveInvited`.
+    /// Throws like `resolveInvited`.
     package func shareParticipants(
         for lookups: [IdentityLookup], as caller: Caller
     ) throws(CloudError) -> [Result<ClientParticipant, CloudError>] {
@@ -28,8 +29,8 @@ extension CloudService {
         }
     }
 
-    /// What a caller may know of the share that a record is; nil for every other record, and where the record was
-    /// read without the field that holds it. `own` is the caller's own entry where their user name does not tell.
+    /// What a caller may know of a share's record; nil for every other record, and if the record was read
+    /// without the field that holds the content. `own` is the caller's own entry if it does not have their user name.
     func sharing(
         of stored: StoredRecord, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil,
         in reader: RecordReader
@@ -49,10 +50,10 @@ extension CloudService {
         return record
     }
 
-    /// The name of somebody new in a share; drawn before the transaction.
+    /// The identifier of a new participant; drawn before the transaction.
     func makeParticipantID() -> ParticipantID { ParticipantID(environment.identifiers.makeUUID().uuidString) }
 
-    /// Throws where nothing of the container can be shared (P-19).
+    /// Throws if sharing is switched off for the container (P-19).
     func requireSharing(in container: ContainerName) throws(CloudError) {
         guard !options.isSharingEnabled(in: container) else { return }
         throw CloudError(
@@ -61,21 +62,23 @@ extension CloudService {
         ).ofSharing(rule: "P-19")
     }
 
-    /// An item that may fail by itself; the store's failures are those of the request.
+    /// Runs `body` for an item that may fail by itself; the store's failures are those of the request.
     func item<Value>(_ body: () throws -> Value) throws -> Result<Value, CloudError> {
         do { return .success(try body()) } catch let error as CloudError { return .failure(error) }
     }
 }
 
-// What somebody is told of a share by its URL, before they accept it and after.
+// MARK: Metadata
 
 extension CloudService {
-    /// Shares by their URLs, as the caller may know them, in the order of the request (M-01 … M-05).
+    /// Shares by their URLs, before and after accepting them, as the caller may know them, in the order of the request
+    /// (M-01 … M-05).
     ///
-    /// Throws, for the request as a whole: `notAuthenticated` and the like, `limitExceeded` (L-01), `permissionFailure`
-    /// where nothing is shared (P-19), a planned fault, and the store's failures. A share that the caller may not know of
-    /// is its item's `unknownItem`, with requests for access `permissionFailure` or `participantMayNeedVerification`
-    /// (P-18); `participantAlreadyInvited` is the answer to another's one-time URL (P-17).
+    /// Throws for the request as a whole: `notAuthenticated` and similar errors, `limitExceeded` (L-01),
+    /// `permissionFailure` if sharing is switched off (P-19), a planned fault, and the store's failures. The item of a
+    /// share that the caller may not know of fails with `unknownItem`; if the share allows requests for access, with
+    /// `permissionFailure` or `participantMayNeedVerification` (P-18). Another person's one-time URL fails with
+    /// `participantAlreadyInvited` (P-17).
     package func shareMetadata(
         _ request: ShareMetadataRequest, as caller: Caller
     ) throws(CloudError) -> [Result<ClientShareMetadata, CloudError>] {
@@ -99,7 +102,7 @@ extension CloudService {
         of found: FoundShare, _ url: String, _ request: ShareMetadataRequest, in reader: RecordReader
     ) throws -> ClientShareMetadata {
         if case .invitedOtherwise = found.verdict { throw found.refusal(JoinVerdict.alreadyInvited, rule: "P-17") }
-        // Nobody keeps the entry of somebody who may join: its name is never told.
+        // The entry of a person who may join is not stored, and its identifier is never returned.
         let nobody = ParticipantID("")
         guard
             let participant = found.verdict.participant(
@@ -128,24 +131,24 @@ extension CloudService {
         let fields = keys.map { FieldSelection.only(Set($0.map { FieldKey($0) })) } ?? .all
         guard let stored = try reader.existingZone(found.place.zoneID).record(name, fields: fields) else {
             throw RecordsError(
-                .corruption, "A share's root is not there: verify the store, then restore it from a backup.",
+                .corruption, "A share's root is missing. Verify the store, then restore it from a backup.",
                 ["root": name.text, "share": found.place.share.text])
         }
         var record = ClientRecord(stored, zone: found.zone, viewer: found.guest.user)
-        // What lies above is not shared.
+        // The parent of a root is not shared.
         if found.place.owner != found.guest.user { record.parent = nil }
         return record
     }
 }
 
-// What somebody may do with records, for a host that asks before it shows or serves them.
+// MARK: Permissions
 
 extension CloudService {
-    /// What somebody may do with the records of a zone, in the order of their names: nothing with one that is not there or
-    /// that they do not see, and nothing for somebody whose account may not be used. `explainAccess` says why.
+    /// A person's permissions for records of a zone, in the order of `records`. There are none for records that do not
+    /// exist or that the person does not see, and for a person whose account may not be used. `explainAccess` says why.
     ///
-    /// One walk up a record's parents, which is memory where the hierarchy is known, and one look-up of what the person has
-    /// accepted; only records of a public database are read.
+    /// Costs a walk up each record's parents, in memory if the hierarchy is cached, and a look-up of the acceptance;
+    /// only records of a public database are read.
     ///
     /// Throws the store's failures.
     package func permissions(
@@ -162,13 +165,13 @@ extension CloudService {
     }
 }
 
-// What happened to the shares of a zone, for its owner and the host to look up.
+// MARK: Trail
 
-/// Where in a zone's trail something stands.
+/// The position of an event in a zone's trail.
 package struct ShareEventPosition: Hashable, Sendable {
-    /// The change of the zone with which it happened.
+    /// The change of the zone that includes the event.
     package var sequence: UInt64
-    /// What happened with the same change is numbered from 0.
+    /// The number of the event in that change, from 0.
     package var index: UInt64
 
     package init(sequence: UInt64, index: UInt64) {
@@ -178,9 +181,9 @@ package struct ShareEventPosition: Hashable, Sendable {
 }
 
 /// Some events in the order in which they happened.
-package struct ShareEventPage: Hashable, Sendable {
+package struct ShareTrailPage: Hashable, Sendable {
     package var events: [ShareEvent]
-    /// Where the next page begins; nil after the last one.
+    /// Where the next page starts; nil after the last one.
     package var next: ShareEventPosition?
 
     package init(events: [ShareEvent], next: ShareEventPosition?) {
@@ -190,13 +193,13 @@ package struct ShareEventPage: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// What happened to the shares of a zone after `position`, at most `limit` events (1,000 at most). The trail stays with
-    /// the zone, and goes with it; of a long one upkeep keeps the newest `CloudOptions.shareEventCount` events.
+    /// The events of a zone's shares after `position`, at most `limit` (up to 1,000). The trail is deleted with the
+    /// zone; upkeep keeps the newest `CloudOptions.shareEventCount` events of a long one.
     ///
     /// Throws `zoneNotFound`, and the store's failures.
     package func shareEvents(
         of zone: ZoneID, after position: ShareEventPosition? = nil, limit: Int = 200
-    ) throws(CloudError) -> ShareEventPage {
+    ) throws(CloudError) -> ShareTrailPage {
         let limit = min(max(limit, 1), Self.maximumEventCount)
         return try reading { reader in
             let keys = try reader.existingZone(zone).keys
@@ -204,7 +207,7 @@ extension CloudService {
                 position.map {
                     keys.shareEvents(after: ShareEventKeyParts(sequence: $0.sequence, index: $0.index))
                 } ?? keys.shareEvents
-            var page = ShareEventPage(events: [], next: nil)
+            var page = ShareTrailPage(events: [], next: nil)
             var last: ShareEventPosition?
             try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
                 guard page.events.count < limit else {
@@ -222,10 +225,10 @@ extension CloudService {
 
     private static let maximumEventCount = 1_000
 
-    /// Removes what a zone's trail holds beyond the newest `shareEventCount` events: whoever joins and leaves a public share
-    /// again and again writes into the zone of another, who is not charged for it.
+    /// Removes all but the newest `shareEventCount` events of a zone's trail. A person who repeatedly joins and leaves
+    /// a public share writes into another person's zone, and is not charged for it.
     ///
-    /// Returns how many went. Throws the store's failures; a zone that is gone has none.
+    /// Returns how many were removed; 0 for a deleted zone. Throws the store's failures.
     @discardableResult
     func trimShareTrail(of zone: ZoneID, shouldContinue: () -> Bool = { true }) throws -> Int {
         guard let newest = try newestDispensableEvent(of: zone) else { return 0 }
@@ -249,7 +252,7 @@ extension CloudService {
         return count
     }
 
-    /// The key of the newest event that need not be kept.
+    /// The key of the newest event to remove.
     private func newestDispensableEvent(of zone: ZoneID) throws -> [UInt8]? {
         try engine.read { reader in
             guard let keys = try reader.zone(zone)?.keys else { return nil }

@@ -1,8 +1,10 @@
-// Whether shares, their roots, and all that exists because of them agree. Finds; mends nothing.
+// Compares shares with their roots and with all entries that exist because of them. Reports what disagrees; repairs
+// nothing.
 //
-// In one snapshot, every share of every zone is read and asked, by the rule that wrote them (`ShareEntries`), what exists
-// because of it: its root's mark, its secret, acceptances and URLs. What is there and was not named by any share is
-// dangling, but for what a deleted zone still has to let go of.
+// In one snapshot it reads every share of every zone, and looks up what must exist because of it, by the rule that
+// wrote it (`ShareEntries`): its root's mark, its secret, acceptances and URLs. It counts what it finds. Only if more
+// entries exist, it looks up the share of each entry, which is slow and rarely necessary. An entry without a share is
+// dangling, unless it belongs to a deleted zone whose shares are not released yet.
 
 import FoundationEssentials
 import StratusLayout
@@ -10,43 +12,30 @@ import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// Something about shares that is not as it should be.
-package struct ShareFinding: VerifierFinding {
-    package enum Kind: String, Hashable, Sendable, CaseIterable {
-        /// Something cannot be read.
-        case damaged = "damagedShare"
-        /// A share lies where nothing is shared.
-        case misplaced = "misplacedShare"
-        /// What a share holds breaks a rule.
-        case invalid = "invalidShare"
-        /// A share and its root do not name each other.
-        case wrongRoot = "wrongShareRoot"
-        /// A share's secret is not its root's, or a secret is of no root.
-        case wrongToken = "wrongShareToken"
-        /// An acceptance or a URL is not there.
-        case missing = "missingShareEntry"
-        /// An acceptance or a URL says something else than the share.
-        case wrong = "wrongShareEntry"
-        /// An acceptance or a URL that exists because of no share.
-        case dangling = "danglingShareEntry"
-        /// Somebody has accepted who has no account.
-        case stranger = "strangerInShare"
-        /// A participant's identifier is the one that everybody can guess (`UUID.withoutRandomness`).
-        case predictable = "predictableIdentity"
-    }
+package typealias ShareFinding = VerifierFinding<ShareFault>
 
-    package var kind: Kind
-    /// The share, or the entry's key.
-    package var place: String
-    package var detail: String
-
-    package init(kind: Kind, place: String, detail: String) {
-        self.kind = kind
-        self.place = place
-        self.detail = detail
-    }
-
-    package var description: String { "\(place): \(detail)" }
+/// What can be wrong with shares. The place of a finding is the share, or the entry's key.
+package enum ShareFault: String, FindingKind, CaseIterable {
+    /// Data that cannot be read.
+    case damaged = "damagedShare"
+    /// A share in a zone that cannot have shares.
+    case misplaced = "misplacedShare"
+    /// The content of a share breaks a rule.
+    case invalid = "invalidShare"
+    /// A share and its root do not name each other.
+    case wrongRoot = "wrongShareRoot"
+    /// A share's secret is not its root's, or a secret has no root.
+    case wrongToken = "wrongShareToken"
+    /// An acceptance or a URL is missing.
+    case missing = "missingShareEntry"
+    /// An acceptance or a URL differs from the share.
+    case wrong = "wrongShareEntry"
+    /// An acceptance or a URL without a share.
+    case dangling = "danglingShareEntry"
+    /// A person without an account has accepted.
+    case stranger = "strangerInShare"
+    /// A participant's identifier can be guessed (`UUID.withoutRandomness`).
+    case predictable = "predictableIdentity"
 }
 
 /// Verifies the shares of a store.
@@ -56,15 +45,15 @@ package struct ShareVerifier: Sendable {
     package init(engine: RecordEngine) { self.engine = engine }
 
     /// The first findings of each kind of `verify`.
-    package func findings() throws -> [ShareFinding] { try verify().kept }
+    package func findings() throws -> [ShareFinding] { try verify().findings }
 
-    /// Compares all shares with what exists because of them, in one snapshot. Memory holds one share at a time.
-    /// `progress` is told how many zones, shares, marks of roots, secrets and entries were looked at.
+    /// Compares all shares with their entries, in one snapshot. Memory holds one share at a time. `progress` gets how
+    /// many zones, shares, marks of roots, secrets and entries were checked.
     ///
-    /// Throws what reading the store throws; damage of single shares and entries is among the findings.
+    /// Throws the errors of reading the store; damage of single shares and entries is among the findings.
     package func verify(
         progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> VerifierFindings<ShareFinding> {
+    ) throws -> VerifierReport<ShareFault> {
         try engine.read { reader in
             let meter = WorkMeter(total: try Self.lookCount(in: reader), progress)
             var check = try ShareCheck(reader, meter)
@@ -74,15 +63,15 @@ package struct ShareVerifier: Sendable {
                 return .next
             }
             try check.verifyDangling()
-            check.findings.sort()
-            return check.findings
+            check.report.sort()
+            return check.report
         }
     }
 
     private static func lookCount(in reader: RecordReader) throws -> Int {
         var count = try reader.entryCount(in: GlobalKeys.acceptances) + reader.entryCount(in: GlobalKeys.shareURLs)
         try reader.visitZones { _, listing in
-            // One for the zone: four looks, though it shares nothing.
+            // One for the zone, because even a zone without shares costs four seeks.
             count += 1
             count += try reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
             for range in [listing.keys.shareRoots, listing.keys.shareTokens, listing.keys.endedAcceptances] {
@@ -95,29 +84,26 @@ package struct ShareVerifier: Sendable {
 }
 
 extension CloudService {
-    /// What is not as it should be with the shares.
+    /// What is wrong with the shares.
     package func verifyShares() throws -> [ShareFinding] {
         try ShareVerifier(engine: engine).findings()
     }
 }
 
-// One verification of all shares, one share at a time: every share is asked what must exist because of it, and each of
-// that is looked up. What is found is counted, and where more lies there than was found, each entry is asked for its
-// share, which is slow, and seldom necessary.
-
-struct ShareCheck {
+/// One verification of all shares.
+private struct ShareCheck {
     private let reader: RecordReader
     private let meter: WorkMeter
-    /// Deleted zones that have not let go of their shares yet.
+    /// Deleted zones whose shares are not released yet.
     private let released: Set<UUID>
-    var findings = VerifierFindings<ShareFinding>()
-    /// The keys that exist because of a share which can be read.
+    var report = VerifierReport<ShareFault>()
+    /// The number of found keys of readable shares.
     private var acceptanceCount = 0
     private var urlCount = 0
-    /// Hashes of the keys of which something was found already: a damaged store may have it of each of them.
+    /// Hashes of the keys with findings: a damaged store may have one for each key.
     private var noted: Set<Int> = []
 
-    /// What a share says of one acceptance, and the last change of its zone.
+    /// An acceptance as the share has it, and the last change of its zone.
     private struct ExpectedAcceptance {
         var part: AcceptedPart
         var place: SharePlace
@@ -127,7 +113,7 @@ struct ShareCheck {
     /// Shares of a zone that were read.
     private struct ZoneShares {
         var count = 0
-        /// The one of the whole zone.
+        /// The share of the whole zone.
         var whole: SharePlace?
     }
 
@@ -137,7 +123,7 @@ struct ShareCheck {
     }
 
     private mutating func note(_ kind: ShareFinding.Kind, _ place: String, _ detail: String) {
-        findings.note(ShareFinding(kind: kind, place: place, detail: detail))
+        report.note(ShareFinding(kind: kind, place: place, detail: detail))
     }
 
     private mutating func note(_ kind: ShareFinding.Kind, _ place: SharePlace, _ detail: String) {
@@ -155,7 +141,7 @@ struct ShareCheck {
 
     // MARK: A zone
 
-    /// Verifies the shares of a zone. What cannot be read is a finding, and the others are verified all the same.
+    /// Verifies the shares of a zone. A share that cannot be read is a finding; the others are still verified.
     mutating func verify(_ zone: ZoneReader, identity: UUID) throws {
         do {
             try verifyShares(zone, identity: identity)
@@ -198,7 +184,7 @@ struct ShareCheck {
         }
     }
 
-    /// What a share holds; nil, and a finding, where it cannot be read.
+    /// The content of a share; nil, and a finding, if it cannot be read.
     private mutating func readContent(of record: Record, _ place: SharePlace) throws -> ShareContent? {
         do {
             return try ShareContentEntry(of: record).content
@@ -231,7 +217,7 @@ struct ShareCheck {
         for entry in ShareEntries.urlEntries(of: content, at: place) { try verify(url: entry) }
     }
 
-    /// A share's root carries its mark (SH-03, SH-10).
+    /// Checks that a share's root has its mark (SH-03, SH-10).
     private mutating func verifyRoot(of content: ShareContent, at place: SharePlace, _ zone: ZoneReader) throws {
         guard let root = content.root else { return }
         guard let record = try zone.record(root, fields: .none)?.record else {
@@ -243,7 +229,7 @@ struct ShareCheck {
         note(.wrongRoot, place, "the root \(ReadableText.quoted(root.text)) \(mark)")
     }
 
-    /// A share has its root's secret.
+    /// Checks that a share has its root's secret.
     private mutating func verifyToken(of content: ShareContent, at place: SharePlace, _ zone: ZoneReader) throws {
         let key = zone.keys.shareToken(content.root)
         let value = try zone.store.value(forKey: key)
@@ -255,7 +241,7 @@ struct ShareCheck {
         }
     }
 
-    /// Every mark is a share's (SH-03, SH-10).
+    /// Checks that every mark belongs to a share (SH-03, SH-10).
     private mutating func verifyMarks(_ zone: ZoneReader) throws {
         try zone.store.scan(zone.keys.shareRoots.keyRange) { key, value in
             meter.add()
@@ -268,7 +254,7 @@ struct ShareCheck {
         }
     }
 
-    /// Every secret is that of a record or of the whole zone.
+    /// Checks that every secret belongs to a record or the whole zone.
     private mutating func verifyTokens(_ zone: ZoneReader) throws {
         try zone.store.scan(zone.keys.shareTokens.keyRange) { key, _ in
             meter.add()
@@ -278,7 +264,7 @@ struct ShareCheck {
         }
     }
 
-    /// What somebody is admitted to began after what had ended for them before.
+    /// Checks that a person's acceptance began after their earlier one ended.
     private mutating func verifyEnded(_ zone: ZoneReader, identity: UUID) throws {
         var horizon: UInt64?
         try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, _ in
@@ -297,7 +283,7 @@ struct ShareCheck {
         }
     }
 
-    /// Whether somebody has an account, or is being deleted.
+    /// Whether a person has an account, or is being deleted.
     private func isKnown(_ user: UserName) throws -> Bool {
         try reader.store.contains(GlobalKeys.identity(.userRecord, user.text))
             || reader.store.contains(GlobalKeys.departure(of: user))
@@ -340,9 +326,9 @@ struct ShareCheck {
         }
     }
 
-    // MARK: What lies outside the zones
+    // MARK: Entries outside the zones
 
-    /// Finds the acceptances and URLs that exist because of no share. After all zones.
+    /// Finds the acceptances and URLs without a share. Call it after all zones.
     mutating func verifyDangling() throws {
         var (acceptances, urls) = (0, 0)
         try reader.store.scan(GlobalKeys.acceptances.keyRange) { key, _ in
@@ -401,7 +387,7 @@ struct ShareCheck {
         }
     }
 
-    /// What a share holds; nil where there is none that can be read.
+    /// The content of a share; nil if there is no readable one.
     private func content(at place: SharePlace) -> ShareContent? {
         guard let listing = try? reader.listing(of: place.zoneID), listing.entry.identity == place.zoneIdentity,
             let zone = try? reader.zone(place.zoneID)
@@ -409,7 +395,7 @@ struct ShareCheck {
         return try? Self.content(of: place.share, zone)
     }
 
-    /// The same of a zone's share. Throws where the record cannot be read.
+    /// The content of a zone's share. Throws if the record cannot be read.
     private static func content(of share: RecordName, _ zone: ZoneReader) throws -> ShareContent? {
         guard try zone.store.contains(zone.keys.type(ShareContent.recordType, name: share)),
             let record = try zone.record(share)?.record

@@ -1,14 +1,15 @@
-// Who may care for a commit, without reading it from the store for each: a commit about which nobody cares leaves nothing.
+// Which subscriptions a commit may concern, without reading them from the store each time.
 //
-// Kept is what commits have asked for lately: whether a container has subscriptions at all; of a person, what they have
-// subscribed to in their private database, and whether in their shared one; whether a zone has shares. What is not kept
-// takes one seek. So a commit costs the same however many others have subscribed.
+// It caches what recent commits needed: whether a container has subscriptions at all; a person's subscriptions to their
+// private database, and whether they have any to their shared one; whether a zone has shares. A cache miss costs one
+// seek. So the cost of a commit does not depend on the number of other subscribers.
 //
-// To the public database everybody may write, and the keys of subscriptions do not say which records they are about: the
-// first commit there reads all subscriptions of the container, and those to the public database stay in memory.
+// Everyone may write to the public database, and the keys of subscriptions do not say which records they concern. So
+// the first commit there reads all subscriptions of the container; those to the public database stay in memory.
 //
-// Exact, by the rule of `PublishedCache`: an answer carries the version since which it holds, goes when a change of it is
-// published, and is neither used nor kept where a change of its range is in flight. A change that fails leaves nothing.
+// The cache is exact, like `PublishedCache`: an answer has the version since which it is valid, is removed when a
+// change of it is published, and is neither used nor kept while a change of its range is in flight. A failed change has
+// no effect.
 
 import FoundationEssentials
 import StratusLayout
@@ -16,9 +17,9 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Finds who may care for a commit.
+/// Finds the subscriptions that a commit may concern.
 package final class SubscriptionDirectory: Sendable {
-    /// What is read by one seek.
+    /// A question that one seek answers.
     private enum Question: Hashable, Sendable {
         case isSubscribed(ContainerName)
         case person(ContainerName, UserName)
@@ -31,16 +32,16 @@ package final class SubscriptionDirectory: Sendable {
         case person(PersonalSubscriptions)
     }
 
-    /// What was read from a range of the store.
+    /// An answer read from a range of the store.
     private struct Reading: Sendable {
         let answer: Answer
         let range: KeyRange
-        /// The version since which it holds.
+        /// The version since which it is valid.
         let validSince: StoreVersion
     }
 
     private struct State {
-        /// By their bytes.
+        /// Limited by their bytes.
         var answers: RecentEntries<Question, Reading>
         var publics: [ContainerName: PublicSubscriptions] = [:]
         var lastPublished: StoreVersion = 0
@@ -51,20 +52,20 @@ package final class SubscriptionDirectory: Sendable {
         }
     }
 
-    /// What a kept answer takes besides its own bytes.
+    /// The size of a kept answer without its own bytes.
     private static let answerByteCount = 320
 
     private let state: Locked<State>
 
-    /// Keeps so many bytes, what lies in the public database not counted.
+    /// Keeps `byteCount` bytes, not counting subscriptions to the public database.
     package init(byteCount: Int) { state = Locked(State(answers: RecentEntries(room: byteCount))) }
 
-    /// How many answers are kept.
+    /// The number of kept answers.
     package var keptCount: Int { state.withLock { $0.answers.count } }
 
-    // MARK: Asking
+    // MARK: Look-ups
 
-    /// Who may care for what happens in a zone; nil where nobody does.
+    /// The subscriptions that changes in a zone may concern; nil if there are none.
     func interest(in zone: ZoneID, _ transaction: RecordTransaction) throws -> ZoneInterest? {
         let container = zone.database.container
         guard let owner = zone.database.owner, zone.database.scope == .private else {
@@ -76,7 +77,7 @@ package final class SubscriptionDirectory: Sendable {
         return interest.isEmpty ? nil : interest
     }
 
-    /// Whether somebody listens to their shared database.
+    /// Whether a person has subscribed to their shared database.
     func listensToShared(_ user: UserName, in container: ContainerName, _ transaction: RecordTransaction) throws -> Bool
     {
         try person(user, in: container, transaction).listensToShared
@@ -108,7 +109,7 @@ package final class SubscriptionDirectory: Sendable {
         return subscriptions
     }
 
-    /// Whether there is anything in a range.
+    /// Whether a range has an entry.
     private func flag(
         _ question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange
     ) throws -> Bool {
@@ -124,7 +125,7 @@ package final class SubscriptionDirectory: Sendable {
         return isThere
     }
 
-    /// A container that had subscriptions counts as one that has: one too many costs a seek.
+    /// A container that had subscriptions counts as having some: at worst that costs a seek.
     private static func isLasting(_ answer: Answer, _ question: Question) -> Bool {
         if case (.isSubscribed, .flag(true)) = (question, answer) { true } else { false }
     }
@@ -153,8 +154,9 @@ package final class SubscriptionDirectory: Sendable {
         return answer
     }
 
-    /// What is kept may lack what is in flight: it counts for the commits that begin after it was answered. What is read is
-    /// kept with what was in flight then, because bodies run one after another: that is published, and noted, later.
+    /// The kept queries may lack a subscription in flight, which concerns only commits that start after it was
+    /// answered. A reading is kept with the changes in flight, because transaction bodies run one after another: these
+    /// are published, and noted, later.
     private func publicQueries(
         in container: ContainerName, _ transaction: RecordTransaction
     ) throws -> PublicSubscriptions.Queries {
@@ -166,7 +168,7 @@ package final class SubscriptionDirectory: Sendable {
 
     // MARK: Changes
 
-    /// Takes over changes in the instant in which the transaction becomes visible.
+    /// Applies changes to the cache when the transaction becomes visible.
     func note(_ changes: [(parts: SubscriptionKeyParts, new: KnownSubscription?)], in transaction: RecordTransaction) {
         guard !changes.isEmpty else { return }
         transaction.onPublish { [self] version in
@@ -181,7 +183,7 @@ package final class SubscriptionDirectory: Sendable {
         }
     }
 
-    /// Takes over what a plan does to the shares of its zone, in the instant in which the transaction becomes visible.
+    /// Forgets whether a zone has shares when a transaction that changes its shares becomes visible.
     func noteShares(of plan: MutationPlan, in transaction: RecordTransaction) {
         guard plan.changesShares else { return }
         let question = Question.isShared(plan.header.identity, plan.header.incarnation)
@@ -194,10 +196,9 @@ package final class SubscriptionDirectory: Sendable {
     }
 }
 
-// Subscriptions between what a client says and what is stored.
-
+/// Converts subscriptions between the client's form and the stored one.
 enum SubscriptionCoding {
-    /// What is stored of a subscription. Its zones are the caller's own.
+    /// The stored form of a subscription. Its zones are the caller's own.
     static func entry(of subscription: ClientSubscription) -> SubscriptionEntry {
         let subject: SubscriptionEntry.Subject
         switch subscription.subject {
@@ -216,9 +217,9 @@ enum SubscriptionCoding {
         return SubscriptionEntry(subject: subject, template: subscription.template)
     }
 
-    /// A stored subscription as its owner is told of it.
+    /// A stored subscription in its owner's form.
     ///
-    /// Throws `corruption` where its query cannot be read.
+    /// Throws `corruption` if its query cannot be read.
     static func subscription(_ entry: SubscriptionEntry, _ parts: SubscriptionKeyParts) throws -> ClientSubscription {
         let subject: SubscriptionSubject
         switch entry.subject {
@@ -243,14 +244,14 @@ enum SubscriptionCoding {
             return query
         } catch {
             throw RecordsError(
-                .corruption, "The query of a subscription cannot be read: restore the store from a backup.",
+                .corruption, "The query of a subscription cannot be read. Restore the store from a backup.",
                 ["key": "\(KeyDescription(GlobalKeys.subscription(parts)))"])
         }
     }
 }
 
 extension SubscriptionEntry.Subject {
-    /// Whether both are told of the same. The client's archive of a predicate does not count: it says what the query says.
+    /// Whether both fire for the same changes. Ignores the client's archive of the predicate, which repeats the query.
     func isEqual(to other: SubscriptionEntry.Subject) -> Bool {
         guard case .query(var own) = self, case .query(let theirs) = other else { return self == other }
         own.predicateArchive = theirs.predicateArchive
@@ -258,10 +259,8 @@ extension SubscriptionEntry.Subject {
     }
 }
 
-// Which subscriptions there are, in one snapshot or transaction.
-
 extension RecordReader {
-    /// The containers in which anybody has a subscription, in the byte order of their names: one seek each.
+    /// The containers with subscriptions, in the byte order of their names: one seek each.
     func subscribedContainers() throws -> [ContainerName] {
         var containers: [ContainerName] = []
         var range = GlobalKeys.subscriptions
@@ -277,7 +276,7 @@ extension RecordReader {
         }
     }
 
-    /// What somebody has subscribed to in one of their databases, in the byte order of the identifiers.
+    /// A person's subscriptions to one of their databases, in the byte order of the identifiers.
     func subscriptions(
         of user: UserName, in container: ContainerName, _ database: DatabaseSelector
     ) throws -> [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] {
@@ -296,7 +295,7 @@ extension RecordReader {
 }
 
 extension RecordReader {
-    /// Whether anything is in the outbox behind a key. One seek.
+    /// Whether the outbox has an entry after a key. One seek.
     func hasOutbox(after position: [UInt8]?) throws -> Bool {
         let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
         var isThere = false

@@ -1,8 +1,9 @@
-// What is carried over from another store: accounts, zones and records are written as they were there, with their dates and
-// authors, past what clients may do and with everything that hangs on them. Nobody is told of it, and no schema is learnt.
+// What is carried over from another store: accounts, zones and records are written as they were there, with their dates
+// and authors, past what clients may do and with everything that hangs on them. Nobody is told of it, and no schema is
+// learnt.
 //
-// Invariant: what is there already is left as it is, so that a transfer that was interrupted is taken up by beginning anew.
-// Change tags and the places of records in feeds are those of this store: they are moments of its history.
+// Invariant: what is there already is left as it is, so that a transfer that was interrupted is taken up by beginning
+// anew. Change tags and the places of records in feeds are those of this store: they are moments of its history.
 
 import FoundationEssentials
 package import StratusLayout
@@ -40,8 +41,8 @@ extension CloudService {
         }
     }
 
-    /// Takes over records of a zone as one commit, parents before their children. The contents of their assets have been
-    /// taken in. Returns how many were not there.
+    /// Takes over records of a zone as one commit, parents before their children. The contents of their assets have
+    /// been taken in. Returns how many were not there.
     ///
     /// Throws `CloudError`: what stands against a record, and `assetNotAvailable` for a content that is not here.
     package func adoptRecords(_ records: [StoredRecord], in id: ZoneID) throws(CloudError) -> Int {
@@ -68,7 +69,7 @@ extension CloudService {
                 try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
                 try transaction.carryOut(plan, in: id)
                 subscriptionDirectory.noteShares(of: plan, in: transaction)
-                for settlement in settlements { try writer.carryOut(settlement) }
+                for settlement in settlements { try writer.write(settlement) }
                 return new.count
             }
         }
@@ -79,7 +80,7 @@ extension CloudService {
     ) throws -> [ShareSettlement] {
         try records.compactMap { stored in
             guard let content = try stored.record.shareContent() else { return nil }
-            let change = ShareChange(share: stored.record.name, old: nil, new: content)
+            let change = ShareTransition(share: stored.record.name, old: nil, new: content)
             return try writer.settlement(of: [change], with: plan, stamp: stored.system.modified)
         }
     }

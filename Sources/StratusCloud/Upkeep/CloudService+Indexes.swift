@@ -10,8 +10,9 @@ package import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Fills and clears indexes for whoever waits for it. `progress` is told now and then how far each part has come. Zones
-    /// are told what is wanted `reviewedZoneCount` at a time, which is at least one; twice as many names are in memory.
+    /// Fills and clears indexes for whoever waits for it. `progress` is told now and then how far each part has come.
+    /// Zones are told what is wanted `reviewedZoneCount` at a time, which is at least one; twice as many names are in
+    /// memory.
     package func finishIndexes(
         _ pace: UpkeepPace, reviewedZoneCount: Int = CloudService.reviewedZoneCount,
         progress tell: @escaping IndexingProgress.Listener
@@ -76,7 +77,7 @@ extension CloudService {
 
     private func reviewIndexes(_ pace: UpkeepPace, zonesAtOnce: Int, _ meter: WorkMeter? = nil) throws {
         while pace.shouldContinue(), let review = try nextReview() {
-            guard try carryOut(review, zonesAtOnce: zonesAtOnce, pace, meter) else { return }
+            guard try apply(review, zonesAtOnce: zonesAtOnce, pace, meter) else { return }
         }
     }
 
@@ -145,7 +146,7 @@ extension CloudService {
     }
 
     /// Tells every zone behind the review's position what is wanted. Returns false when it was told to stop.
-    private func carryOut(
+    private func apply(
         _ review: Review, zonesAtOnce: Int, _ pace: UpkeepPace, _ meter: WorkMeter?
     ) throws -> Bool {
         var review = review
@@ -169,8 +170,8 @@ extension CloudService {
         return true
     }
 
-    /// Tells a zone what is wanted. Returns how far the review has come, which moves on only with what is written; nil where
-    /// another change of the schema has put the review back: it begins anew.
+    /// Tells a zone what is wanted. Returns how far the review has come, which moves on only with what is written; nil
+    /// where another change of the schema has put the review back: it begins anew.
     private func tell(_ place: ReviewedZone, what review: Review) throws -> IndexReviewEntry? {
         try engine.transact { transaction -> IndexReviewEntry? in
             guard try isCurrent(review, in: transaction) else { return nil }
@@ -212,7 +213,8 @@ extension CloudService {
         }
     }
 
-    /// Visits the zones of a container that lie behind a position in the order of their numbers, in the order of their names.
+    /// Visits the zones of a container that lie behind a position in the order of their numbers, in the order of their
+    /// names.
     private static func visitZones(
         of container: ContainerName, behind position: (database: DatabaseNumber, zone: ZoneNumber)?,
         _ reader: RecordReader, _ visit: (ReviewedZone) -> Void

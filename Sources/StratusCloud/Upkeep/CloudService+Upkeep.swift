@@ -1,5 +1,5 @@
-// The work that nobody waits for: what deleted accounts and zones left on the disk, history that is too old, assets that
-// no record holds. Each step is resumable: what is left undone at a crash or a close is done the next time.
+// The work that nobody waits for: what deleted accounts and zones left on the disk, history that is too old, assets
+// that no record holds. Each step is resumable: what is left undone at a crash or a close is done the next time.
 
 import FoundationEssentials
 import StratusLayout
@@ -30,15 +30,15 @@ package struct UpkeepPace {
 }
 
 extension CloudService {
-    /// Does one round of upkeep: it finishes indexes, and frees what deleted zones, deleted accounts, expired history and
-    /// orphaned assets take.
+    /// Does one round of upkeep: it finishes indexes, and frees what deleted zones, deleted accounts, expired history
+    /// and orphaned assets take.
     ///
-    /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09). Long
-    /// trails of shares are cut to `shareEventCount` then.
-    /// Nil leaves the history alone: looking for what has expired costs some reads for each zone of the store.
+    /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire
+    /// (T-09). Long trails of shares are cut to `shareEventCount` then. Nil leaves the history alone: looking for what
+    /// has expired costs some reads for each zone of the store.
     ///
-    /// Throws the store's errors, and `corruption` where the assets of a deleted zone are counted wrongly, with everything
-    /// else done.
+    /// Throws the store's errors, and `corruption` where the assets of a deleted zone are counted wrongly, with
+    /// everything else done.
     package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
         defer { tellOfDeliveries() }
         let release = Result { try releaseAssets(pace) }
@@ -60,8 +60,8 @@ extension CloudService {
 
     /// Removes what deleted zones and accounts have left behind. What is left undone is done the next time.
     ///
-    /// `progress` is told between commits how far each part has come. Throws the store's errors, and `corruption` where the assets
-    /// of a deleted zone are counted wrongly.
+    /// `progress` is told between commits how far each part has come. Throws the store's errors, and `corruption` where
+    /// the assets of a deleted zone are counted wrongly.
     package func purge(
         _ pace: UpkeepPace, progress tell: @escaping FreeingProgress.Listener = { _ in }
     ) throws -> PurgeProgress {

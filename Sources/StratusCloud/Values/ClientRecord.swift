@@ -1,13 +1,13 @@
-// Records as they cross the line between client and server.
+// Records as they pass between client and server: `ClientRecord` from the server, `RecordSave` to it.
 
 package import FoundationEssentials
 package import StratusModel
 import StratusRecords
 
-/// A record as the server hands it out.
+/// A record as the server returns it.
 ///
-/// What is stored is put into the client's words when it is asked for. A page of records is mostly handed on, and so that is
-/// two references a record, not a copy of each of its parts.
+/// It converts the stored parts when they are read. Most records of a page are only passed on; so each costs two
+/// references, not a copy of each part.
 package struct ClientRecord: Sendable {
     private enum Content: Sendable {
         case stored(DecodedRecord, RecordShowing)
@@ -16,7 +16,7 @@ package struct ClientRecord: Sendable {
 
     private var content: Content
 
-    /// A stored record as `showing` shows it. Who takes part is not told.
+    /// A stored record as `showing` shows it, without the participants of a share.
     init(_ decoded: DecodedRecord, _ showing: RecordShowing) { content = .stored(decoded, showing) }
 
     package init(
@@ -32,7 +32,7 @@ package struct ClientRecord: Sendable {
                 fields: ClientFields(fields), sharing: sharing))
     }
 
-    /// All parts in the client's words.
+    /// All parts, converted.
     private var told: ToldRecord {
         get {
             switch content {
@@ -44,7 +44,7 @@ package struct ClientRecord: Sendable {
     }
 }
 
-/// The parts of a record in the client's words.
+/// The parts of a record, converted.
 struct ToldRecord: Hashable, Codable, Sendable {
     var address: RecordAddress
     var type: String
@@ -77,7 +77,7 @@ extension ClientRecord {
         set { told.type = newValue }
     }
 
-    /// Made each time it is asked for.
+    /// Computed each time it is read.
     package var changeTag: String {
         switch content {
         case .stored(let decoded, _): decoded.stored.system.changeTag
@@ -107,7 +107,7 @@ extension ClientRecord {
         }
     }
 
-    /// The same of who has modified the record last.
+    /// The same for the user who last modified the record.
     package var lastModifiedUserName: String {
         switch content {
         case .stored(let decoded, let showing): showing.name(of: decoded.stored.system.modified.user)
@@ -135,7 +135,7 @@ extension ClientRecord {
         set { told.share = newValue }
     }
 
-    /// All fields, or those that were asked for.
+    /// All fields, or those that the request selected.
     package var fields: ClientFields {
         get {
             switch content {
@@ -146,7 +146,7 @@ extension ClientRecord {
         set { told.fields = newValue }
     }
 
-    /// Who takes part, where the record is a share.
+    /// The participants, if the record is a share.
     package var sharing: ClientShare? {
         get {
             switch content {
@@ -175,24 +175,24 @@ extension ClientRecord: Codable {
     package func encode(to encoder: any Encoder) throws { try told.encode(to: encoder) }
 }
 
-/// A record that a client wants saved. Everything here is a claim.
+/// A record that a client saves. Everything here is a claim.
 package struct RecordSave: Hashable, Codable, Sendable {
     package var address: RecordAddress
     package var type: String
-    /// The tag of the version the client started from; nil for a record it believes to be new.
+    /// The tag of the version that the client changed; nil for a record that it considers new.
     package var baseTag: String?
     package var parent: ClientReference?
     package var isParentChanged: Bool
     package var share: ClientReference?
-    /// All values the client holds.
+    /// All values that the client holds.
     package var fields: [String: ClientField]
-    /// The keys set since the record was fetched or made, those set to nil included (C-03).
+    /// The keys set since the record was fetched or created, including those set to nil (C-03).
     package var changedKeys: Set<String>
     /// The text of a misuse that raises an exception on Apple's systems, remembered to fail the save.
     package var misuse: String?
-    /// Where the record was fetched or saved before, when it was.
+    /// Where the record was fetched or saved before, if it was.
     package var origin: RecordOrigin?
-    /// Who is to take part, where the record is a share.
+    /// The wanted participants, if the record is a share.
     package var sharing: ShareClaim?
 
     package init(
@@ -215,11 +215,9 @@ package struct RecordSave: Hashable, Codable, Sendable {
     }
 }
 
-// Stored records and values as a client is shown them.
-
 extension ClientRecord {
-    /// A stored record for `viewer`, the user name of the caller, or nil for one who is not signed in. What only some are
-    /// told is the caller's to decide: the parent, and who takes part in a share.
+    /// A stored record for `viewer`, the user name of the caller, or nil for one who is not signed in. Add or remove
+    /// what only some callers may know yourself: the parent, and the participants of a share.
     package init(_ stored: StoredRecord, zone: ZoneAddress, viewer: UserName?) {
         self.init(DecodedRecord(stored), RecordShowing(zone: zone, viewer: viewer))
     }
@@ -243,7 +241,7 @@ extension ClientValue {
         }
     }
 
-    /// The value with assets that have no contents.
+    /// The value, with assets that have no contents.
     var withoutContent: ClientValue {
         switch self {
         case .asset: .asset(.missing)
@@ -253,13 +251,11 @@ extension ClientValue {
     }
 }
 
-// Where a record that a client holds comes from.
-
-/// The database that a record was fetched from or saved to last, and by whom. It may be saved only there.
+/// The database and account with which a record was last fetched or saved. It may only be saved there.
 package struct RecordOrigin: Hashable, Codable, Sendable {
     package var container: ContainerName
     package var database: DatabaseSelector
-    /// Nil where nobody was signed in.
+    /// Nil if no account was signed in.
     package var account: AccountID?
 
     package init(container: ContainerName, database: DatabaseSelector, account: AccountID?) {
@@ -269,15 +265,14 @@ package struct RecordOrigin: Hashable, Codable, Sendable {
     }
 }
 
-// How the stored records of one zone are told to one caller: names become addresses of the client's zone, the caller's own
-// user name becomes the one that stands for the caller (D-02). All records of an answer have it in common.
-
-/// Tells stored records. What only some are told of a share is not here.
+/// Converts the stored records of one zone for one caller: names become addresses in the client's zone, and the
+/// caller's own user name becomes `__defaultOwner__` (D-02). All records of an answer share one. It does not convert
+/// shares.
 final class RecordShowing: Sendable {
     let zone: ZoneAddress
     /// The user name of the caller; nil for one who is not signed in.
     private let viewer: UserName?
-    /// Whether what lies above a root of a share is not told.
+    /// Whether the parent of a share's root is hidden.
     private let hidesParentsOfRoots: Bool
 
     init(zone: ZoneAddress, viewer: UserName?, hidesParentsOfRoots: Bool = false) {
@@ -299,7 +294,7 @@ final class RecordShowing: Sendable {
         return reference(parent)
     }
 
-    /// All of it, without who takes part in a share.
+    /// All parts, without the participants of a share.
     func told(_ decoded: DecodedRecord) -> ToldRecord {
         let record = ClientRecord(decoded, self)
         return ToldRecord(

@@ -1,9 +1,10 @@
-// Subscriptions as they cross the line between client and server.
+// Subscriptions and notifications as they pass between client and server.
 
 package import FoundationEssentials
 package import StratusModel
 
-/// What makes a query subscription fire (N-04). The bits are those of the client's option set; they are stored.
+/// The changes that make a query subscription fire (N-04). The bits are those of the client's option set; they are
+/// stored.
 package struct SubscriptionTriggers: OptionSet, Hashable, Sendable {
     package let rawValue: UInt
     package init(rawValue: UInt) { self.rawValue = rawValue }
@@ -11,18 +12,18 @@ package struct SubscriptionTriggers: OptionSet, Hashable, Sendable {
     package static let creation = SubscriptionTriggers(rawValue: 1 << 0)
     package static let update = SubscriptionTriggers(rawValue: 1 << 1)
     package static let deletion = SubscriptionTriggers(rawValue: 1 << 2)
-    /// It is deleted once it has fired.
+    /// The subscription is deleted after it has fired.
     package static let once = SubscriptionTriggers(rawValue: 1 << 3)
 }
 
-/// What is subscribed to.
+/// What a subscription watches.
 package enum SubscriptionSubject: Hashable, Sendable {
-    /// Records for which a query holds, in one zone or in all of the database. The client's own archive of its predicate
-    /// is kept and handed back as it came, and never read.
+    /// Records that match a query, in one zone or in the whole database. The client's archive of its predicate is
+    /// stored and returned unchanged, and never read.
     case query(ClientQuery, zone: ZoneAddress?, triggers: SubscriptionTriggers, predicateArchive: [UInt8])
-    /// Whatever happens in a zone, or what happens to the records of one type there.
+    /// All changes in a zone, or changes of its records of one type.
     case zone(ZoneAddress, recordType: String?)
-    /// Whatever happens in the database, or what happens to the records of one type.
+    /// All changes in the database, or changes of its records of one type.
     case database(recordType: String?)
 }
 
@@ -30,7 +31,7 @@ package enum SubscriptionSubject: Hashable, Sendable {
 package struct ClientSubscription: Hashable, Sendable {
     package var id: String
     package var subject: SubscriptionSubject
-    /// Nil is a silent one (N-03).
+    /// Nil for a silent subscription (N-03).
     package var template: NotificationTemplate?
 
     package init(id: String, subject: SubscriptionSubject, template: NotificationTemplate? = nil) {
@@ -39,8 +40,6 @@ package struct ClientSubscription: Hashable, Sendable {
         self.template = template
     }
 }
-
-// Notifications as devices get them: hints that something happened, of which any may be missing (N-05).
 
 /// Why a query subscription fired. The raw values are those of the client's; they are stored.
 package enum QueryNotificationReason: UInt8, Hashable, Sendable, CaseIterable {
@@ -51,21 +50,22 @@ package enum QueryNotificationReason: UInt8, Hashable, Sendable, CaseIterable {
 
 /// What a notification is about.
 package enum NotificationSubject: Hashable, Sendable {
-    /// `fields` are those that the subscription desired, as far as the record has them.
+    /// `fields` are those desired keys of the subscription that the record has.
     case query(reason: QueryNotificationReason, record: RecordAddress, fields: [String: ClientValue])
     case zone(ZoneAddress)
     case database
-    /// Of a query subscription and of a zone's, of which nothing more is left (N-06).
+    /// From a query or zone subscription; the details were pruned (N-06).
     case prunedQuery
     case prunedZone
 }
 
-/// One notification for one device. What is nil was never there or was pruned (N-06).
+/// One notification for one device: a hint that something changed. Any notification may be lost (N-05). A nil part was
+/// never set or was pruned (N-06).
 package struct ClientNotification: Hashable, Sendable {
     package var id: UUID?
     package var container: ContainerName?
     package var subscriptionID: String?
-    /// Whose subscription it is.
+    /// The owner of the subscription.
     package var subscriptionOwner: UserName?
     package var database: DatabaseSelector
     package var subject: NotificationSubject?
@@ -91,7 +91,7 @@ package struct ClientNotification: Hashable, Sendable {
     }
 }
 
-/// A device of a person, by the name its host gave it: unique among that person's.
+/// A device of a person, by the name that its host gave it: unique among that person's devices.
 package struct DeviceAddress: Hashable, Sendable {
     package var account: AccountID
     package var name: String

@@ -1,4 +1,5 @@
-// The changes of one request for zones. What must be drawn or asked outside the transaction is prepared before it.
+// The changes of one request for zones; and creating, deleting and leaving zones inside a transaction, with everything
+// that follows.
 
 import FoundationEssentials
 import StratusLayout
@@ -6,27 +7,21 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
+/// The changes of one request. `prepare` draws identifiers and looks up planned faults, before the transaction.
 struct ZoneChanges {
     let service: CloudService
     let caller: Caller
     let user: UserName
     let database: DatabaseSelector
-    private var births: [ZoneBirth] = []
-    private var saveFaults: [CloudError?] = []
-    private var deleteFaults: [CloudError?] = []
-    private var leaving: ZoneLeaving?
-    /// The custom zones that the database has, once they were read.
-    private var known: KnownZones?
+    private(set) var births: [ZoneBirth] = []
+    private(set) var saveFaults: [CloudError?] = []
+    private(set) var deleteFaults: [CloudError?] = []
+    private(set) var leaving: ZoneLeaving?
+    /// The custom zones of the database, after the first look-up.
+    private(set) var known: KnownZones?
     private(set) var hasWritten = false
-    /// Shares of one deleted zone that an answer names.
+    /// The maximum number of shares of one deleted zone in an answer.
     static let endedShareLimit = 1_000
-
-    init(service: CloudService, caller: Caller, user: UserName, database: DatabaseSelector) {
-        self.service = service
-        self.caller = caller
-        self.user = user
-        self.database = database
-    }
 
     mutating func prepare(_ request: ModifyZonesRequest) {
         births = request.saves.map { _ in service.makeBirth(by: user) }
@@ -35,11 +30,11 @@ struct ZoneChanges {
         if database == .shared { leaving = ZoneLeaving(service: service, caller: caller, user: user) }
     }
 
-    mutating func carryOut(
+    mutating func apply(
         _ request: ModifyZonesRequest, in transaction: RecordTransaction
     ) throws -> ModifyZonesResponse {
         var response = ModifyZonesResponse(saves: [], deletes: [])
-        // Deletes first, so that a request at the limit can put one zone in the place of another.
+        // Deletes first, so that a request at the limit can replace one zone with another.
         for (index, address) in request.deletes.enumerated() {
             let ended = try item(deleteFaults[index]) { changes in
                 let shares = try request.namesEndedShares ? changes.shares(of: address, in: transaction) : []
@@ -71,7 +66,7 @@ struct ZoneChanges {
         if let error = NameRules.zoneNameError(sent.address.zoneName) { throw error }
         let zone = try resolved(sent.address)
         guard zone.isTransactional else {
-            // The default zone is always there.
+            // The default zone always exists.
             if let error = ZoneVerdict.scopeRefusal(stored: .perRecord, sent: sent.encryptionScope) { throw error }
             return ClientZone(address: zone.address)
         }
@@ -86,7 +81,7 @@ struct ZoneChanges {
         guard known.customCount < service.options.zoneCount else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The database has as many zones as it may have: delete one first.",
+                "The database has the maximum number of zones. Delete one first.",
                 ["limit": "\(service.options.zoneCount)"])
         }
         guard known.identities.insert(birth.identity).inserted else { throw CloudError.repeatedIdentity }
@@ -102,7 +97,7 @@ struct ZoneChanges {
     private mutating func delete(_ address: ZoneAddress, in transaction: RecordTransaction) throws {
         let zone = try resolved(address)
         guard !zone.isDefault else {
-            throw CloudError(.invalidArguments, "The default zone cannot be deleted: delete its records.")
+            throw CloudError(.invalidArguments, "The default zone cannot be deleted. Delete its records.")
         }
         guard !zone.isShared else {
             guard try leaving?.leave(zone, in: transaction) == true else {
@@ -118,7 +113,7 @@ struct ZoneChanges {
         hasWritten = true
     }
 
-    /// The shares of a zone of the caller's, and those that they have accepted of another's, by name.
+    /// The shares of the caller's zone, or the accepted ones of another person's zone, by name.
     private func shares(of address: ZoneAddress, in transaction: RecordTransaction) throws -> [RecordAddress] {
         let zone = try resolved(address)
         guard !zone.isShared else {
@@ -139,8 +134,8 @@ struct ZoneChanges {
 
     private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
 
-    /// What is known of a database's zones before one is added.
-    private struct KnownZones {
+    /// A database's zones before one is added.
+    struct KnownZones {
         var customCount = 0
         var identities: Set<UUID> = []
 
@@ -182,8 +177,8 @@ struct ZoneLookUp {
         } catch let error as CloudError { return .failure(error) }
     }
 
-    /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of others
-    /// of which the caller sees something, by owner and name (Z-05).
+    /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of
+    /// others in which the caller sees something, by owner and name (Z-05).
     func all() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
         guard database != .shared else { return try others() }
         var zones = [
@@ -217,10 +212,10 @@ struct ZoneLookUp {
     }
 }
 
-// Creating and deleting zones inside a transaction, with all that goes with them.
+// MARK: Zones in a transaction
 
 extension CloudService {
-    /// What a new zone is given from outside; drawn before the transaction.
+    /// The identities and the stamp of a new zone; drawn before the transaction.
     func makeBirth(by user: UserName) -> ZoneBirth {
         ZoneBirth(
             identity: environment.identifiers.makeUUID(), incarnation: environment.identifiers.makeUUID(),
@@ -228,9 +223,9 @@ extension CloudService {
             databaseIdentity: environment.identifiers.makeUUID())
     }
 
-    /// Creates a zone that is not there. What was remembered of an earlier one is forgotten.
+    /// Creates a zone that does not exist, and forgets why an earlier one of its name was deleted.
     ///
-    /// Throws `internalError` where a zone of its owner is known to have the identity, and the store's errors.
+    /// Throws `internalError` if a zone of its owner already has the identity, and the store's errors.
     func makeZone(
         _ zone: ResolvedZone, _ scope: ZoneEncryptionScope, _ birth: ZoneBirth, _ journal: CommitJournal,
         in transaction: RecordTransaction
@@ -249,8 +244,8 @@ extension CloudService {
         try journal.noteCreation(of: zone.id, in: transaction)
     }
 
-    /// Throws `internalError` where a zone of the owner, in any container, holds something under this identity: what the
-    /// one may do would hold for the other.
+    /// Throws `internalError` if a zone of the owner, in any container, already has this identity: acceptances of one
+    /// zone would apply to the other.
     func requireUnused(_ identity: UUID, for zone: ZoneID, in transaction: RecordTransaction) throws {
         let owner = Self.assetOwner(of: zone.database)
         if try transaction.store.contains(GlobalKeys.zoneUsage(of: owner, zone: identity)) {
@@ -258,15 +253,15 @@ extension CloudService {
         }
     }
 
-    /// Deletes a zone with its settings, and gives back what it takes of its owner's quota (Z-04). The assets that its
-    /// records hold are let go of in the background, by `AssetReleaser`.
+    /// Deletes a zone with its settings, and frees its part of its owner's quota (Z-04). `AssetReleaser` releases the
+    /// assets of its records in the background.
     ///
-    /// Costs the same whatever the zone holds. Returns whether there was such a zone.
+    /// O(1). Returns whether there was such a zone.
     func removeZone(_ id: ZoneID, _ journal: CommitJournal, in transaction: RecordTransaction) throws -> Bool {
         guard let listing = try transaction.listing(of: id) else { return false }
         let keys = DatabaseKeys(listing.database)
         if let owner = id.database.owner {
-            // First, because it alone can refuse: nothing of the zone's may then have been written.
+            // First, because only this can throw a refusal: then nothing may have been written.
             try QuotaLedger.release(zone: listing.entry.identity, of: owner, in: transaction)
         }
         let holdsAssets = try ZoneFacts.assetCount(of: id.name, keys, in: transaction) > 0
@@ -281,10 +276,9 @@ extension CloudService {
     }
 }
 
-// Deleting another's zone: the owner's stays as it is, and whoever deletes it in their shared database leaves all that they
-// have accepted there (D-07, P-13). It is how programs leave a zone that is shared as a whole.
-
-/// Leaves all shares of one zone that somebody has accepted. What it draws is drawn when it is made.
+/// Leaves all accepted shares of another person's zone. This is what deleting a zone in the shared database does; the
+/// owner's zone stays as it is (D-07, P-13). Programs leave a zone that is shared as a whole this way. Create it before
+/// the transaction, because it draws a stamp and a salt.
 struct ZoneLeaving {
     private let service: CloudService
     private let user: UserName
@@ -300,7 +294,7 @@ struct ZoneLeaving {
         tagSalt = service.environment.identifiers.makeSalt()
     }
 
-    /// The shares of another's zone that the person has accepted, by name; none where there is no such zone.
+    /// The accepted shares of another person's zone, by name; none if there is no such zone.
     func accepted(in zone: ResolvedZone, _ transaction: RecordTransaction) throws -> [RecordName] {
         guard let identity = try transaction.listing(of: zone.id)?.entry.identity else { return [] }
         let limit = service.engine.options.limits.requestItemCount
@@ -315,14 +309,14 @@ struct ZoneLeaving {
         guard names.count <= limit else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "More shares of the zone are accepted than one request takes: delete shares until there are fewer.",
+                "Too many shares of the zone are accepted for one request. Delete some of the shares first.",
                 ["zone": zone.address.description, "limit": "\(limit)"])
         }
         return names
     }
 
-    /// Returns whether the person took part in the zone. Throws `limitExceeded` where they take part in more shares than a
-    /// request has items, and the store's errors.
+    /// Returns whether the person participated in the zone. Throws `limitExceeded` if they participate in more shares
+    /// than a request has items, and the store's errors.
     func leave(_ zone: ResolvedZone, in transaction: RecordTransaction) throws -> Bool {
         var hasLeft = false
         for name in try accepted(in: zone, transaction) {

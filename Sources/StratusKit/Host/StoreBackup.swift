@@ -138,17 +138,13 @@ struct StoreBackup: Sendable {
         let files = try verifier.verify(progress: Self.listener(progress, .contentBytes))
         let report = try verifier.verifyCounts(
             addingTo: files, owner: CloudService.assetOwner, progress: Self.listener(progress, .holders))
-        for finding in report.findings {
-            switch finding {
-            case .missing, .damaged:
-                throw StratusError(
-                    .corruption, "A content that records of the store name is damaged: restore an earlier backup.",
-                    [
-                        "path": source, "finding": "\(finding)",
-                        "findingCount": "\(report.findings.count + report.unkeptCount)",
-                    ])
-            case .orphaned, .miscounted, .zoneMiscounted, .foreign: continue
-            }
+        if let damage = report.findings.first(where: { [.missing, .damaged].contains($0.kind) }) {
+            throw StratusError(
+                .corruption, "A content that records of the store name is damaged: restore an earlier backup.",
+                [
+                    "path": source, "finding": "\(damage)",
+                    "findingCount": "\(report.findings.count + report.unkeptCount)",
+                ])
         }
         // Positions in the feeds of the one must not be taken for positions in the other.
         try engine.renewIncarnations(draw: { UUID.drawn() }, progress: Self.listener(progress, .incarnations))

@@ -74,7 +74,7 @@ extension Stratus {
 }
 
 extension Stratus.QueryExplanation {
-    init(_ explanation: StratusCloud.QueryExplanation) {
+    init(_ explanation: StratusCloud.DatabaseQueryPlan) {
         self.init(
             zones: explanation.zones.map { zone in
                 ZonePlan(

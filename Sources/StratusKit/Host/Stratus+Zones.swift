@@ -32,13 +32,13 @@ extension Stratus {
         try asking {
             try $0.purgeZone(
                 zoneID.address, of: account.accountID, in: ContainerName(container),
-                reason: StratusCloud.ZonePurgeReason(reason))
+                reason: StratusCloud.HostPurgeReason(reason))
         }
         upkeep.wake()
     }
 }
 
-extension StratusCloud.ZonePurgeReason {
+extension StratusCloud.HostPurgeReason {
     fileprivate init(_ reason: Stratus.ZonePurgeReason) {
         switch reason {
         case .userDeletedData: self = .purged

@@ -153,7 +153,7 @@ struct AssetCollectorTests {
     @Test(
         "where all contents are gone each is named, of wrong counts the first, and stray files are shown all the same")
     func manyFindings() throws {
-        let kept = VerifierFindings<AssetFinding>.maximumCount
+        let kept = VerifierReport<AssetFault>.maximumCount
         let count = kept + 20
         let assets = try (0..<count).map { try fixture.save(put($0)) }
         for asset in assets { try files.removeFile(path(of: asset)) }
