@@ -190,7 +190,7 @@ struct VerbTests {
             #expect(try await run("get \(share)").status == 3)
         }
         let taken = try await run("share create /tree/a --share tree/d")
-        #expect(taken.status == 1 && taken.errors.contains("tree/d: A record keeps its type"))
+        #expect(taken.status == 1 && taken.errors.contains("tree/d: A record's type cannot change"))
     }
 
     @Test("move puts a subtree elsewhere with one write, and refuses a cycle")

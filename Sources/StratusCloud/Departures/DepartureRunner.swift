@@ -1,15 +1,15 @@
-// Deleting an account with all its data, so that a crash at any moment leaves nothing half done for good.
+// Deletes an account with all its data, so that a crash at any time leaves nothing half done permanently.
 //
-//   1. One commit: the account and everything that leads to it go; a departure entry takes its place. From here on the
-//      person cannot sign in, nobody can write for them, and their handles are free.
-//   2. Batches: they leave the shares they have accepted; all zones of their private databases are deleted (O(1) each),
-//      with all that lies outside them because of their shares; what they used is forgotten, with it what zones deleted
-//      before still count of their assets; what they subscribed to goes, their devices with what waits for them, and their
-//      user record in every public database. Before those who had accepted are forgotten they are told.
-//   3. When the deleted zones have been purged: their databases go from the directory.
-//   4. One commit: the departure entry goes.
+//   1. One commit: replace the account and its identities with a departure entry. From now on the person cannot sign in,
+//      no request can write for them, and their handles are free.
+//   2. Batches: leave the shares that the person has accepted; delete all zones of their private databases (O(1) each),
+//      with the entries outside them that exist because of their shares; notify the participants of these; then delete
+//      the person's usage and asset counts, subscriptions, devices with waiting notifications, and their user record in
+//      every public database.
+//   3. After the deleted zones are purged: remove their databases from the directory.
+//   4. One commit: delete the departure entry.
 //
-// Steps 2 to 4 look for what is left and remove it, so they can be run again from anywhere.
+// Steps 2 to 4 look for what is left and remove it, so they can run again after any interruption.
 
 import StratusLayout
 package import StratusModel
@@ -25,23 +25,23 @@ struct DepartureRunner {
 
     let engine: RecordEngine
     let departure: Departure
-    /// What the deletion of the user record is stamped with.
+    /// The stamp of the user record's deletion.
     let stamp: Stamp
     let tagSalt: UInt32
     let assetLedger: AssetLedger
     let acceptances: AcceptanceDirectory
     let journal: CommitJournal
-    /// Delivers what the departure leaves behind, before what says whom it concerns goes.
+    /// Delivers the outbox, before the data that determines the recipients is deleted.
     let deliver: () throws -> Void
-    /// Removes the files of the person's assets; nil where there are none.
+    /// Removes the files of the person's assets; nil if the store has no assets.
     let collector: AssetCollector?
-    /// Is told of everything that `workCount` and `fileCount` count.
+    /// Counts the work of `workCount` and `fileCount`.
     let meter: WorkMeter?
-    /// Asked before each commit, to throw where nobody waits any longer: what is done stays.
+    /// Called before each commit; throws to stop. Finished work stays.
     let checkpoint: () throws -> Void
 
-    /// How many entries, zones, shares and records step 2 has to look at, as far as is known before it. Some go with
-    /// others of them.
+    /// How many entries, zones, shares and records step 2 will read, as far as known before it. Some are deleted with
+    /// others.
     func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         var count = try ownRanges.reduce(0) { try $0 + reader.entryCount(in: $1, counter) }
         count += try reader.entryCount(in: GlobalKeys.acceptances(of: departure.userName), counter)
@@ -69,10 +69,10 @@ struct DepartureRunner {
         return count
     }
 
-    /// How many files of assets the last step has to look at.
+    /// How many files of assets the last step will read.
     func fileCount() throws -> Int { try collector?.fileCount(of: departure.userName) ?? 0 }
 
-    /// Step 2: makes everything unreachable. `workCount` is what was counted of it before.
+    /// Step 2: makes everything unreachable. `workCount` is its count from before.
     func removeContent(workCount: Int = 0) throws {
         let doneBefore = meter?.done ?? 0
         try ShareDeparture(
@@ -90,11 +90,11 @@ struct DepartureRunner {
         try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
         for range in ownRanges { try removeEntries(range) }
         for container in try engine.read({ try $0.subscribedContainers() }) { try removeSubscriptions(in: container) }
-        // Some of it went with others.
+        // Some of it was deleted with others.
         meter.map { $0.add(max(0, doneBefore + workCount - $0.done)) }
     }
 
-    /// Steps 3 and 4. Returns false while deleted zones are still to be purged.
+    /// Steps 3 and 4. Returns false if deleted zones are not purged yet.
     func finish() throws -> Bool {
         for container in try engine.read({ try $0.containers() }) {
             let database = privateDatabase(container)
@@ -112,7 +112,7 @@ struct DepartureRunner {
         return true
     }
 
-    /// What is the person's alone: what their zones use, their assets, what waits for their devices, and those.
+    /// The person's own ranges: their zones' usage, their assets, waiting notifications, and devices.
     private var ownRanges: [LayoutRange] {
         [
             GlobalKeys.zoneUsages(of: departure.userName), GlobalKeys.assets(of: departure.userName),
@@ -150,8 +150,8 @@ struct DepartureRunner {
         }
     }
 
-    /// Lets deleted zones be purged as soon as nothing lies outside them because of their shares: of assets nothing is
-    /// to be taken out of a ledger that goes as a whole.
+    /// Lets deleted zones be purged after removing the entries outside them that exist because of their shares. Their
+    /// assets need no release, because the whole ledger of the person is deleted.
     private func abandonReleases(of database: DatabaseID) throws {
         guard let number = try engine.read({ try $0.databaseEntry(database)?.number }) else { return }
         let releaser = ShareReleaser(engine: engine)
@@ -168,8 +168,7 @@ struct DepartureRunner {
         }
     }
 
-    /// The person's user record with what is deleted with it, and what they subscribed to, in a container's public
-    /// database.
+    /// Removes the person's user record with its cascade, and their subscriptions, in a container's public database.
     private func removePublic(in container: ContainerName) throws {
         guard let entry = try engine.read({ try $0.databaseEntry(publicDatabase(container)) }) else { return }
         try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
@@ -213,17 +212,17 @@ struct DepartureRunner {
     }
 }
 
-// How far freeing what was deleted has come: part by part, each with a total of its own.
+// MARK: Progress
 
-/// How far one part of freeing what was deleted has come.
+/// The progress of one part of freeing deleted data. Each part has its own total.
 package struct FreeingProgress: Hashable, Sendable {
-    /// What is gone over. `departures` and `entries` may come twice, and go on where they were left.
+    /// The parts of the work. `departures` and `entries` may come twice, and then continue.
     package enum Part: String, Sendable {
-        /// What there is to do, before each of the others.
+        /// Counting the work, before each of the others.
         case counting
-        /// Records and shares of deleted zones: assets and acceptances count because of them.
+        /// Records and shares of deleted zones, which hold assets and acceptances.
         case holders
-        /// What deleted accounts had outside their zones, with the files of their assets.
+        /// The data of deleted accounts outside their zones, with the files of their assets.
         case departures
         /// The entries of deleted zones.
         case entries
@@ -242,14 +241,14 @@ package struct FreeingProgress: Hashable, Sendable {
 }
 
 extension FreeingProgress.Part {
-    /// What tells of this part alone.
+    /// A listener that reports progress of this part.
     func telling(_ tell: @escaping FreeingProgress.Listener) -> WorkMeter.Listener {
         { tell(FreeingProgress(part: self, doneCount: $0, totalCount: $1)) }
     }
 }
 
 extension WorkCounter {
-    /// A counter that tells of the part `counting`.
+    /// A counter that reports progress of the part `counting`.
     convenience init(_ tell: @escaping FreeingProgress.Listener, shouldContinue: @escaping () -> Bool) {
         self.init { count in
             tell(FreeingProgress(part: .counting, doneCount: count, totalCount: nil))
@@ -258,18 +257,18 @@ extension WorkCounter {
     }
 }
 
-// Deleting accounts with all their data.
+// MARK: Requests
 
-/// Ends the deletion of an account between two commits.
-private struct NobodyWaits: Error {}
+/// Thrown to stop the deletion of an account between two commits.
+private struct Stopped: Error {}
 
 extension CloudService {
-    /// Deletes an account with all its data in every container. When it returns nothing of the data can be reached any
-    /// more; its bytes are removed from the disk by `finishDepartures`.
+    /// Deletes an account with all its data in every container. When it returns, the data can no longer be reached;
+    /// `finishDepartures` removes its bytes from the disk.
     ///
-    /// Where it throws after the account itself is gone, calling it again or `finishDepartures` goes on. Throws
-    /// `unknownItem` when there is no such account, nor anything left of it. `progress` is told of the parts `counting`
-    /// and `departures`: how many entries, zones, shares and records were looked at.
+    /// If it throws after deleting the account itself, call it again or call `finishDepartures` to continue. Throws
+    /// `unknownItem` if there is no such account and none of its data is left. `progress` gets the parts `counting` and
+    /// `departures`: how many entries, zones, shares and records were read.
     package func deleteAccount(_ id: AccountID, progress tell: FreeingProgress.Listener? = nil) throws(CloudError) {
         try answering {
             let departed = try engine.transact { try accountDirectory.depart(id, in: $0) }
@@ -279,7 +278,7 @@ extension CloudService {
                     try accountDirectory.departures(limit: .max, in: reader).first { $0.account == id }
                 }
             guard let departure else { throw AccountDirectory.unknownAccount }
-            // The account is gone already: what is left of it is to go, whoever waits.
+            // The account is already deleted, so never stop before the rest is.
             let counter = tell.map { WorkCounter($0, shouldContinue: { true }) }
             let workCount = try counter.map { try self.workCount(of: departure, $0) } ?? 0
             let meter = tell.map { WorkMeter(total: workCount, FreeingProgress.Part.departures.telling($0)) }
@@ -287,11 +286,11 @@ extension CloudService {
         }
     }
 
-    /// Goes on with every deletion of an account that has not come to its end: after a crash, and to remove the bytes
-    /// that deleted accounts left on the disk. `pause`, `rest` and `shouldContinue` are those of
-    /// `RecordEngine.purgeDeletedZones`, which it calls.
+    /// Continues every unfinished deletion of an account, for example after a crash, and removes the bytes that deleted
+    /// accounts left on the disk. `pause`, `rest` and `shouldContinue` are those of `RecordEngine.purgeDeletedZones`,
+    /// which it calls.
     ///
-    /// `progress` is told of the parts `counting`, `departures` and `entries`; entries count on from `purgedCount`.
+    /// `progress` gets the parts `counting`, `departures` and `entries`; entries count from `purgedCount`.
     ///
     /// Returns how many deletions are not finished.
     @discardableResult
@@ -315,10 +314,10 @@ extension CloudService {
             do {
                 for (departure, workCount) in zip(departures, workCounts) {
                     try runner(departure, meter) {
-                        guard shouldContinue(PurgeProgress()) else { throw NobodyWaits() }
+                        guard shouldContinue(PurgeProgress()) else { throw Stopped() }
                     }.removeContent(workCount: workCount)
                 }
-            } catch is NobodyWaits {
+            } catch is Stopped {
                 return departures.count
             }
             let total = try counter.map { counter in
@@ -332,11 +331,11 @@ extension CloudService {
             for departure in departures {
                 do {
                     let runner = runner(departure, meter) {
-                        guard shouldContinue(progress) else { throw NobodyWaits() }
+                        guard shouldContinue(progress) else { throw Stopped() }
                     }
                     try runner.checkpoint()
                     if try runner.finish() { finishedCount += 1 }
-                } catch is NobodyWaits {
+                } catch is Stopped {
                     break
                 }
                 rest(BackgroundRest.shortSeconds)
@@ -349,7 +348,8 @@ extension CloudService {
         try engine.read { try runner(departure).workCount(in: $0, counter) }
     }
 
-    /// What cannot be read counts as nothing: the last step tells of it, when everything else is done.
+    /// Counts nothing for a directory that cannot be read: the last step throws its error, after everything else is
+    /// done.
     private func fileCount(of departures: [Departure]) -> Int {
         departures.reduce(0) { $0 + ((try? runner($1).fileCount()) ?? 0) }
     }
