@@ -198,11 +198,7 @@ struct DepartureRunner {
         while count == Self.entryBatchCount {
             try checkpoint()
             count = try engine.transact { transaction in
-                var keys: [[UInt8]] = []
-                try transaction.store.scan(range.keyRange, .forward, limit: Self.entryBatchCount) { key, _ in
-                    keys.append([UInt8](copying: key))
-                    return .next
-                }
+                let keys = try transaction.store.keys(in: range.keyRange, limit: Self.entryBatchCount)
                 for key in keys { try transaction.delete(key) }
                 try didRemove(keys, transaction)
                 return keys.count

@@ -1,5 +1,13 @@
-// The zones of one's own: the database's changes after the token, which hold at most one entry for each zone that ever
-// was. Of a name only the latest is told (T-06): a zone that was made anew has changed, and is not gone.
+// The feed of a database: which zones changed since a token, and which are gone.
+//
+// The private database: its changes after the token, with at most one entry for each zone that ever existed. For each
+// name only the latest counts (T-06): a zone that was created again has changed, and is not deleted.
+//
+// The shared database: the zones of others in which the caller sees something. The store has no list of what changed
+// for a person, so the token holds the client's state: each zone with its identity and its last change. A page compares
+// that with the current zones: a new zone, or one with later changes, has changed (D-06); one that the caller no longer
+// sees is deleted, for any reason (D-08). Pages go around the zones by owner and name, so that busy zones do not block
+// others.
 
 import FoundationEssentials
 import StratusLayout
@@ -27,7 +35,7 @@ extension DatabaseFeed {
         let now = try reader.store.withValue(forKey: keys.header()) { try DatabaseHeader(decoding: $0).changeCounter }
         guard let now else {
             throw RecordsError(
-                .corruption, "A database is listed but has no header: restore the store from a backup.",
+                .corruption, "A database is listed but has no header. Restore the store from a backup.",
                 ["database": "\(entry.number)"])
         }
         var progress = known?.progress ?? OwnerProgress(position: 0, beginning: now)
@@ -41,7 +49,7 @@ extension DatabaseFeed {
         return response
     }
 
-    /// Entries that are looked at for one page.
+    /// Entries that are read for one page.
     private static let lookCount = 10_000
 
     private func fill(
@@ -80,7 +88,7 @@ extension DatabaseFeed {
         }
     }
 
-    /// Why a zone is gone (Z-07, Z-08): what a host has said when it removed it, else that somebody deleted it.
+    /// Why a zone was deleted (Z-07, Z-08): the host's reason, or that a client deleted it.
     private func reason(_ zone: ZoneID) throws -> ZoneDeletionReason {
         switch try ZoneFacts.purgeReason(of: zone, in: reader) {
         case nil: .deleted
@@ -90,12 +98,7 @@ extension DatabaseFeed {
     }
 }
 
-// The zones of others of which the caller sees something. Nothing in the store says in one place what changed for a
-// person, so the token holds what the client knows: each zone with its identity and its last change. A page compares
-// that with what is there: a zone that is new to the client or has gone on has changed (D-06), one that is not seen any
-// more is gone, for whatever reason (D-08).
-//
-// Pages go round the zones by owner and name, so that busy zones keep none from its turn.
+// MARK: Shared database
 
 extension DatabaseFeed {
     func sharedPage(_ request: FetchDatabaseChangesRequest) throws -> FetchDatabaseChangesResponse {
@@ -109,7 +112,7 @@ extension DatabaseFeed {
             guard let zone = zones[place] else { return true }
             return told[place].map { $0.identity != zone.identity || $0.sequence < zone.sequence } ?? true
         }.sorted()
-        // Those behind the last one that was told come first.
+        // The zones after the last returned one come first.
         let turn = places.firstIndex { place in known?.last.map { $0 < place } ?? true } ?? 0
         let limit = pageCount(request.limit)
         var response = FetchDatabaseChangesResponse(changed: [], deleted: [], token: [], isMoreComing: false)
@@ -148,22 +151,20 @@ extension SharedDatabaseToken.Place {
     fileprivate init(_ zone: KnownZone) { self.init(owner: zone.owner, name: zone.name) }
 }
 
-// The feed of a database: which zones changed since a token, and which are gone.
-
 extension CloudService {
     /// One page of the zones that changed for the caller since the request's token. The default zone is never among
     /// them (T-02, N-02).
     ///
-    /// Throws `badDatabase` for the public database (T-02), `changeTokenExpired` for a token that was not given for
-    /// just this and for one of another life of the store or of the database (T-09), `notAuthenticated` and the
-    /// like, a planned fault, and the store's failures.
+    /// Throws `badDatabase` for the public database (T-02); `changeTokenExpired` for a token of another database or
+    /// caller, or of another incarnation of the store or of the database (T-09); `notAuthenticated` and similar
+    /// errors; a planned fault; the store's failures.
     package func fetchDatabaseChanges(
         _ request: FetchDatabaseChangesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> FetchDatabaseChangesResponse {
         try reporting(.fetchDatabaseChanges, caller, itemCount: 1) { event in
             guard database != .public else {
                 throw CloudError(
-                    .badDatabase, "The public database has no feed of zones: query it instead.", ["rule": "T-02"])
+                    .badDatabase, "The public database has no feed of zones. Query it instead.", ["rule": "T-02"])
             }
             try requireAccount(caller)
             let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
@@ -193,7 +194,7 @@ struct DatabaseFeed {
         TokenBinding(user: account.userName, container: container, database: database)
     }
 
-    /// What a token holds; nil without one.
+    /// The content of a token; nil without one.
     func opened<Token: LayoutValue>(_ token: [UInt8]?, _ type: Token.Type) throws -> Token? {
         guard let token else { return nil }
         guard let contents = seal.opened(token, .database, for: binding),
@@ -206,12 +207,12 @@ struct DatabaseFeed {
         try seal.sealed(token.encoded(), .database, for: binding)
     }
 
-    /// Which life of the store this is.
+    /// The incarnation of the store.
     func incarnation() throws -> UUID {
         guard let format = try reader.store.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
         else {
             throw RecordsError(
-                .corruption, "The store has lost its format: restore it from a backup.",
+                .corruption, "The store has no format entry. Restore it from a backup.",
                 ["key": "\(KeyDescription(GlobalKeys.format()))"])
         }
         return format.incarnation

@@ -1,31 +1,31 @@
-// The feed of a zone for somebody who sees a part of it. It is exact: applied to what they had, it gives precisely what
-// they may see, and it names nothing that they never could.
+// The feed of a zone for a person who sees a part of it. It is exact: applied to what they had, it gives precisely what
+// they may see, and it never names a record that they could not see.
 //
-// The token holds a *base*: a moment up to which everything was told. A *round* leads from the base to an *end*, the
-// zone's last change when the round begins. What the person saw at either moment follows from the history, which does
-// not change any more; so a round may take many pages, from many snapshots, and is still one comparison of two moments:
+// The token holds a *base*: a sequence up to which everything was delivered. A *round* leads from the base to an *end*,
+// the zone's last change when the round starts. What the person saw at base and end follows from the history, which no
+// longer changes. So a round may take many pages, from many snapshots, and is still one comparison of two states:
 //
-//   seen at the end            delivered, when it has changed or was not seen at the base
-//   not at the end, at the base   told as deleted
-//   neither                    passed over in silence
+//   seen at the end                    delivered, if it has changed or was not seen at the base
+//   not at the end, but at the base    reported as deleted
+//   at neither                         skipped
 //
-// Which records can differ is found without looking at the others:
+// Three phases find the records that can differ, without reading the others:
 //
-//   1. shares         that the person began or ceased to see: what lay below their roots at the end, or the whole zone,
-//                     and then nothing is walked to besides
-//   2. changes        up to the end: the records themselves and, where one hangs elsewhere than at the base or has or had
-//                     another share mark, what lay below it at the end
-//   3. later changes  of records that hung elsewhere up to the end as well: the entry of a change moves with the next one
+//   1. shares         that the person started or stopped seeing: everything below their roots at the end; or the whole
+//                     zone, and then no other walks are needed
+//   2. changes        up to the end: the records themselves and, if one has another parent or share mark than at the base,
+//                     everything below it at the end
+//   3. later changes  of records that were also moved up to the end: the entry of a change moves with the next change
 //
-// A record whose visibility differs has on its way up, at the end, a record of 2 or 3, or the root of a share of 1. A
-// walk stops at what has a walk of its own and at roots, below which other shares decide.
+// A record whose visibility differs has among its ancestors at the end a record of 2 or 3, or the root of a share of 1.
+// A walk stops at records that have their own walk, and at roots, below which other shares decide.
 //
-// What a page shows is shown only if it may be seen in the page's own snapshot too. What was seen at the end and is not
-// any more when it is its turn is not delivered, and the token remembers that something was withheld: the next round
-// then delivers what lies below everything that happened since, also where it was seen at both of its moments.
+// A page only has records that the person may also see in the page's own snapshot. A record that was seen at the end,
+// but no longer when its turn comes, is withheld, and the token remembers this: then the next round delivers everything
+// below the records that changed since, even if it was seen at both base and end.
 //
-// Where nothing was seen at the base, all that is seen at the end lies below roots of 1: the zone's changes are not
-// looked at, however many they are.
+// If nothing was seen at the base, everything seen at the end is below roots of 1: the zone's changes, of any number,
+// are not read.
 
 import StratusLayout
 import StratusModel
@@ -42,14 +42,14 @@ struct GuestFeed {
     let now: UInt64
     var progress: GuestProgress
     var page: FeedPage
-    /// The shares that were seen at the base, at the end, and are now.
+    /// The shares that are seen at the base, at the end, and now.
     var atBase: Set<RecordName> = []
     var atEnd: Set<RecordName> = []
     var seenNow: Set<RecordName> = []
-    /// The walk of the round, while it is gone on with.
+    /// The current walk of the round.
     var walker: GuestWalker?
     private var changedShares: [RecordName] = []
-    /// Whether the round looks at every record of the zone. What other walks would come to is told by that one.
+    /// Whether the round reads every record of the zone, so that no other walks are needed.
     private var coversZone: Bool { changedShares == [ShareContent.zoneWideName] }
     private var batch: ArraySlice<RecordChange> = []
 
@@ -74,7 +74,7 @@ struct GuestFeed {
     /// Whether the end is the page's own snapshot.
     var isEndNow: Bool { end == now }
 
-    /// Fills the page, and moves the progress on.
+    /// Fills the page, and advances the progress.
     mutating func run() throws {
         seenNow = admissions.shares(at: now)
         while progress.round != nil || progress.base < now {
@@ -88,7 +88,7 @@ struct GuestFeed {
         }
     }
 
-    /// What is known of a round without reading.
+    /// Prepares a round, without reading.
     private mutating func beginWithRound() {
         atBase = admissions.shares(at: progress.base)
         atEnd = admissions.shares(at: end)
@@ -99,7 +99,7 @@ struct GuestFeed {
         batch = []
     }
 
-    /// Goes on with the round. Returns false when the page is full before its end.
+    /// Continues the round. Returns false if the page is full before its end.
     private mutating func finishRound() throws -> Bool {
         while let round = progress.round {
             if let walk = round.walk {
@@ -163,14 +163,14 @@ struct GuestFeed {
         progress.round?.sequence = change.sequence
     }
 
-    /// Whether a record hangs elsewhere at the end than at the base, or has another share mark: it has a walk of its
-    /// own. Where something was withheld, whether anything of that happened in between.
+    /// Whether a record has another parent or share mark at the end than at the base, and so its own walk. If something
+    /// was withheld, whether any such change happened in between.
     func isMoved(_ name: RecordName) throws -> Bool {
         if progress.redelivers { return try history.hasEvents(name, after: progress.base, upTo: end) }
         return try history.node(name, at: progress.base) != history.node(name, at: end)
     }
 
-    /// Begins the walk below a record that was moved, where what lies below it is seen otherwise than before.
+    /// Starts the walk below a moved record, if the visibility below it has changed.
     private mutating func walkBelow(_ name: RecordName) throws {
         if coversZone { return }
         if isEndNow, try history.node(name)?.hasChildren != true { return }
@@ -180,7 +180,7 @@ struct GuestFeed {
         if try isSeenOtherwise(name) { progress.round?.walk = GuestWalk(top: name) }
     }
 
-    /// Whether what lies below a record is seen otherwise than before, or is to be delivered again.
+    /// Whether the visibility below a record has changed, or the records there must be delivered again.
     func isSeenOtherwise(_ name: RecordName) throws -> Bool {
         let (before, after) = (try isSeen(name, .base), try isSeen(name, .end))
         return before != after || (progress.redelivers && after)
@@ -188,8 +188,8 @@ struct GuestFeed {
 
     // MARK: Shares
 
-    /// What there is to tell because a share began or ceased to be seen: its record, its root, what lies below that; of
-    /// a share of the whole zone everything.
+    /// Delivers the effects of starting or stopping to see a share: its record, its root, and everything below; for a
+    /// share of the whole zone everything.
     private mutating func tell(of share: RecordName) throws {
         page.look()
         guard share != ShareContent.zoneWideName else {
@@ -199,31 +199,30 @@ struct GuestFeed {
         try tell(share, .covered)
         let content = try zone.record(share)?.record.shareContent()
         guard let root = try history.root(of: share, at: end, now: content?.root) else { return }
-        // It was made or ended since, so that the root has a walk of its own.
+        // The share was created or ended since, so the root has its own walk.
         guard try isFresh || !isMoved(root) else { return }
         progress.round?.walk = GuestWalk(top: root)
     }
 }
 
-// The walks of a round: what lay below a record at its end, and the whole zone.
+// MARK: Walks
 
-/// A walk that is gone on with.
+/// A walk of a round, in progress: below a record as of the end.
 struct GuestWalker {
     var walk: PastWalk
-    /// How everything that the walk comes to was seen, as far as it goes down.
+    /// Whether the records on the walk were seen at base and end.
     let below: (base: Bool, end: Bool)
-    /// Whether surely no record below has a share mark now.
+    /// Whether it is certain that no record below has a share mark now.
     let isUnmarkedNow: Bool
 }
 
 extension GuestFeed {
-    /// Goes on with a walk. Returns false when the page is full before its end.
+    /// Continues a walk. Returns false if the page is full before its end.
     mutating func finish(_ walk: GuestWalk) throws -> Bool {
         guard let top = walk.top else { return try finishZone(after: walk.last) }
         var last = walk.last
         if progress.round?.phase == .shares {
-            // The root of a share is told before what lies below it, and stands for itself as the last that was
-            // visited.
+            // The root of a share comes before the records below it, and marks itself as the last visited record.
             if last == nil {
                 guard !page.isFull else { return false }
                 try tell(top, .covered)
@@ -262,21 +261,20 @@ extension GuestFeed {
         let walk = try PastWalk(below: top, after: last, goesBelowLast: goesBelow, at: end, in: history)
         guard let walk else {
             throw RecordsError(
-                .corruption, "A walk of a feed cannot be gone on with: begin without a token.",
+                .corruption, "A walk of a feed cannot continue. Start without a token.",
                 ["zone": zone.id.name.text])
         }
         return GuestWalker(
             walk: walk, below: (try isSeen(top, .base), try isSeen(top, .end)), isUnmarkedNow: isUnmarkedNow)
     }
 
-    /// Whether a walk passes a record over, with all below it: another share decides there, or it has a walk of its
-    /// own.
+    /// Whether a walk skips a record with everything below it: another share decides there, or it has its own walk.
     private func stops(at name: RecordName, began: UInt64?, isUnmarkedNow: Bool) throws -> Bool {
         if try history.mark(name, at: end, isUnmarkedNow: isUnmarkedNow) != nil { return true }
         guard !isFresh else { return false }
         if try history.mark(name, at: progress.base, isUnmarkedNow: isUnmarkedNow) != nil { return true }
         if progress.redelivers { return try history.hasEvents(name, after: progress.base, upTo: end) }
-        // The link that held at the end held at the base.
+        // The link at the end is the same as at the base.
         if let began, began <= progress.base { return false }
         return try isMoved(name)
     }
@@ -288,7 +286,7 @@ extension GuestFeed {
 
     private mutating func finishZone(after last: RecordName?) throws -> Bool {
         var last = last
-        // Where the whole zone is shared nothing in it is shared otherwise (SH-09): everything that lives is seen.
+        // A zone that is shared as a whole has no other shares (SH-09): every live record is seen.
         let isSimple = isFresh && isEndNow && atEnd.contains(ShareContent.zoneWideName)
         while true {
             let names = try recordNames(after: last, limit: Self.nameCount)
@@ -323,23 +321,23 @@ extension GuestFeed {
     }
 }
 
-// What is told of one record: the decision, and what it asks of the history.
+// MARK: One record
 
 extension GuestFeed {
-    /// A moment of the round.
+    /// A time of the round.
     enum Moment {
         case base
         case end
         case now
     }
 
-    /// Why a record is looked at.
+    /// Why a record is checked.
     enum Reason {
-        /// It was changed up to the end.
+        /// It has changed up to the end.
         case changed
-        /// It was changed after the end, so that the next round delivers it; whether it is gone is asked here.
+        /// It has changed after the end, so the next round delivers it; this round only checks whether it is gone.
         case later
-        /// It lies below something that was moved or shared.
+        /// It is below a record that was moved or shared.
         case covered
     }
 
@@ -359,7 +357,7 @@ extension GuestFeed {
         }
     }
 
-    /// Whether a record, and all below it down to other roots, was seen because of where it hung.
+    /// Whether a record, with everything below it down to other roots, was seen because of its place.
     func isSeen(_ name: RecordName, _ when: Moment) throws -> Bool {
         let shares = shares(when)
         guard !shares.isEmpty else { return false }
@@ -370,8 +368,8 @@ extension GuestFeed {
         }
     }
 
-    /// Tells of a record what there is to tell. `known` is what its change says; `below` how everything around it was
-    /// seen, where that is known.
+    /// Delivers a record or its deletion, if necessary. `known` is the kind of its change; `below` is whether the
+    /// records around it were seen, if known.
     mutating func tell(
         _ name: RecordName, _ reason: Reason, _ known: ChangeEntry.Kind = .saved,
         below: (base: Bool, end: Bool)? = nil
@@ -399,17 +397,17 @@ extension GuestFeed {
                 return
             }
             if reason == .covered {
-                // Its own change delivers it, in this round or, if it has moved on by then, in the next.
+                // Its own change delivers it, in this round or, after a later change, in the next.
                 if !isFresh, isInRound(decoded.stored.system.changeSequence) { return }
                 if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
             }
             page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
         } else {
-            // What was seen may have been deleted, and its name taken by a record of another type.
+            // The seen record may have been deleted, and its name reused by a record of another type.
             let before = try history.deletedType(name, at: progress.base) ?? type
             guard try wasSeen(name, isShare: before == ShareContent.recordType, below) else { return }
-            // What was moved tells of itself, everything else is told by what lies above it: once, whatever is written
-            // meanwhile, for both follow from the two moments alone.
+            // A moved record is reported for itself, every other one because of a record above it. So each is reported
+            // once, whatever is written meanwhile, because both follow only from base and end.
             guard try isMoved(name) == (reason != .covered) else { return }
             page.add(deletionOf: name, before)
         }
@@ -432,7 +430,7 @@ extension GuestFeed {
     private func deletedType(of name: RecordName) throws -> RecordType {
         guard case .deleted(let tombstone) = try zone.state(of: name) else {
             throw RecordsError(
-                .corruption, "A record was there and left nothing behind: verify the store.",
+                .corruption, "A deleted record has no tombstone. Verify the store.",
                 ["record": name.text, "zone": zone.id.name.text])
         }
         return tombstone.type

@@ -1,8 +1,9 @@
 // The feed of a zone for its owner, who sees everything: the changes after the token, in their order, each record once
-// and as it is in the page's snapshot (T-06). A record that is written while pages are read moves to the end and comes
-// again.
+// and as it is in the page's snapshot (T-06). A record that is written between pages moves to the end and comes again.
 //
-// Without a token only what lives is told. Deletions are, from the moment on in which the first page was read (T-08).
+// Without a token it has only live records, and deletions from after the first page (T-08).
+//
+// `FeedPage` is one page of this feed or of a guest's (`GuestFeed`), with limits on its size and work.
 
 import StratusLayout
 import StratusModel
@@ -18,7 +19,7 @@ struct OwnerFeed {
     var page: FeedPage
 
     private let history: ZoneHistory
-    /// Up to where everything had been told before this page.
+    /// The sequence up to which everything was delivered before this page.
     private let start: UInt64
 
     init(
@@ -38,7 +39,7 @@ struct OwnerFeed {
     /// Changes that are read at once.
     private static let batchCount = 256
 
-    /// Fills the page, and moves the progress on.
+    /// Fills the page, and advances the progress.
     mutating func run() throws {
         while progress.position < now {
             let batch = try zone.changes(after: progress.position, upTo: now, limit: Self.batchCount)
@@ -61,30 +62,28 @@ struct OwnerFeed {
         case .saved:
             guard let decoded = try zone.decodedRecord(change.name, fields: fields) else {
                 throw RecordsError(
-                    .corruption, "A change tells of a record that is not there: verify the store, then rebuild it.",
+                    .corruption, "A change names a record that does not exist. Verify the store, then rebuild it.",
                     ["record": change.name.text, "zone": zone.id.name.text])
             }
             page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
         case .deleted(let type, _):
             guard change.sequence > progress.beginning else { return }
-            // What was told may have been deleted before, and its name taken by a record of another type.
+            // The delivered record may have been deleted before, and its name reused by a record of another type.
             page.add(deletionOf: change.name, try history.deletedType(change.name, at: start) ?? type)
         }
     }
 }
 
-// One page of a zone's feed while it is made. It is bounded in what it holds and in the work that is done for it.
-
-/// How large a page may be.
+/// The limits of a page.
 struct FeedLimits: Sendable {
     /// Records and deletions.
     var count: Int
-    /// Bytes of the records' contents; the record that goes over it is still in the page.
+    /// Bytes of the records' contents. The record that exceeds it is still in the page.
     var byteCount: Int
-    /// Records looked at, told or not.
+    /// Records read, delivered or not.
     var lookCount: Int
 
-    /// Limits for what a client asked for; 0 lets the server decide (L-14).
+    /// The limits for a client's count; with 0 the server decides (L-14).
     init(asked: Int, _ options: CloudOptions) {
         count = asked > 0 ? min(asked, options.feedPageLimit) : min(options.feedPageCount, options.feedPageLimit)
         count = max(count, 1)
@@ -93,18 +92,20 @@ struct FeedLimits: Sendable {
     }
 }
 
-/// Invariant: a record stands in a page once. Several rounds of a guest's feed may meet in a page, all of one snapshot,
-/// and the lists of a page have no order between them, so that what is said last is all that is said. An owner's feed
+/// One page while it is filled.
+///
+/// Invariant: a record is in a page once. A page may have several rounds of a guest's feed, all from one snapshot, and
+/// the lists of a page have no order between them, so only the last statement about a record is kept. An owner's feed
 /// names each record once anyway.
 struct FeedPage {
-    /// Records that there is room for from the beginning.
+    /// The initial capacity for records.
     private static let roomCount = 128
 
     private let limits: FeedLimits
     private let zone: ZoneAddress
     private(set) var changed: [ClientRecord] = []
     private(set) var deleted: [RecordDeletion] = []
-    /// Where a record stands in one of the lists; nil where each is told once.
+    /// The place of a record in one of the lists; nil if each is delivered once anyway.
     private var places: [RecordName: Place]?
 
     private enum Place {
@@ -123,7 +124,7 @@ struct FeedPage {
         changed.reserveCapacity(min(limits.count, Self.roomCount))
     }
 
-    /// Whether nothing more is to be looked at for this page.
+    /// Whether no more records may be read for this page.
     var isFull: Bool {
         changed.count + deleted.count >= limits.count || byteCount >= limits.byteCount
             || lookCount >= limits.lookCount
@@ -148,7 +149,7 @@ struct FeedPage {
         deleted.append(RecordDeletion(address: address, type: type.text))
     }
 
-    /// Takes back what was said of a record; the last of its list takes its place.
+    /// Removes a record from its list; the last one of the list takes its place.
     private mutating func withdraw(_ name: RecordName) {
         switch places?.removeValue(forKey: name) {
         case nil: return

@@ -98,11 +98,7 @@ extension CloudService {
     ) throws -> FetchRecordsResponse {
         try RequestLimits.checkItemCount(request.addresses.count, options)
         if database != .public { try requireAccount(caller) }
-        // The participants of a share are not a field, and always included.
-        let fields =
-            request.desiredKeys.map { keys in
-                FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
-            } ?? .all
+        let fields = FieldSelection.desired(request.desiredKeys)
         let records = try engine.read { reader in
             // Every caller may read public data, whatever the status of the account (S-17).
             let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }

@@ -238,11 +238,7 @@ extension CloudService {
                 guard let keys = try transaction.zone(zone)?.keys else { return 0 }
                 var range = keys.shareEvents.keyRange
                 range.upper = newest + [0]
-                var expired: [[UInt8]] = []
-                try transaction.store.scan(range, .forward, limit: engine.options.limits.purgeBatchCount) { key, _ in
-                    expired.append([UInt8](copying: key))
-                    return .next
-                }
+                let expired = try transaction.store.keys(in: range, limit: engine.options.limits.purgeBatchCount)
                 for key in expired { try transaction.delete(key) }
                 return expired.count
             }

@@ -178,12 +178,7 @@ struct ShareReleaser {
 
     /// Whether a zone holds a share: one seek.
     static func holdsShares(_ zone: ZoneReader) throws -> Bool {
-        var holdsShares = false
-        try zone.store.scan(zone.keys.types(of: ShareContent.recordType).keyRange, .forward, limit: 1) { _, _ in
-            holdsShares = true
-            return .stop
-        }
-        return holdsShares
+        try zone.store.hasEntry(in: zone.keys.types(of: ShareContent.recordType).keyRange)
     }
 
     /// How many shares of a zone `releaseShares` will read.

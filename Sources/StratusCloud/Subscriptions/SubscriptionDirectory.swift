@@ -114,12 +114,7 @@ package final class SubscriptionDirectory: Sendable {
         _ question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange
     ) throws -> Bool {
         let answer = try answer(to: question, transaction, range()) { range in
-            var isThere = false
-            try transaction.store.scan(range, .forward, limit: 1) { _, _ in
-                isThere = true
-                return .stop
-            }
-            return (.flag(isThere), 0)
+            (.flag(try transaction.store.hasEntry(in: range)), 0)
         }
         guard case .flag(let isThere) = answer else { return true }
         return isThere
@@ -297,12 +292,6 @@ extension RecordReader {
 extension RecordReader {
     /// Whether the outbox has an entry after a key. One seek.
     func hasOutbox(after position: [UInt8]?) throws -> Bool {
-        let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
-        var isThere = false
-        try store.scan(range.keyRange, .forward, limit: 1) { _, _ in
-            isThere = true
-            return .stop
-        }
-        return isThere
+        try store.hasEntry(in: (position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox).keyRange)
     }
 }

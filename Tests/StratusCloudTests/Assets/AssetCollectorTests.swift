@@ -82,7 +82,7 @@ struct AssetCollectorTests {
         for name in names { #expect(files.content(at: name) != nil) }
         let findings = try fixture.verifier.verify().findings
         #expect(findings.count == 4)
-        #expect(findings.allSatisfy { if case .foreign = $0 { true } else { false } })
+        #expect(findings.allSatisfy { $0.kind == .foreign })
     }
 
     @Test("a failed write of the store stops the collector: what is committed is not known then")
