@@ -217,11 +217,6 @@ extension AccountDirectory {
 package struct Departure: Hashable, Sendable {
     package var userName: UserName
     package var account: AccountID
-
-    package init(userName: UserName, account: AccountID) {
-        self.userName = userName
-        self.account = account
-    }
 }
 
 extension AccountDirectory {

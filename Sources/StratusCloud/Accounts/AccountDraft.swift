@@ -108,7 +108,7 @@ package enum AccountStatus: Int, Hashable, Codable, Sendable, CaseIterable {
 
 /// What an account's standing allows. Pure decisions about an account that may be missing.
 package enum AccountVerdict {
-    /// The status of an account; nil stands for none. Source: O-18.
+    /// The status of an account; nil means none. Source: O-18.
     package static func status(of account: Account?) -> AccountStatus {
         switch account?.standing {
         case nil, .suspended: .noAccount

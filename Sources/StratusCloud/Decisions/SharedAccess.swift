@@ -16,13 +16,6 @@ package struct SharedAccess: Hashable, Sendable {
     /// For public users, the share's public permission.
     package var permission: ParticipantPermission
 
-    package init(role: ParticipantRole, permission: ParticipantPermission) {
-        self.role = role
-        self.permission = permission
-    }
-
-    init(_ entry: AcceptanceEntry) { self.init(role: entry.role, permission: entry.permission) }
-
     /// The share that decides about a record. `nearest` is the share of the nearest root at or above it, if any.
     static func share(decidingFor nearest: RecordName?) -> RecordName { nearest ?? ShareContent.zoneWideName }
 
@@ -49,6 +42,10 @@ package struct SharedAccess: Hashable, Sendable {
 
     /// Whether they may delete a record in the share. Only the owner may delete its root (P-12).
     func mayDelete(isRoot: Bool) -> Bool { permission == .readWrite && !isRoot }
+}
+
+extension SharedAccess {
+    init(_ entry: AcceptanceEntry) { self.init(role: entry.role, permission: entry.permission) }
 }
 
 /// The part of a share's content about one person who has accepted.

@@ -29,7 +29,7 @@ struct PublicDeparture {
     let assetLedger: AssetLedger
     let journal: CommitJournal
     let meter: WorkMeter?
-    /// Asked before each commit, to throw where nobody waits any longer.
+    /// Called before each commit; throws to stop.
     let checkpoint: () throws -> Void
 
     /// How many records must be removed or emptied, up to the maximum that is counted.
@@ -192,7 +192,7 @@ struct ShareDeparture {
     let stamp: Stamp
     let tagSalt: UInt32
     let meter: WorkMeter?
-    /// Asked before each commit, to throw where nobody waits any longer.
+    /// Called before each commit; throws to stop.
     let checkpoint: () throws -> Void
 
     /// Acceptances read in one commit, of which at most one is alive.

@@ -376,8 +376,8 @@ extension GuestFeed {
     ) throws {
         page.look()
         let (base, end) = (shares(.base).contains(name), shares(.end).contains(name))
-        // A record of a share is seen by whoever has accepted it, wherever it hangs; which records are shares is not
-        // asked before there may be something to tell.
+        // Everyone who has accepted a share sees its record, in any place. The record's type is only read if there may
+        // be something to deliver.
         let mayEnd = try end || below?.end ?? isSeen(name, .end)
         guard try mayEnd || base || below?.base ?? isSeen(name, .base) else { return }
         var decoded: DecodedRecord?

@@ -173,11 +173,6 @@ package struct ShareEventPosition: Hashable, Sendable {
     package var sequence: UInt64
     /// The number of the event in that change, from 0.
     package var index: UInt64
-
-    package init(sequence: UInt64, index: UInt64) {
-        self.sequence = sequence
-        self.index = index
-    }
 }
 
 /// Some events in the order in which they happened.
@@ -185,11 +180,6 @@ package struct ShareTrailPage: Hashable, Sendable {
     package var events: [ShareEvent]
     /// Where the next page starts; nil after the last one.
     package var next: ShareEventPosition?
-
-    package init(events: [ShareEvent], next: ShareEventPosition?) {
-        self.events = events
-        self.next = next
-    }
 }
 
 extension CloudService {

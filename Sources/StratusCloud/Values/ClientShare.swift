@@ -173,25 +173,6 @@ package struct ShareInvitation: Hashable, Sendable {
     package var url: String
     /// The share's title, if it has one.
     package var title: String?
-
-    package init(
-        container: ContainerName, zone: ZoneName, share: RecordName, owner: UserName, inviter: UserName,
-        participant: ParticipantID, handle: Handle?, user: UserName?, role: ParticipantRole,
-        permission: ParticipantPermission, url: String, title: String?
-    ) {
-        self.container = container
-        self.zone = zone
-        self.share = share
-        self.owner = owner
-        self.inviter = inviter
-        self.participant = participant
-        self.handle = handle
-        self.user = user
-        self.role = role
-        self.permission = permission
-        self.url = url
-        self.title = title
-    }
 }
 
 /// A person as a client names them.
@@ -216,12 +197,6 @@ package struct DiscoveredIdentity: Hashable, Codable, Sendable {
     package var lookup: IdentityLookup
     package var userName: UserName
     package var name: PersonName
-
-    package init(lookup: IdentityLookup, userName: UserName, name: PersonName) {
-        self.lookup = lookup
-        self.userName = userName
-        self.name = name
-    }
 }
 
 /// A person who can be invited to a share, with or without an account.
@@ -232,11 +207,4 @@ package struct InvitableIdentity: Hashable, Sendable {
     package var userName: UserName?
     /// Known if the person may be discovered.
     package var name: PersonName?
-
-    package init(lookup: IdentityLookup, hasAccount: Bool, userName: UserName? = nil, name: PersonName? = nil) {
-        self.lookup = lookup
-        self.hasAccount = hasAccount
-        self.userName = userName
-        self.name = name
-    }
 }
