@@ -1,5 +1,5 @@
 // What the items of a zone change outside their own records, all in one commit with them: shares and their roots, the
-// assets that the owner holds, quota, and the tags of parents.
+// assets that the owner holds, quota, the tags of parents, and the client's token.
 //
 // A new share marks its root, whose record carries the mark; no client sets it (SH-03). The mark goes with the share,
 // and the root's record is written again for it. A share goes with its root (SH-11). A participant who deletes a
@@ -316,5 +316,33 @@ extension ZoneBatch {
             guard transaction.hasRoom(forByteCount: byteCount) else { return }
             for write in writes { try transaction.set(write.key, to: write.value) }
         }
+    }
+
+    // MARK: Client tokens
+
+    /// The answer to a request that a client repeats because the answer was lost (S-21): the records as they are now.
+    /// Nil for every other request. The client's token identifies the request, so that it is not applied twice (T-11).
+    func repeatedAnswer() throws -> ZoneAnswer? {
+        guard let token = request.clientToken,
+            try ClientTokens.entry(of: account.userName, in: zone)?.data == token
+        else { return nil }
+        var answer = ZoneAnswer()
+        for item in request.saves {
+            if let stored = try zone.record(item.name), let shown = try judge.shown(stored) {
+                answer.saves[item.index] = .success(shown)
+            } else {
+                answer.saves[item.index] = .failure(.recordNotFound(item.name))
+            }
+        }
+        for item in request.deletes { answer.deletes[item.index] = .success(()) }
+        return answer
+    }
+
+    /// Remembers the client's token. Not if an item failed, because another attempt must save it, and not for a caller
+    /// who has just left the zone: nothing of theirs stays in it.
+    func noteClientToken() throws {
+        guard let token = request.clientToken, errors.isEmpty, try judge.access.isZoneVisible() else { return }
+        try ClientTokens.note(
+            token, sequence: zone.header().sequence, of: account.userName, in: zone, transaction)
     }
 }

@@ -1,7 +1,7 @@
 // Applies what a request asks of one zone, inside one transaction. The body of a transaction may run twice, so each run
 // creates its own batch, which holds everything that changes.
 //
-//   1. Answer a repeated request from the records as they are, and write nothing (S-21, T-11): `repeatedAnswer`.
+//   1. Answer a repeated request from the records as they are, and write nothing (S-21, T-11).
 //   2. Judge each item alone; read each record once (`ZoneJudge`): `judgeItems`.
 //   3. Decide the items together: cascades, owning references, shares, hierarchy, schema, assets, size, quota.
 //      Nothing is written before all of it is decided: `decideAndWrite`.
@@ -449,35 +449,5 @@ extension ZoneBatch {
             sorted += path.reversed()
         }
         return sorted
-    }
-}
-
-// MARK: Repeated requests
-
-extension ZoneBatch {
-    /// The answer to a request that a client repeats because the answer was lost (S-21): the records as they are now.
-    /// Nil for every other request. The client's token identifies the request, so that it is not applied twice (T-11).
-    private func repeatedAnswer() throws -> ZoneAnswer? {
-        guard let token = request.clientToken,
-            try ClientTokens.entry(of: account.userName, in: zone)?.data == token
-        else { return nil }
-        var answer = ZoneAnswer()
-        for item in request.saves {
-            if let stored = try zone.record(item.name), let shown = try judge.shown(stored) {
-                answer.saves[item.index] = .success(shown)
-            } else {
-                answer.saves[item.index] = .failure(.recordNotFound(item.name))
-            }
-        }
-        for item in request.deletes { answer.deletes[item.index] = .success(()) }
-        return answer
-    }
-
-    /// Remembers the client's token. Not if an item failed, because another attempt must save it, and not for a caller
-    /// who has just left the zone: nothing of theirs stays in it.
-    private func noteClientToken() throws {
-        guard let token = request.clientToken, errors.isEmpty, try judge.access.isZoneVisible() else { return }
-        try ClientTokens.note(
-            token, sequence: zone.header().sequence, of: account.userName, in: zone, transaction)
     }
 }
