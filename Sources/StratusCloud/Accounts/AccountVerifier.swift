@@ -34,7 +34,7 @@ extension VerifierFinding<AccountFault> {
     }
 
     package static func miscounted(_ owner: UserName) -> Self {
-        Self(.miscounted, at: owner.text, "what the zones of \(owner) hold is counted otherwise")
+        Self(.miscounted, at: owner.text, "the counters of \(owner) differ from what their zones hold")
     }
 
     package static func ownerless(_ owner: UserName) -> Self {
@@ -42,13 +42,15 @@ extension VerifierFinding<AccountFault> {
     }
 
     package static func repeated(_ user: UserName, _ account: AccountID) -> Self {
-        Self(.repeated, at: user.text, "\(user), the user name of the account \(account), is that of another too")
+        Self(
+            .repeated, at: user.text,
+            "\(user), the user name of the account \(account), is also that of another account")
     }
 
     package static func predictable(_ account: AccountID) -> Self {
         Self(
             .predictable, at: account.text,
-            "the account \(account) has an identity that everybody can guess: create another for its user")
+            "the account \(account) has an identity that can be guessed: create another for its user")
     }
 }
 

@@ -24,11 +24,11 @@ package enum SubscriptionFault: FindingKind {
 
 extension VerifierFinding<SubscriptionFault> {
     package static func ownerless(_ key: String) -> Self {
-        Self(.ownerless, at: key, "\(key) belongs to nobody who has an account")
+        Self(.ownerless, at: key, "\(key) belongs to no existing account")
     }
 
     package static func dangling(_ key: String) -> Self {
-        Self(.dangling, at: key, "\(key) waits for a device that is not there")
+        Self(.dangling, at: key, "\(key) is a device that does not exist, but notifications wait for it")
     }
 
     package static func miscounted(_ key: String, counted: UInt64, found: UInt64) -> Self {
@@ -40,7 +40,7 @@ extension VerifierFinding<SubscriptionFault> {
     }
 
     package static func predictable(_ key: String) -> Self {
-        Self(.predictable, at: key, "\(key) may have taken the place of another: save it under a new name")
+        Self(.predictable, at: key, "\(key) may have replaced another: save it with a new identifier")
     }
 }
 

@@ -344,7 +344,7 @@ extension ZoneBatch {
     private static func tooLarge(_ name: RecordName) -> CloudError {
         CloudError(
             .limitExceeded, inner: CloudError.InnerCode.limit,
-            "The items of the zone are larger than one transaction may be: split the request.", ["record": name.text])
+            "The items of the zone are too large for one transaction. Split the request.", ["record": name.text])
     }
 
     private static func refused(

@@ -314,7 +314,7 @@ extension ZoneJudge {
         }
         guard let found = try service.accountDirectory.account(userName: UserName(name), in: reader) else {
             throw CloudError(
-                .invalidArguments, "No person has this user record: look for them by a handle.",
+                .invalidArguments, "No person has this user record. Look them up by a handle.",
                 ["rule": "X-11", "userRecord": name])
         }
         return .userRecord(found.userName)

@@ -28,7 +28,7 @@ struct AccessExplainer {
         let isUsable = say(standingOf: account)
         if zone.database.scope == .public {
             explanation.relation = .world
-            say("The record lies in a public database: the schema's grants for its type decide.")
+            say("The record is in a public database: the schema's grants for its type decide.")
         } else if zone.database.owner == user {
             explanation.relation = .owner
             say("The zone \(zone.name) belongs to \(user), who may do everything in it.")
@@ -53,11 +53,11 @@ struct AccessExplainer {
     /// Whether the account may be used now.
     private mutating func say(standingOf account: Account?) -> Bool {
         switch account?.standing {
-        case nil: say("Nobody has the user record \(user): the account does not exist.")
+        case nil: say("No account has the user record \(user).")
         case .good: return true
-        case .restricted: say("The account of \(user) is restricted, and may do nothing meanwhile.")
-        case .needsVerification: say("The account of \(user) must be verified again, and may do nothing meanwhile.")
-        case .suspended: say("The account of \(user) is suspended, and may do nothing meanwhile.")
+        case .restricted: say("The account of \(user) is restricted: until that ends it may do nothing.")
+        case .needsVerification: say("The account of \(user) must be verified again: until then it may do nothing.")
+        case .suspended: say("The account of \(user) is suspended: until that ends it may do nothing.")
         }
         return false
     }
@@ -69,7 +69,7 @@ struct AccessExplainer {
             explanation.chain = [name.text]
             explanation.share = name.text
             explanation.root = try record.shareContent()?.root?.text
-            say("The record is a share itself: whoever has accepted it sees it.")
+            say("The record is a share: everyone who has accepted it sees it.")
             return
         }
         let membership = try zoneReader.shareMembership(of: name)
@@ -86,7 +86,7 @@ struct AccessExplainer {
             say("The whole zone is shared by \(ShareContent.zoneWideName).")
         } else {
             say(
-                "It lies in no share: neither it nor a record above it is a root (\(path)), and the zone is not shared."
+                "It is in no share: neither it nor a record above it is a root (\(path)), and the zone is not shared."
             )
         }
     }
@@ -129,7 +129,7 @@ struct AccessExplainer {
             mayRead: permissions.contains(.read), mayChange: permissions.contains(.write),
             mayDelete: try access.mayDelete(stored), mayCreateBelow: try access.mayCreate(below: stored))
         if permissions.contains(.write), !explanation.verdict.mayDelete {
-            say("It is the share's root: only its owner deletes it.")
+            say("It is the share's root: only its owner may delete it.")
         }
     }
 
@@ -228,7 +228,7 @@ extension AccessExplanation.Verdict {
         ]
         let (granted, denied) = (all.filter(\.0).map(\.1), all.filter { !$0.0 }.map(\.1))
         if granted.isEmpty {
-            return "So \(user) may do nothing with it" + (exists ? ", and is not told that it is there." : ".")
+            return "So \(user) may do nothing with it" + (exists ? ", and does not learn that it exists." : ".")
         }
         let may = "So \(user) may " + granted.joined(separator: ", ")
         return denied.isEmpty ? may + "." : may + "; but not " + denied.joined(separator: ", ") + "."

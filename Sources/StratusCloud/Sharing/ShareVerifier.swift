@@ -204,7 +204,7 @@ private struct ShareCheck {
         where UUID.isWithoutRandomness(id.text) {
             note(
                 .predictable, place,
-                "the participant \(id) has an identifier that everybody can guess: invite them again")
+                "the participant \(id) has an identifier that can be guessed: invite them again")
         }
         try verifyRoot(of: content, at: place, zone)
         try verifyToken(of: content, at: place, zone)
