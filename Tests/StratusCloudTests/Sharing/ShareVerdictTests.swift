@@ -178,7 +178,7 @@ struct ShareVerdictTests {
     }
 
     /// What no save may break, whatever is claimed.
-    private static func problem(_ verdict: ShareVerdict, old: ShareContent) -> String? {
+    private static func problem(_ verdict: Result<ShareRevision, CloudError>, old: ShareContent) -> String? {
         guard case .success(let revision) = verdict else { return nil }
         let content = revision.content
         if content.participants.first != old.participants.first { return "another owner" }
