@@ -201,7 +201,7 @@ struct VerbTests {
         }
         let taken = try await run("share create /tree/a --share tree/d")
         #expect(taken.status == 1)
-        #expect(taken.errors.contains("tree/d: A record keeps its type"))
+        #expect(taken.errors.contains("tree/d: A record's type cannot change"))
     }
 
     @Test("move moves a subtree with one write, and refuses a cycle")

@@ -168,7 +168,7 @@ struct VerifyTests {
     @Test(
         "of very many wrong counts and stray files the first are shown with the number of others, and all are counted")
     func manyContents() async throws {
-        let kept = VerifierFindings<AssetFinding>.maximumCount
+        let kept = VerifierReport<AssetFault>.maximumCount
         let count = kept + 30
         try changeStore { transaction in
             for number in 0..<count {

@@ -1,8 +1,8 @@
-// Who has accepted which share, in memory beside the store: all that access asks of a share, on every path.
+// Who has accepted which share: a cache in memory over the store, for the access checks of every path.
 //
-// Exact for each snapshot, as all caches over `PublishedCache`; that nobody has accepted is remembered too. Entries of a
-// zone that was deleted are never asked for, because a zone's identity is never used again. An acceptance counts only in
-// the zone that it names: stores of earlier versions may hold two zones with one identity.
+// It is exact for each snapshot, like every `PublishedCache`, and also remembers missing acceptances. Entries of a
+// deleted zone are never read, because a zone's identity is never used again. An acceptance counts only in the zone
+// that it names: stores of earlier versions may hold two zones with one identity.
 
 package import FoundationEssentials
 package import StratusLayout
@@ -12,12 +12,12 @@ import StratusStore
 
 /// Finds acceptances.
 package final class AcceptanceDirectory: Sendable {
-    /// By the keys of the store.
+    /// By the store's keys.
     private let cache: PublishedCache<[UInt8], AcceptanceEntry?>
-    /// The zone of the first acceptance under an identity that lets the visitor see something; nil where there is none.
+    /// The zone of the first acceptance under an identity with which the visitor sees something; nil if there is none.
     private let visibilities: PublishedCache<Visitor, ZoneID?>
 
-    /// Somebody who looks at a zone.
+    /// A person who looks at a zone.
     private struct Visitor: Hashable, Sendable {
         let user: UserName
         let zone: UUID
@@ -28,7 +28,7 @@ package final class AcceptanceDirectory: Sendable {
         visibilities = PublishedCache(maximumCount: maximumCount)
     }
 
-    /// What somebody has accepted in a zone, or nil.
+    /// A person's acceptance in a zone, or nil.
     package func acceptance(
         _ parts: AcceptanceKeyParts, in zone: ZoneID, _ reader: RecordReader
     ) throws -> AcceptanceEntry? {
@@ -36,8 +36,8 @@ package final class AcceptanceDirectory: Sendable {
         return entry
     }
 
-    /// What lies under a key. The cache answers when it can; in a transaction only where no change of the acceptance is
-    /// in flight.
+    /// The stored acceptance, from the cache if possible; in a transaction only if no change of the acceptance is in
+    /// flight.
     private func acceptance(_ parts: AcceptanceKeyParts, in reader: RecordReader) throws -> AcceptanceEntry? {
         let key = GlobalKeys.acceptance(parts)
         let transaction = reader as? RecordTransaction
@@ -49,7 +49,7 @@ package final class AcceptanceDirectory: Sendable {
         return entry
     }
 
-    /// Forgets the acceptances under these keys in the instant in which the transaction becomes visible.
+    /// Removes the acceptances under these keys from the cache when the transaction becomes visible.
     package func forget(_ keys: [[UInt8]], in transaction: RecordTransaction) {
         guard !keys.isEmpty else { return }
         let (cache, visibilities) = (cache, visibilities)
@@ -63,8 +63,8 @@ package final class AcceptanceDirectory: Sendable {
         }
     }
 
-    /// Whether somebody has accepted a share of the zone that lets them see something (P-09). One seek, or none where it
-    /// was asked before; a transaction looks where a change of the person's acceptances there is in flight.
+    /// Whether a person has accepted a share of the zone with which they see something (P-09). One seek, or none if the
+    /// cache has it; a transaction seeks if a change of the person's acceptances there is in flight.
     package func isVisible(
         _ zone: ZoneID, identity: UUID, to user: UserName, in reader: RecordReader
     ) throws -> Bool {
@@ -89,7 +89,7 @@ package final class AcceptanceDirectory: Sendable {
         return isVisible
     }
 
-    /// Visits all acceptances of somebody, by zone and share.
+    /// Visits all acceptances of a person, by zone and share.
     package func visitAcceptances(
         of user: UserName, in reader: RecordReader, _ visit: (AcceptanceKeyParts, AcceptanceEntry) throws -> Void
     ) throws {
@@ -101,7 +101,7 @@ package final class AcceptanceDirectory: Sendable {
 }
 
 extension AcceptanceEntry {
-    /// The zone it was given in.
+    /// The zone of the acceptance.
     var zoneID: ZoneID {
         ZoneID(database: DatabaseID(container: container, owner: owner, scope: .private), name: zone)
     }

@@ -1,22 +1,24 @@
-// Finding accounts: by their own identifier, the host's identifier, a handle or the name of the user record.
+// The accounts of a store: finds them by identifier, the host's identifier, a handle or the name of the user record;
+// creates and changes them; and takes the first step of their deletion (`DepartureRunner` does the rest).
 //
-// Invariants: every account is the only one under its external identifier, each of its handles and its user name; each
-// of these has one entry among the identities. All of them change in one transaction with the account, so two callers
-// that want the same handle cannot both get it.
+// Invariants: an account is the only one with its external identifier, each of its handles and its user name; each of
+// these has one entry among the identities. They change in one transaction with the account, so two callers cannot both
+// get the same handle.
 
+package import FoundationEssentials
 import StratusLayout
 package import StratusModel
 package import StratusRecords
-import StratusStore
+package import StratusStore
 
 /// The accounts of a store.
 package final class AccountDirectory: Sendable {
-    package let cache: AccountCache
+    package let cache: PublishedCache<AccountID, Account>
 
-    package init(cache: AccountCache = AccountCache(maximumCount: 20_000)) { self.cache = cache }
+    package init(cacheCount: Int = 20_000) { cache = PublishedCache(maximumCount: cacheCount) }
 
-    /// The account, or nil when there is none. The cache answers when it can; in a transaction only where no change of
-    /// the account is in flight, so that a deletion that commits first is seen.
+    /// The account, or nil if there is none. Uses the cache if possible; in a transaction only if no change of the
+    /// account is in flight, so that a deletion that commits first is seen.
     package func account(_ id: AccountID, in reader: RecordReader) throws -> Account? {
         let key = GlobalKeys.account(id)
         let transaction = reader as? RecordTransaction
@@ -35,7 +37,7 @@ package final class AccountDirectory: Sendable {
         return try account(under: GlobalKeys.identity(.externalID, externalID), in: reader)
     }
 
-    /// The account that owns a handle. A malformed handle belongs to nobody.
+    /// The account that owns a handle; nil for a malformed handle.
     package func account(handle: Handle, in reader: RecordReader) throws -> Account? {
         guard let handle = handle.normalized else { return nil }
         return try account(under: GlobalKeys.identity(handle), in: reader)
@@ -64,9 +66,10 @@ package final class AccountDirectory: Sendable {
         return AccountPage(accounts: accounts, next: hasMore ? accounts.last?.id : nil)
     }
 
-    /// The caller's account when it may be used now.
+    /// The caller's account, if it may be used now.
     ///
-    /// Throws `CloudError` with `notAuthenticated`, `managedAccountRestricted` or `accountTemporarilyUnavailable` (S-17).
+    /// Throws `CloudError` with `notAuthenticated`, `managedAccountRestricted` or `accountTemporarilyUnavailable`
+    /// (S-17).
     package func requireAccount(of caller: Caller, in reader: RecordReader) throws -> Account {
         guard let id = caller.account else { throw AccountVerdict.notSignedIn }
         return try AccountVerdict.require(account(id, in: reader))
@@ -76,7 +79,7 @@ package final class AccountDirectory: Sendable {
         guard let id = try owner(of: key, in: reader) else { return nil }
         guard let account = try account(id, in: reader) else {
             throw CloudError(
-                .internalError, "An identity leads to an account that is not there: restore the store from a backup.",
+                .internalError, "An identity leads to an account that does not exist. Restore the store from a backup.",
                 ["key": "\(KeyDescription(key))"])
         }
         return account
@@ -85,5 +88,159 @@ package final class AccountDirectory: Sendable {
     /// The account that an identity leads to.
     func owner(of identityKey: [UInt8], in reader: RecordReader) throws -> AccountID? {
         try reader.store.withValue(forKey: identityKey) { try IdentityEntry(decoding: $0).account }
+    }
+}
+
+// MARK: Changes
+
+/// The identifiers and the date of a new account, drawn before the transaction.
+package struct AccountBirth: Hashable, Sendable {
+    package var id: AccountID
+    package var userName: UserName
+    package var created: Date
+
+    package init(identifier: UUID, user: UUID, created: Date) {
+        id = AccountID(identifier.uuidString.lowercased())
+        userName = UserName("_" + user.uuidString.lowercased().filter { $0 != "-" })
+        self.created = created
+    }
+}
+
+extension AccountDirectory {
+    /// Creates an account.
+    ///
+    /// Throws `invalidArguments` for a malformed handle or an exceeded limit, `constraintViolation` if the external
+    /// identifier or a handle belongs to another account, and `internalError` if the account's identifier or user name
+    /// is already in use.
+    package func create(
+        _ draft: AccountDraft, _ birth: AccountBirth, in transaction: RecordTransaction
+    ) throws -> Account {
+        let account = Account(
+            id: birth.id, externalID: draft.externalID, userName: birth.userName,
+            handles: try AccountLimits.normalized(draft.handles), name: draft.name, standing: draft.standing,
+            isDiscoverable: draft.isDiscoverable, quotaByteCount: draft.quotaByteCount, created: birth.created)
+        guard try self.account(birth.id, in: transaction) == nil else { throw CloudError.repeatedIdentity }
+        try write(account, replacing: nil, in: transaction)
+        return account
+    }
+
+    /// Writes an account as it is in another store. An existing account does not change.
+    ///
+    /// Returns whether it was written. Throws like `create`.
+    func adopt(_ account: Account, in transaction: RecordTransaction) throws -> Bool {
+        guard try self.account(account.id, in: transaction) == nil else { return false }
+        try write(account, replacing: nil, in: transaction)
+        return true
+    }
+
+    /// Changes an account. Handles are normalized after `change`; the identifier and the user name never change.
+    ///
+    /// Throws like `create`, and `unknownItem` if there is no such account.
+    @discardableResult
+    package func change(
+        _ id: AccountID, in transaction: RecordTransaction, _ change: (inout Account) throws -> Void
+    ) throws -> Account {
+        guard let old = try account(id, in: transaction) else { throw Self.unknownAccount }
+        var new = old
+        try change(&new)
+        new.handles = try AccountLimits.normalized(new.handles)
+        precondition(new.id == old.id && new.userName == old.userName, "An account keeps its identifier and user name.")
+        if new != old { try write(new, replacing: old, in: transaction) }
+        return new
+    }
+
+    package static var unknownAccount: CloudError {
+        CloudError(.unknownItem, "The account does not exist. It was deleted, or belongs to another store.")
+    }
+
+    private func write(_ new: Account, replacing old: Account?, in transaction: RecordTransaction) throws {
+        try AccountLimits.check(new)
+        let newKeys = Set(Self.identityKeys(of: new))
+        let oldKeys = Set(old.map(Self.identityKeys(of:)) ?? [])
+        for key in oldKeys.subtracting(newKeys) { try transaction.delete(key) }
+        if old == nil {
+            // The data of a deleted account of this name, which is being removed, would become the new account's.
+            guard try !transaction.store.contains(GlobalKeys.departure(of: new.userName)) else {
+                throw CloudError.repeatedIdentity
+            }
+        }
+        try claim(GlobalKeys.identity(.userRecord, new.userName.text), for: new.id, in: transaction) {
+            CloudError.repeatedIdentity
+        }
+        let entry = IdentityEntry(account: new.id).encoded()
+        for handle in new.handles.sorted(by: { $0.text < $1.text }) {
+            try claim(GlobalKeys.identity(handle), for: new.id, in: transaction) {
+                CloudError(
+                    .constraintViolation,
+                    "The handle belongs to another account. Remove it there first, or verify its owner again.",
+                    ["handle": handle.text])
+            }
+        }
+        if let externalID = new.externalID {
+            try claim(GlobalKeys.identity(.externalID, externalID), for: new.id, in: transaction) {
+                CloudError(
+                    .constraintViolation,
+                    "An account with this external identifier exists. Look it up, or choose another identifier.",
+                    ["externalID": externalID])
+            }
+        }
+        for key in newKeys.subtracting(oldKeys) { try transaction.set(key, to: entry) }
+        try transaction.set(GlobalKeys.account(new.id), to: AccountEntry(new).encoded())
+        publish(new.id, new, in: transaction)
+    }
+
+    /// Throws `error` if the identity leads to another account.
+    private func claim(
+        _ key: [UInt8], for id: AccountID, in transaction: RecordTransaction, _ error: () -> CloudError
+    ) throws {
+        if let owner = try owner(of: key, in: transaction), owner != id { throw error() }
+    }
+
+    /// The keys of all identities of an account.
+    static func identityKeys(of account: Account) -> [[UInt8]] {
+        var keys = account.handles.map { GlobalKeys.identity($0) }
+        keys.append(GlobalKeys.identity(.userRecord, account.userName.text))
+        if let externalID = account.externalID { keys.append(GlobalKeys.identity(.externalID, externalID)) }
+        return keys
+    }
+
+    /// Updates the cache when a change becomes visible.
+    func publish(_ id: AccountID, _ account: Account?, in transaction: RecordTransaction) {
+        let cache = cache
+        transaction.onPublish { version in cache.publish(id, account, version: version) }
+    }
+}
+
+// MARK: Deletion
+
+/// A deleted account whose data is still being removed.
+package struct Departure: Hashable, Sendable {
+    package var userName: UserName
+    package var account: AccountID
+}
+
+extension AccountDirectory {
+    /// Replaces an account and its identities with a departure entry. Returns nil if there is no such account.
+    package func depart(_ id: AccountID, in transaction: RecordTransaction) throws -> Departure? {
+        guard let account = try account(id, in: transaction) else { return nil }
+        for key in Self.identityKeys(of: account) { try transaction.delete(key) }
+        try transaction.delete(GlobalKeys.account(id))
+        try transaction.set(
+            GlobalKeys.departure(of: account.userName), to: DepartureEntry(account: id).encoded())
+        publish(id, nil, in: transaction)
+        return Departure(userName: account.userName, account: id)
+    }
+
+    /// The departures that are not finished, at most `limit` of them.
+    package func departures(limit: Int = AccountLimits.pageCount, in reader: RecordReader) throws -> [Departure] {
+        var departures: [Departure] = []
+        try reader.store.scan(GlobalKeys.departures.keyRange, .forward, limit: limit) { key, value in
+            departures.append(
+                Departure(
+                    userName: try GlobalKeys.readDepartureKey(key),
+                    account: try DepartureEntry(decoding: value).account))
+            return .next
+        }
+        return departures
     }
 }

@@ -1,17 +1,17 @@
-// What a host says about an account it wants, and the limits on that.
+// What a host sets for an account, the limits on that, and what an account's standing means for its user.
 
 package import StratusModel
 
-/// An account to be created. Handles are verified by the host.
+/// An account to create. The host verifies the handles.
 package struct AccountDraft: Hashable, Codable, Sendable {
-    /// The host's own identifier of the person, unique in the store.
+    /// The host's own identifier of the user, unique in the store.
     package var externalID: String?
     package var handles: Set<Handle>
     package var name: PersonName
     package var standing: AccountStanding
-    /// Whether others may find the person by a handle.
+    /// Whether others may find the user by a handle.
     package var isDiscoverable: Bool
-    /// The most bytes the person's private databases may hold; nil for the store's default.
+    /// Bytes that the user's private databases may hold; nil for the store's default.
     package var quotaByteCount: Int64?
 
     package init(
@@ -50,48 +50,93 @@ package enum AccountLimits {
     /// Accounts of one page.
     package static let pageCount = 1_000
 
-    /// Throws `invalidArguments` when an account breaks a limit.
+    /// Throws `invalidArguments` if an account exceeds a limit.
     static func check(_ account: Account) throws(CloudError) {
         if let externalID = account.externalID {
             guard (1...externalIDByteCount).contains(externalID.utf8.count) else {
                 throw CloudError(
-                    .invalidArguments, "The external identifier is empty or too long: use a shorter one.",
+                    .invalidArguments, "The external identifier is empty or too long. Use another one.",
                     ["byteCount": "\(externalID.utf8.count)", "limit": "\(externalIDByteCount)"])
             }
         }
         guard account.handles.count <= handleCount else {
             throw CloudError(
-                .invalidArguments, "The account has too many handles: remove some.",
+                .invalidArguments, "The account has too many handles. Remove some.",
                 ["count": "\(account.handles.count)", "limit": "\(handleCount)"])
         }
         let name = account.name
         let parts = [name.prefix, name.given, name.middle, name.family, name.suffix, name.nickname]
         for case let part? in parts where part.utf8.count > namePartByteCount {
             throw CloudError(
-                .invalidArguments, "A part of the name is too long: shorten it.",
+                .invalidArguments, "A part of the name is too long. Shorten it.",
                 ["byteCount": "\(part.utf8.count)", "limit": "\(namePartByteCount)"])
         }
         if let quota = account.quotaByteCount, quota < 0 {
             throw CloudError(
-                .invalidArguments, "A quota is not negative: pass nil for the store's default.", ["quota": "\(quota)"])
+                .invalidArguments, "A quota cannot be negative. Use nil for the store's default.",
+                ["quota": "\(quota)"])
         }
     }
 
-    /// The handles in their normalised form. Throws `invalidArguments` for a malformed one.
+    /// The handles in their normalized form. Throws `invalidArguments` for a malformed one.
     static func normalized(_ handles: Set<Handle>) throws(CloudError) -> Set<Handle> {
         var result: Set<Handle> = []
         for handle in handles { result.insert(try normalized(handle)) }
         return result
     }
 
-    /// The handle in its normalised form. Throws `invalidArguments` for a malformed one.
+    /// The handle in its normalized form. Throws `invalidArguments` for a malformed one.
     static func normalized(_ handle: Handle) throws(CloudError) -> Handle {
         guard let normalized = handle.normalized else {
             throw CloudError(
                 .invalidArguments,
-                "The handle is malformed: an e-mail address has one @ and an ASCII domain, a telephone number digits.",
+                "The handle is malformed. Use an e-mail address with one @ and an ASCII domain, or a telephone number.",
                 ["handle": handle.text])
         }
         return normalized
+    }
+}
+
+/// The status of an account for a client. The raw values are the client's own.
+package enum AccountStatus: Int, Hashable, Codable, Sendable, CaseIterable {
+    case couldNotDetermine = 0
+    case available = 1
+    case restricted = 2
+    case noAccount = 3
+    case temporarilyUnavailable = 4
+}
+
+/// What an account's standing allows. Pure decisions about an account that may be missing.
+package enum AccountVerdict {
+    /// The status of an account; nil means none. Source: O-18.
+    package static func status(of account: Account?) -> AccountStatus {
+        switch account?.standing {
+        case nil, .suspended: .noAccount
+        case .good: .available
+        case .restricted: .restricted
+        case .needsVerification: .temporarilyUnavailable
+        }
+    }
+
+    /// The account, if it may be used. Source: S-17.
+    package static func require(_ account: Account?) throws(CloudError) -> Account {
+        guard let account else { throw notSignedIn }
+        switch account.standing {
+        case .good: return account
+        case .restricted:
+            throw CloudError(
+                .managedAccountRestricted, "The account is restricted. Its manager must remove the restriction.")
+        case .needsVerification:
+            throw CloudError(
+                .accountTemporarilyUnavailable, "The account must be verified again. Ask its user to do so.")
+        case .suspended:
+            throw CloudError(
+                .notAuthenticated, "The host has closed the account. Sign in with another one, or have it restored.")
+        }
+    }
+
+    /// The error if no account is signed in, or the account was deleted.
+    package static var notSignedIn: CloudError {
+        CloudError(.notAuthenticated, "No account is signed in. Sign in, then try again.")
     }
 }

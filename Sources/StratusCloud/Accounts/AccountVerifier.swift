@@ -1,4 +1,4 @@
-// Whether accounts and what leads to them agree. Finds; mends nothing.
+// Compares accounts with their identities, counters and databases. Reports what disagrees; repairs nothing.
 
 import FoundationEssentials
 import StratusLayout
@@ -6,53 +6,51 @@ package import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// Something about the accounts that is not as it should be.
-package enum AccountFinding: VerifierFinding {
-    /// An account cannot be found by something that is its own.
-    case missing(identity: String, AccountID)
-    /// Something leads to an account that is not there, or does not own it.
-    case dangling(identity: String, AccountID)
-    /// An owner's counters are not what their zones hold.
-    case miscounted(UserName)
-    /// An owner's counters or private database, where there is neither an account nor a departure.
-    case ownerless(UserName)
-    /// An account's user name leads to another account, whose name it is too.
-    case repeated(UserName, AccountID)
-    /// An account's identifier or user name is the one that everybody can guess (`UUID.withoutRandomness`).
-    case predictable(AccountID)
+package typealias AccountFinding = VerifierFinding<AccountFault>
 
-    /// What is wrong, without what it is wrong with.
-    package enum Kind: String, Hashable, Sendable {
-        case missing = "missingIdentity"
-        case dangling = "danglingIdentity"
-        case miscounted = "wrongUsage"
-        case ownerless = "ownerless"
-        case repeated = "repeatedIdentity"
-        case predictable = "predictableIdentity"
+/// What can be wrong with accounts.
+package enum AccountFault: String, FindingKind {
+    /// An account cannot be found by one of its own identities.
+    case missing = "missingIdentity"
+    /// An identity leads to an account that does not exist or does not own it.
+    case dangling = "danglingIdentity"
+    /// An owner's counters differ from what their zones hold.
+    case miscounted = "wrongUsage"
+    /// Counters or a private database of an owner who has neither an account nor a departure.
+    case ownerless = "ownerless"
+    /// An account's user name leads to another account, which has the same name.
+    case repeated = "repeatedIdentity"
+    /// An account's identifier or user name can be guessed (`UUID.withoutRandomness`).
+    case predictable = "predictableIdentity"
+}
+
+extension VerifierFinding<AccountFault> {
+    package static func missing(identity: String, _ account: AccountID) -> Self {
+        Self(.missing, at: identity, "\(identity) does not lead to the account \(account)")
     }
 
-    package var kind: Kind {
-        switch self {
-        case .missing: .missing
-        case .dangling: .dangling
-        case .miscounted: .miscounted
-        case .ownerless: .ownerless
-        case .repeated: .repeated
-        case .predictable: .predictable
-        }
+    package static func dangling(identity: String, _ account: AccountID) -> Self {
+        Self(.dangling, at: identity, "\(identity) leads to the account \(account), which does not own it")
     }
 
-    package var description: String {
-        switch self {
-        case .missing(let identity, let account): "\(identity) does not lead to the account \(account)"
-        case .dangling(let identity, let account): "\(identity) leads to the account \(account), which does not own it"
-        case .miscounted(let owner): "what the zones of \(owner) hold is counted otherwise"
-        case .ownerless(let owner): "data of \(owner), who has no account"
-        case .repeated(let user, let account):
-            "\(user), the user name of the account \(account), is that of another too"
-        case .predictable(let account):
-            "the account \(account) has an identity that everybody can guess: create another for its user"
-        }
+    package static func miscounted(_ owner: UserName) -> Self {
+        Self(.miscounted, at: owner.text, "the counters of \(owner) differ from what their zones hold")
+    }
+
+    package static func ownerless(_ owner: UserName) -> Self {
+        Self(.ownerless, at: owner.text, "data of \(owner), who has no account")
+    }
+
+    package static func repeated(_ user: UserName, _ account: AccountID) -> Self {
+        Self(
+            .repeated, at: user.text,
+            "\(user), the user name of the account \(account), is also that of another account")
+    }
+
+    package static func predictable(_ account: AccountID) -> Self {
+        Self(
+            .predictable, at: account.text,
+            "the account \(account) has an identity that can be guessed: create another for its user")
     }
 }
 
@@ -64,29 +62,29 @@ package struct AccountVerifier: Sendable {
 
     /// The first findings of each kind of `verify`.
     package func findings(countsRecords: Bool = true) throws -> [AccountFinding] {
-        try verify(countsRecords: countsRecords).kept
+        try verify(countsRecords: countsRecords).findings
     }
 
-    /// Compares accounts, identities, departures and owners in one snapshot, and counts every record when
-    /// `countsRecords` is set. No account is kept in memory. `progress` is told how many of accounts, identities, databases,
-    /// counters and records were looked at.
+    /// Compares accounts, identities, departures and owners in one snapshot, and counts every record if `countsRecords`
+    /// is set. Keeps no accounts in memory. `progress` gets how many accounts, identities, databases, counters and
+    /// records were checked.
     ///
-    /// Throws what reading the store throws.
+    /// Throws the errors of reading the store.
     package func verify(
         countsRecords: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> VerifierFindings<AccountFinding> {
+    ) throws -> VerifierReport<AccountFault> {
         try engine.read { reader in
             let meter = WorkMeter(total: try entryCount(in: reader, countsRecords: countsRecords), progress)
             var check = AccountCheck(reader, meter, countsRecords: countsRecords)
             try check.verifyAccounts()
             try check.verifyIdentities()
             try check.verifyOwners()
-            check.findings.sort()
-            return check.findings
+            check.report.sort()
+            return check.report
         }
     }
 
-    /// Accounts, identities, databases, counters, and the records that are counted: those of whoever has not departed.
+    /// The number of accounts, identities, databases, counters, and records of owners that are not being deleted.
     private func entryCount(in reader: RecordReader, countsRecords: Bool) throws -> Int {
         var count = 0
         for range in [GlobalKeys.accounts, GlobalKeys.identities, GlobalKeys.usages, GlobalKeys.zoneUsages] {
@@ -109,31 +107,31 @@ private struct AccountCheck {
     private let reader: RecordReader
     private let meter: WorkMeter
     private let countsRecords: Bool
-    /// Those to whose account their user name does not lead; nil before anybody asks.
+    /// The users whose names do not lead to their accounts; nil before the first look-up.
     private var unled: Set<UserName>?
-    /// Hashes of the names that were told: a damaged store may have very many.
+    /// Hashes of the reported names: a damaged store may have very many.
     private var ownerless: Set<Int> = []
-    var findings = VerifierFindings<AccountFinding>()
+    var report = VerifierReport<AccountFault>()
 
     init(_ reader: RecordReader, _ meter: WorkMeter, countsRecords: Bool) {
         (self.reader, self.meter, self.countsRecords) = (reader, meter, countsRecords)
     }
 
-    /// Everything that is an account's own leads somewhere, and its owner's counters are what their zones hold.
+    /// Checks that every identity of an account leads to it, and that its owner's counters equal what their zones hold.
     mutating func verifyAccounts() throws {
         try reader.store.scan(GlobalKeys.accounts.keyRange) { key, value in
             let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
             if UUID.isWithoutRandomness(account.id.text) || UUID.isWithoutRandomness(account.userName.text) {
-                findings.note(.predictable(account.id))
+                report.note(.predictable(account.id))
             }
             for key in AccountDirectory.identityKeys(of: account) {
                 let found = try reader.store.withValue(forKey: key) { try IdentityEntry(decoding: $0).account }
-                // What leads to somebody who does not own it is told where identities are gone over.
+                // `verifyIdentities` reports an identity that leads to an account that does not own it.
                 guard try found.map({ try $0 != account.id && owns($0, key) }) ?? true else { continue }
                 if found != nil, key == GlobalKeys.identity(.userRecord, account.userName.text) {
-                    findings.note(.repeated(account.userName, account.id))
+                    report.note(.repeated(account.userName, account.id))
                 } else {
-                    findings.note(.missing(identity: "\(KeyDescription(key))", account.id))
+                    report.note(.missing(identity: "\(KeyDescription(key))", account.id))
                 }
             }
             meter.add()
@@ -142,19 +140,19 @@ private struct AccountCheck {
         }
     }
 
-    /// Everything that leads to an account is its own.
+    /// Checks that every identity belongs to the account it leads to.
     mutating func verifyIdentities() throws {
         try reader.store.scan(GlobalKeys.identities.keyRange) { key, value in
             let id = try IdentityEntry(decoding: value).account
             if try !owns(id, [UInt8](copying: key)) {
-                findings.note(.dangling(identity: KeyDescription.text(of: key), id))
+                report.note(.dangling(identity: KeyDescription.text(of: key), id))
             }
             meter.add()
             return .next
         }
     }
 
-    /// Whether there is such an account and an identity is its own.
+    /// Whether the account exists and owns the identity.
     private func owns(_ id: AccountID, _ identityKey: [UInt8]) throws -> Bool {
         let account = try reader.store.withValue(forKey: GlobalKeys.account(id)) {
             try AccountEntry(decoding: $0).account(id)
@@ -162,7 +160,7 @@ private struct AccountCheck {
         return account.map { AccountDirectory.identityKeys(of: $0).contains(identityKey) } ?? false
     }
 
-    /// Whoever has a private database or a counter has an account, is being deleted, or is the app.
+    /// Checks that every owner of a private database or a counter has an account, is being deleted, or is the app.
     mutating func verifyOwners() throws {
         var apps: Set<UserName> = []
         for container in try reader.containers() {
@@ -194,18 +192,18 @@ private struct AccountCheck {
         self.unled = unled
         guard !unled.contains(owner) else { return }
         ownerless.insert(owner.hashValue)
-        findings.note(.ownerless(owner))
+        report.note(.ownerless(owner))
     }
 
     private mutating func verifyCounters(of owner: UserName) throws {
         guard countsRecords else { return }
-        let report = try QuotaLedger.verify(owner, in: reader, onRecord: { meter.add() })
-        if !report.isExact { findings.note(.miscounted(owner)) }
+        let usage = try QuotaLedger.verify(owner, in: reader, onRecord: { meter.add() })
+        if !usage.isExact { report.note(.miscounted(owner)) }
     }
 }
 
 extension RecordReader {
-    /// The account that a user name leads to and is of, as the store has it.
+    /// The account that a user name leads to, if it has that name, as stored.
     func account(of user: UserName) throws -> AccountID? {
         let key = GlobalKeys.identity(.userRecord, user.text)
         guard let id = try store.withValue(forKey: key, { try IdentityEntry(decoding: $0).account }) else { return nil }
@@ -213,7 +211,7 @@ extension RecordReader {
         return found == user ? id : nil
     }
 
-    /// Those to whose account their user name does not lead: all accounts are gone over.
+    /// The users whose names do not lead to their accounts. Reads all accounts.
     func unledUsers(_ meter: WorkMeter? = nil) throws -> Set<UserName> {
         var users: Set<UserName> = []
         try store.scan(GlobalKeys.accounts.keyRange) { key, value in

@@ -1,5 +1,5 @@
-// How many bytes each owner's zones hold, counted in the same transaction as what is written (S-16). People own their
-// private databases; the public database of a container is the app's (`AssetStore.publicOwner`).
+// How many bytes each owner's zones hold, counted in the same transaction as the writes (S-16). Users own their private
+// databases; the app owns the public database of a container (`AssetStore.publicOwner`).
 //
 // Invariants: an owner's usage is the sum of the usages of their zones; a zone's usage is the sum of `byteCount(of:)`
 // over its live records. A zone's own counter makes deleting it O(1).
@@ -12,16 +12,16 @@ import StratusStore
 
 /// Charges bytes to owners.
 package enum QuotaLedger {
-    /// What every record costs besides its content: its name in the indexes, dates, tag.
+    /// The cost of every record besides its content: its name in the indexes, dates, tag.
     package static let recordOverheadByteCount: Int64 = 64
 
-    /// What a record costs its owner: the bytes of its names and values, at least one for each item of a list, and those
-    /// of each of its assets. Who takes part in a share costs nothing: others change it too.
+    /// The cost of a record for its owner: the bytes of its names and values, at least one for each item of a list, and
+    /// of its assets. The participants of a share cost nothing, because others also change them.
     package static func byteCount(of record: Record) -> Int64 {
         var sum = recordOverheadByteCount
         sum += Int64(record.name.text.utf8.count + record.type.text.utf8.count)
         sum += Int64((record.parent?.text.utf8.count ?? 0) + (record.share?.text.utf8.count ?? 0))
-        // Only shares have that field, and most records are none.
+        // Only shares have that field.
         let fields =
             record.type == ShareContent.recordType ? record.fields.without(ShareContent.fieldKey) : record.fields
         for (key, field) in fields {
@@ -30,10 +30,9 @@ package enum QuotaLedger {
         return sum
     }
 
-    /// Charges a change of what a zone holds to its owner; `byteCount` is negative where it holds less.
+    /// Charges a change of a zone's size to its owner; `byteCount` is negative if the zone holds less.
     ///
-    /// Throws `CloudError` with `quotaExceeded` when the owner would then hold more than `limit`. What makes the owner
-    /// hold less is never refused.
+    /// Throws `quotaExceeded` if the owner would then hold more than `limit`. A reduction is never refused.
     package static func charge(
         byteCount: Int64, to owner: UserName, zone: UUID, limit: Int64?, in transaction: RecordTransaction
     ) throws {
@@ -44,13 +43,13 @@ package enum QuotaLedger {
         }
         var inZone = try usage(of: owner, zone: zone, in: transaction).addingCapped(byteCount)
         if AssetStore.isPublicOwner(owner) {
-            // Public data that was saved before it was counted gives nothing back.
+            // Public data from before it was counted frees nothing.
             total = max(0, total)
             inZone = max(0, inZone)
         }
         guard total >= 0, inZone >= 0 else {
             throw CloudError(
-                .internalError, "More bytes would be given back than are in use: recount the owner's usage.",
+                .internalError, "More bytes would be freed than are counted. Verify the store.",
                 ["owner": owner.text])
         }
         try set(GlobalKeys.usage(of: owner), to: total, in: transaction)
@@ -59,11 +58,11 @@ package enum QuotaLedger {
 
     static func exceeded(limit: Int64, needed: Int64) -> CloudError {
         CloudError(
-            .quotaExceeded, "The owner's storage is full: delete something, or raise the quota.",
+            .quotaExceeded, "The owner's storage is full. Delete something, or raise the quota.",
             ["limit": "\(limit)", "needed": "\(needed)"])
     }
 
-    /// Gives back what a zone holds; called in the transaction that deletes the zone.
+    /// Frees what a zone holds. Call it in the transaction that deletes the zone.
     package static func release(zone: UUID, of owner: UserName, in transaction: RecordTransaction) throws {
         let inZone = try usage(of: owner, zone: zone, in: transaction)
         try charge(byteCount: -inZone, to: owner, zone: zone, limit: nil, in: transaction)
@@ -84,7 +83,7 @@ package enum QuotaLedger {
         return Int64(clamping: found ?? 0)
     }
 
-    /// Nothing is written where nothing is held, so that a counter that is not there is zero.
+    /// Sets a counter. A counter of zero has no entry.
     static func set(_ key: [UInt8], to byteCount: Int64, in transaction: RecordTransaction) throws {
         if byteCount == 0 { return try transaction.delete(key) }
         try transaction.set(key, to: UsageEntry(byteCount: UInt64(byteCount)).encoded())
@@ -104,10 +103,81 @@ package enum QuotaLedger {
 }
 
 extension Int64 {
-    /// The sum, or the nearest number there is.
+    /// The sum, or the nearest representable number.
     func addingCapped(_ other: Int64) -> Int64 {
         let (sum, isOverflow) = addingReportingOverflow(other)
         guard isOverflow else { return sum }
         return other > 0 ? .max : .min
+    }
+}
+
+// MARK: Verification
+
+/// An owner's counters, and what their zones hold.
+package struct UsageReport: Hashable, Sendable {
+    /// One counter.
+    package struct Count: Hashable, Sendable {
+        package var recordedByteCount: Int64
+        package var foundByteCount: Int64
+    }
+
+    /// The owner's counter, and the sum of everything found.
+    package var total: Count
+    /// The counter of each zone that exists or has a counter, by its identity.
+    package var zones: [UUID: Count]
+
+    /// Whether every counter is right.
+    package var isExact: Bool {
+        total.recordedByteCount == total.foundByteCount
+            && zones.values.allSatisfy { $0.recordedByteCount == $0.foundByteCount }
+    }
+}
+
+extension QuotaLedger {
+    /// Counts everything an owner's zones hold, in one snapshot, and compares. `onRecord` is called for every record.
+    package static func verify(
+        _ owner: UserName, in reader: RecordReader, onRecord: () -> Void = {}
+    ) throws -> UsageReport {
+        var zones: [UUID: UsageReport.Count] = [:]
+        try reader.store.scan(GlobalKeys.zoneUsages(of: owner).keyRange) { key, value in
+            let zone = try GlobalKeys.readZoneUsageKey(key).zone
+            let recorded = Int64(clamping: try UsageEntry(decoding: value).byteCount)
+            zones[zone] = UsageReport.Count(recordedByteCount: recorded, foundByteCount: 0)
+            return .next
+        }
+        for (id, identity) in try zonesByIdentity(of: owner, in: reader) {
+            let found = try foundByteCount(in: reader.existingZone(id), onRecord)
+            zones[identity, default: .init(recordedByteCount: 0, foundByteCount: 0)].foundByteCount = found
+        }
+        let total = UsageReport.Count(
+            recordedByteCount: try usage(of: owner, in: reader),
+            foundByteCount: zones.values.reduce(0) { $0.addingCapped($1.foundByteCount) })
+        return UsageReport(total: total, zones: zones)
+    }
+
+    private static func zonesByIdentity(
+        of owner: UserName, in reader: RecordReader
+    ) throws -> [(id: ZoneID, identity: UUID)] {
+        try reader.containers().flatMap { container in
+            let isApp = owner == AssetStore.publicOwner(of: container)
+            let database = DatabaseID(
+                container: container, owner: isApp ? nil : owner, scope: isApp ? .public : .private)
+            return try reader.zones(in: database).map {
+                (ZoneID(database: database, name: $0.name), $0.entry.identity)
+            }
+        }
+    }
+
+    /// Every live record has an entry among the parents.
+    private static func foundByteCount(in zone: ZoneReader, _ onRecord: () -> Void = {}) throws -> Int64 {
+        var sum: Int64 = 0
+        try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
+            if let record = try zone.record(zone.keys.readParentKey(key)) {
+                sum = sum.addingCapped(byteCount(of: record.record))
+                onRecord()
+            }
+            return .next
+        }
+        return sum
     }
 }

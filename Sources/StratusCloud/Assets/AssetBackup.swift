@@ -1,15 +1,15 @@
-// Copies the contents of assets beside a copy of the records, while others save, delete and collect.
+// Copies the contents of assets to a backup, while other threads save, delete and collect.
 //
-//   1. Every content that is there is taken.                                      `takeAll`
-//   2. The records are copied, by others.
-//   3. What the copied ledger names and was not there at 1 is taken.              `takeNamed`
-//   4. What the copied ledger does not name is removed again.                     `finish`
+//   1. `takeAll` copies every existing content.
+//   2. The caller copies the records.
+//   3. `takeNamed` copies the contents that the copied ledger names and that did not exist at step 1.
+//   4. `finish` removes the contents that the copied ledger does not name.
 //
-// So a content that the copied records name is missed only if it came after 1 and was collected before 3: its record was
-// made and deleted in between. Then `takeNamed` says so, and all is done again. A content is never written to once it has
-// its name, so that the copy can share its bytes.
+// A content that the copied records name is missed only if it was created after 1 and collected before 3, because its
+// record was created and deleted in between. Then `takeNamed` returns it, and the caller starts over. A content never
+// changes once it has its name, so the copy can share its bytes.
 //
-// What the copy has is asked of its directories and not kept in memory, however many contents there are.
+// The directories of the copy say what it has; it is not kept in memory, because there may be many contents.
 
 import StratusLayout
 import StratusModel
@@ -21,21 +21,21 @@ package struct AssetBackup {
     private let source: AssetStore
     private let target: AssetStore
     private var madeDirectories: Set<String> = []
-    /// How many contents were copied, because the file system could not share them.
+    /// The number of contents that were copied because the file system could not share them.
     package private(set) var copiedCount = 0
 
-    /// How many contents the copy has.
+    /// The number of contents in the copy.
     package private(set) var contentCount = 0
 
-    /// Copies from one directory of assets to another, which is nobody else's yet.
+    /// A backup from one directory of assets to another, which no other instance uses yet.
     package init(from source: AssetStore, to target: AssetStore) {
         self.source = source
         self.target = target
     }
 
-    /// Takes every content that is there now. `progress` is told how many were taken, and of how many.
+    /// Copies every content that exists now. `progress` gets how many were copied, and the total.
     ///
-    /// Throws `serviceUnavailable` where files cannot be read or written.
+    /// Throws `serviceUnavailable` if files cannot be read or written.
     package mutating func takeAll(progress: @escaping WorkMeter.Listener = { _, _ in }) throws {
         var count = 0
         try Self.visit(source) { _ in count += 1 }
@@ -46,8 +46,8 @@ package struct AssetBackup {
         }
     }
 
-    /// Takes what the copied ledger names and the copy does not have. Returns what the source has no more. `progress` is
-    /// told how many contents were looked for, and of how many.
+    /// Copies the contents that the copied ledger names and the copy does not have. Returns those that the source no
+    /// longer has. `progress` gets how many contents were checked, and the total.
     package mutating func takeNamed(
         in copy: RecordEngine, progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws -> Set<AssetKey> {
@@ -65,8 +65,8 @@ package struct AssetBackup {
         return lost
     }
 
-    /// Removes what the copied ledger does not name, and makes the rest durable. `progress` is told how many contents were
-    /// looked at and folders made durable, and of how many.
+    /// Removes the contents that the copied ledger does not name, and makes the rest durable. `progress` gets how many
+    /// contents were checked and folders made durable, and the total.
     package mutating func finish(
         with copy: RecordEngine, progress: @escaping WorkMeter.Listener = { _, _ in }
     ) throws {
@@ -90,7 +90,7 @@ package struct AssetBackup {
         }
     }
 
-    /// Takes a content that the copy does not have. Returns whether it could be had: another may have collected it.
+    /// Copies a content that the copy does not have. Returns false if the collector has removed it meanwhile.
     @discardableResult
     private mutating func take(_ key: AssetKey) throws -> Bool {
         let directory = target.directory
@@ -117,7 +117,7 @@ package struct AssetBackup {
         return true
     }
 
-    /// Visits the contents of which there are files, a folder at a time.
+    /// Visits the contents that have files, one folder at a time.
     private static func visit(_ store: AssetStore, _ body: (AssetKey) throws -> Void) throws {
         for ownerDirectory in try store.names(in: store.directory.content) {
             guard let owner = AssetDirectory.owner(ofDirectory: ownerDirectory) else { continue }
@@ -135,16 +135,11 @@ package struct AssetBackup {
     }
 
     private static func uncopied(_ failure: FileFailure) -> CloudError {
-        let fields = ["errno": "\(failure.number)"]
-        guard failure.isFull else {
-            return CloudError(
-                .serviceUnavailable, "An asset cannot be copied into the copy of the store: the disk refuses it.",
-                fields,
-                cause: failure.reason)
-        }
-        return CloudError(
+        CloudError(
             .serviceUnavailable,
-            "An asset cannot be copied into the copy of the store: its disk is full. Make room, or name another place.",
-            fields, cause: failure.reason)
+            failure.isFull
+                ? "An asset cannot be copied into the copy of the store: its disk is full. Free space or choose another place."
+                : "An asset cannot be copied into the copy of the store: the disk refuses it.",
+            ["errno": "\(failure.number)"], cause: failure.reason)
     }
 }

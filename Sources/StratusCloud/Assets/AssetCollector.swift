@@ -1,21 +1,21 @@
-// Removes the files of contents that no record holds: those whose last record has gone, from memory, at any
-// time; and by a sweep over all files those that a crash or an abandoned request has left behind.
+// Removes the files of contents that no record holds: at any time those that lost their last record in this
+// session, which are kept in memory; and by a sweep over all files those that a crash or an abandoned request has left.
 //
-// Safe against everything that goes on meanwhile; `AssetLeases` says why. The ledger is asked in a transaction, not in a
-// snapshot: that sees commits in flight, and fails where a failed write has left unknown what was committed.
+// It is safe during all other requests; `AssetLeases` says why. It reads the ledger in a transaction, not in a
+// snapshot: a transaction sees commits in flight, and fails if a failed write left it unknown what was committed.
 
 import StratusLayout
 package import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// Where a sweep goes on.
+/// The position from which a sweep continues.
 package struct AssetSweepPosition: Hashable, Sendable {
     fileprivate var ownerDirectory: String
     fileprivate var folder: String
 }
 
-/// How far a session has come with its sweep of what earlier ones left, or of what it lost sight of itself.
+/// The state of a session's sweep.
 enum AssetSessionSweep: Hashable, Sendable {
     case notBegun
     case at(AssetSweepPosition)
@@ -23,13 +23,13 @@ enum AssetSessionSweep: Hashable, Sendable {
     case isDone
 }
 
-/// What a collection has done.
+/// The result of a sweep.
 package struct AssetSweepReport: Hashable, Sendable {
     package var filesSeen = 0
     package var filesRemoved = 0
-    /// Names that are not those of contents; they are left alone.
+    /// Names that are not those of contents. They stay.
     package var foreignNames = 0
-    /// Where to go on; nil when the sweep has seen everything.
+    /// Where to continue; nil after the last file.
     package var position: AssetSweepPosition?
 
     package init() {}
@@ -37,7 +37,7 @@ package struct AssetSweepReport: Hashable, Sendable {
 
 /// Collects contents that no record holds.
 package struct AssetCollector: Sendable {
-    /// Contents asked for in one transaction.
+    /// Contents checked in one transaction.
     static let batchCount = 256
 
     private let engine: RecordEngine
@@ -48,10 +48,10 @@ package struct AssetCollector: Sendable {
         self.store = store
     }
 
-    /// Removes what lost its last record, or was uploaded for nothing, in this session. Costs nothing when there is
-    /// nothing to do.
+    /// Removes the contents that lost their last record, or were uploaded and not used, in this session. Costs nothing
+    /// if there are none.
     ///
-    /// Returns how many files were removed. Throws the store's errors, with the contents left for a sweep.
+    /// Returns how many files were removed. Throws the store's errors; then a sweep finds the remaining contents.
     @discardableResult
     package func collectOrphans() throws -> Int {
         store.leases.queueExpired()
@@ -63,9 +63,9 @@ package struct AssetCollector: Sendable {
         }
     }
 
-    /// Removes what `collectOrphans` does, and goes on with a sweep that each session makes once, for what a crash has
-    /// left before, and anew when more contents were orphaned than it can remember. Copies that were released go too. To
-    /// be called again and again in the background; where there is nothing to do it costs nothing.
+    /// Removes what `collectOrphans` removes, and released copies, and continues the sweep. Each session sweeps once,
+    /// for what an earlier crash has left, and again if more contents were orphaned than it can remember. Call it
+    /// repeatedly in the background; it costs nothing if there is nothing to do.
     ///
     /// Returns how many contents were removed.
     @discardableResult
@@ -83,11 +83,11 @@ package struct AssetCollector: Sendable {
         }
     }
 
-    /// Where the sweep is to go on, nil for its beginning; nothing where there is none to be made.
+    /// Where the sweep must continue, nil for its beginning; `.none` if no sweep is needed.
     private func beginSweep() -> AssetSweepPosition?? {
         store.sweep.withLock { state in
             if state == .isRunning { return nil }
-            // What was lost sight of may lie anywhere, also behind where a sweep has been.
+            // Forgotten orphans may be anywhere, also before the position of a sweep.
             let isAnew = store.leases.takeOverflow()
             switch state {
             case .isDone where !isAnew: return nil
@@ -101,9 +101,9 @@ package struct AssetCollector: Sendable {
         }
     }
 
-    /// Looks at every file once, owner by owner, and removes those that no record holds.
+    /// Checks every file once, owner by owner, and removes those that no record holds.
     ///
-    /// `shouldContinue` is asked before each directory; when it answers false the report says where to go on.
+    /// `shouldContinue` is called before each directory; after it returns false the report says where to continue.
     package func sweep(
         from position: AssetSweepPosition? = nil, shouldContinue: (AssetSweepReport) -> Bool = { _ in true }
     ) throws -> AssetSweepReport {
@@ -126,8 +126,8 @@ package struct AssetCollector: Sendable {
         return report
     }
 
-    /// Removes what earlier sessions left half way: contents that never got their place, and copies that were handed
-    /// out. Called when the store is opened, before anything is taken in.
+    /// Removes what earlier sessions left: contents that never got their place, and copies for clients. Called when the
+    /// store is opened, before any file is stored.
     package func removeLeftovers() throws {
         for name in try store.names(in: store.directory.incoming) {
             removeFile(store.directory.incoming + "/" + name)
@@ -139,27 +139,20 @@ package struct AssetCollector: Sendable {
         }
     }
 
-    /// Removes the copies that were released long enough ago; those that their receivers took away are gone already.
+    /// Removes the copies that were released long enough ago, unless their receivers have moved them.
     package func removeReleasedCopies() {
         for path in store.releasedCopies.takeDue() { removeFile(path) }
     }
 
-    /// Removes every copy this session has handed out.
+    /// Removes every copy that this session has returned.
     package func removeCopies() { removeCopies(of: store.directory.sessionCopies) }
 
-    /// Removes every content of an owner who is gone, with its ledger. The owner's records must be out of reach before,
-    /// and no new ones may come. An interrupted call is made again. `didLook` is told for how many files that is done.
+    /// Removes every content of a deleted owner, with its ledger. The owner's records must be out of reach before, and
+    /// no new ones may come. Call it again if it was interrupted. `didLook` gets the number of files after each folder.
     package func forgetOwner(_ owner: UserName, didLook: (_ fileCount: Int) throws -> Void = { _ in }) throws {
         let limit = engine.options.limits.purgeBatchCount
         while true {
-            let keys = try engine.read { reader in
-                var keys: [[UInt8]] = []
-                try reader.store.scan(GlobalKeys.assets(of: owner).keyRange, .forward, limit: limit) { key, _ in
-                    keys.append([UInt8](copying: key))
-                    return .next
-                }
-                return keys
-            }
+            let keys = try engine.read { try $0.store.keys(in: GlobalKeys.assets(of: owner).keyRange, limit: limit) }
             if keys.isEmpty { break }
             try engine.transact { transaction in
                 for key in keys { try transaction.delete(key) }
@@ -169,14 +162,14 @@ package struct AssetCollector: Sendable {
             var report = AssetSweepReport()
             try sweep(owner, folder, &report)
             try didLook(report.filesSeen)
-            // Fails where something is left, which is in use then.
+            // Fails if a file is left, which is then in use.
             try? store.files.removeDirectory(store.directory.owner(owner) + "/" + folder)
         }
         try? store.files.removeDirectory(store.directory.owner(owner))
         store.forgetDirectories(below: store.directory.owner(owner))
     }
 
-    /// How many contents of an owner there are files of.
+    /// The number of an owner's contents that have files.
     func fileCount(of owner: UserName) throws -> Int {
         let directory = store.directory.owner(owner)
         return try store.names(in: directory).reduce(0) { sum, folder in
@@ -202,7 +195,8 @@ package struct AssetCollector: Sendable {
         if !keys.isEmpty { report.filesRemoved += try collect(keys) }
     }
 
-    /// Removes those of some contents that nobody holds. Marks first, then asks, then removes what is still marked.
+    /// Removes those of the contents that no record holds: marks them, reads the ledger, then removes what is still
+    /// marked.
     private func collect(_ keys: [AssetKey]) throws -> Int {
         let (mark, marked) = store.leases.mark(keys)
         defer { store.leases.unmark(marked, mark) }
@@ -231,6 +225,54 @@ package struct AssetCollector: Sendable {
         store.forgetDirectories(below: session)
     }
 
-    /// A leftover that cannot be removed now is tried again at the next opening.
+    /// Ignores failures: the next opening tries again.
     private func removeFile(_ path: String) { try? store.files.removeFile(path) }
+}
+
+/// The copies of one session that wait to be removed, because no object of a client refers to them any longer. A client
+/// may still know the path of one, so it stays for a while; a copy whose path no client knows is removed at once.
+///
+/// The number of entries has no limit: each is for a file, which uses more space than its entry.
+final class ReleasedCopies: Sendable {
+    private struct Copy {
+        let path: String
+        let isDueAtUptimeSeconds: Double
+    }
+
+    private let clock: any CloudClock
+    /// Nil if copies stay until the next session begins.
+    private let waitSeconds: Double?
+    /// About in the order in which they are due; threads may add out of order.
+    private let waiting = Locked<[Copy]>([])
+    /// The copies whose paths no client knows.
+    private let unseen = Locked<[String]>([])
+
+    init(clock: any CloudClock, waitSeconds: Double?) {
+        self.clock = clock
+        self.waitSeconds = waitSeconds
+    }
+
+    func add(_ paths: [String], unseen unseenPaths: [String]) {
+        if !unseenPaths.isEmpty { unseen.withLock { $0 += unseenPaths } }
+        guard let waitSeconds, !paths.isEmpty else { return }
+        let due = clock.uptimeSeconds + waitSeconds
+        waiting.withLock { waiting in
+            for path in paths { waiting.append(Copy(path: path, isDueAtUptimeSeconds: due)) }
+        }
+    }
+
+    /// Removes and returns the copies that have waited long enough, or need not wait.
+    func takeDue() -> [String] {
+        let now = clock.uptimeSeconds
+        let unseen = unseen.withLock { unseen in
+            defer { unseen = [] }
+            return unseen
+        }
+        let due = waiting.withLock { waiting in
+            let due = waiting.prefix { $0.isDueAtUptimeSeconds <= now }.map(\.path)
+            waiting.removeFirst(due.count)
+            return due
+        }
+        return unseen + due
+    }
 }

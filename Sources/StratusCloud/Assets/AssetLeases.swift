@@ -1,17 +1,18 @@
 // Which contents must not be collected although no record holds them yet, and which are being collected.
 //
-// The race this file decides: content is taken in, then a commit gives it a ledger entry; meanwhile the collector looks
-// for content without an entry and removes the file. Three rules make every order of events safe:
-//   1. Taking in holds a lease before it looks at or writes the file, and until its request has ended.
-//   2. A commit may make a ledger entry only for leased content, and lengthens the lease as it does.
-//   3. The collector marks what has no lease, then asks the ledger in a transaction, and then removes, under this lock,
-//      only what still carries its own mark. A lease, old or new, rubs out every mark.
-// So an entry that the collector's transaction did not see was made by a lease taken after the mark, which is gone then.
+// The race: a request stores a content, then a commit gives it a ledger entry; meanwhile the collector finds contents
+// without an entry and removes their files. Three rules make every order of events safe:
+//   1. A request takes a lease before it writes the file to its place, and keeps it until the request has ended.
+//   2. A commit may create a ledger entry only for a leased content, and extends the lease.
+//   3. The collector marks contents without a lease, then reads the ledger in a transaction, and then removes, under
+//      this lock, only contents that still have its mark. Taking or extending a lease removes every mark.
+// So an entry that the collector's transaction did not see was created under a lease taken after the mark, which
+// removed it.
 //
-// And of those who were told of a content and have no copy yet: an answer may show what its snapshot held although the
-// last record has lost it since. Who makes an answer holds everything, from before its snapshot until its copies are
-// made. What the collector finds unused stays until those are gone that held when it was found so; who begins to hold
-// later has a newer snapshot. So holds put a removal off, and a stream of them does not put it off for ever.
+// A second race: an answer names the contents in its snapshot, although the last record may have lost one since, and
+// its copies are made later. So a session holds all contents from before the snapshot until its copies are made. A
+// content that the collector finds unused stays until all holds that existed at that time have ended; a later hold has
+// a newer snapshot. So holds delay a removal, but a stream of them does not delay it without end.
 
 package import StratusModel
 import StratusStore
@@ -37,7 +38,7 @@ final class AssetLeases: Sendable {
     private struct Lease {
         var holderCount: Int
         var endsAtUptimeSeconds: Double
-        /// Whether a commit has given the content a ledger entry, and no collector has asked for it since.
+        /// Whether a commit has given the content a ledger entry, and no collector has checked it since.
         var isCommitted = false
     }
 
@@ -45,21 +46,21 @@ final class AssetLeases: Sendable {
         var leases: [AssetKey: Lease] = [:]
         var marks: [AssetKey: Mark] = [:]
         var markNumber: UInt64 = 0
-        /// Content that lost its last record and waits for the collector.
+        /// Contents that lost their last record and wait for the collector.
         var orphans: Set<AssetKey> = []
-        /// Whether content did not get on the list of orphans because that was full.
+        /// Whether the set of orphans was too full for another content.
         var hasOverflowed = false
         /// The holds that have not ended, and the number of the newest.
         var holds: Set<UInt64> = []
         var holdNumber: UInt64 = 0
-        /// Content that nobody's records hold, with the newest hold from before that was known.
+        /// Contents that no record holds, with the newest hold at the time when that was found.
         var unused: [AssetKey: UInt64] = [:]
 
-        /// Whether somebody may still copy what was found unused when this was the newest hold.
+        /// Whether a request may still copy a content that was found unused when this was the newest hold.
         func isHeld(since number: UInt64) -> Bool { holds.contains { $0 <= number } }
     }
 
-    /// Beyond this many waiting contents the rest is left to a sweep of all files.
+    /// If more contents wait, a sweep of all files finds the rest.
     private let maximumOrphanCount: Int
     private let clock: any CloudClock
     private let leaseSeconds: Double
@@ -83,7 +84,7 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// Keeps every content that is there until the hold is given back.
+    /// Keeps every existing content until the hold ends.
     func beginHold() -> UInt64 {
         state.withLock { state in
             state.holdNumber += 1
@@ -94,7 +95,7 @@ final class AssetLeases: Sendable {
 
     func endHold(_ number: UInt64) { state.withLock { _ = $0.holds.remove(number) } }
 
-    /// Gives one lease back. Content that nobody holds and no commit has used waits for the collector then.
+    /// Ends one lease. A content without leases that no commit has used then waits for the collector.
     func release(_ key: AssetKey) {
         state.withLock { state in
             guard var lease = state.leases[key] else { return }
@@ -104,13 +105,13 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// Lengthens the lease that a commit relies on. False when there is none any more.
+    /// Extends the lease that a commit relies on. Returns false if it has ended.
     ///
-    /// `uptimeSeconds` is drawn before the transaction, whose body must not ask a clock.
+    /// `uptimeSeconds` is read before the transaction, whose body must not read a clock.
     func renew(_ key: AssetKey, atUptimeSeconds uptimeSeconds: Double) -> Bool {
         state.withLock { state in
             guard let lease = state.leases[key], lease.endsAtUptimeSeconds >= uptimeSeconds else { return false }
-            // Another request may have drawn its time later.
+            // Another request may have read its time later.
             state.leases[key]?.endsAtUptimeSeconds = max(lease.endsAtUptimeSeconds, uptimeSeconds + leaseSeconds)
             state.marks[key] = nil
             state.unused[key] = nil
@@ -126,7 +127,7 @@ final class AssetLeases: Sendable {
         state.withLock { queue(key, &$0) }
     }
 
-    /// Lets content wait for the collector whose lease has ended by the clock, or which nobody can copy any more.
+    /// Lets contents wait for the collector whose leases have expired, or which no request can copy any longer.
     func queueExpired() {
         let now = clock.uptimeSeconds
         state.withLock { state in
@@ -135,7 +136,7 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// Up to `limit` of the waiting contents, which wait no longer.
+    /// Removes and returns up to `limit` of the waiting contents.
     func takeOrphans(limit: Int) -> [AssetKey] {
         state.withLock { state in
             let keys = Array(state.orphans.prefix(limit))
@@ -144,7 +145,7 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// Whether orphans were lost since this was last asked: only a sweep of all files finds them.
+    /// Whether orphans were forgotten since the last call: only a sweep of all files finds them.
     func takeOverflow() -> Bool {
         state.withLock { state in
             defer { state.hasOverflowed = false }
@@ -152,7 +153,7 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// Marks those of `keys` that have no lease; a lease that was never given back ends by the clock.
+    /// Marks those of `keys` that have no lease. A lease that was never ended expires by the clock.
     func mark(_ keys: [AssetKey]) -> (mark: Mark, keys: [AssetKey]) {
         let now = clock.uptimeSeconds
         return state.withLock { state in
@@ -162,7 +163,7 @@ final class AssetLeases: Sendable {
             for key in keys {
                 if let lease = state.leases[key] {
                     guard lease.endsAtUptimeSeconds < now else {
-                        // The collector will not come back for it: whoever holds it must send it again.
+                        // The collector will not return to it: the end of the lease must queue it again.
                         state.leases[key]?.isCommitted = false
                         continue
                     }
@@ -175,12 +176,12 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// The newest hold: those that begin later know whatever has been found out before this was asked.
+    /// The newest hold. Later holds have snapshots that include everything found before this call.
     var newestHold: UInt64 { state.withLock { $0.holdNumber } }
 
-    /// Calls `body` if the content still carries the mark and nobody may still copy it, and takes the mark away. Nobody
-    /// gets a lease meanwhile. What is held is remembered for when it is not, unless too much waits for that. `hold` was the
-    /// newest one when the content had been found unused.
+    /// Removes the mark, and calls `body` if the content had it and no request may still copy it. No lease is taken
+    /// meanwhile. A held content is remembered until its holds end, unless too many wait. `hold` was the newest hold
+    /// when the content was found unused.
     func ifMarked<Result: Sendable>(
         _ key: AssetKey, _ mark: Mark, unusedSince hold: UInt64, _ body: @Sendable () -> Result
     ) -> Result? {
@@ -201,7 +202,7 @@ final class AssetLeases: Sendable {
         }
     }
 
-    /// Notes that records hold these.
+    /// Notes that records hold these contents.
     func noteUsed(_ keys: some Sequence<AssetKey>) {
         state.withLock { state in
             guard !state.unused.isEmpty else { return }
@@ -224,8 +225,8 @@ final class AssetLeases: Sendable {
     }
 }
 
-/// Keeps every content of a store that was there when it was made, for as long as it lives: what an answer names can be
-/// copied until then, whatever becomes of the records.
+/// Keeps every content of a store that existed when it was created, for as long as it lives. Until then the contents of
+/// an answer can be copied, even if its records change.
 package final class AssetHold: Sendable {
     private let leases: AssetLeases
     private let number: UInt64

@@ -1,6 +1,9 @@
-// Which contents are in use: a count for each content of each owner, changed in the same transaction as the records
-// that hold it. What has no entry is nobody's and is collected.
+// Which contents are in use, and where their files are.
+//
+// The ledger has a count for each content of each owner, changed in the same transaction as the records that hold it. A
+// content without an entry is unused, and the collector removes it.
 
+import FoundationEssentials
 package import StratusLayout
 package import StratusModel
 package import StratusRecords
@@ -10,17 +13,16 @@ import StratusStore
 package struct AssetLedger: Sendable {
     let leases: AssetLeases?
 
-    /// - Parameter store: where the contents are; without one only contents that are in the ledger can be added.
+    /// - Parameter store: the contents; without one only contents that are in the ledger can be added.
     package init(store: AssetStore?) { leases = store?.leases }
 
-    /// Counts the contents that records of an owner begin and cease to hold in this transaction, once for each field or
-    /// list item. What is added and removed as often as each other does not count.
+    /// Counts the contents that records of an owner start and stop holding in this transaction, once for each field or
+    /// list item. A content added and removed equally often does not change.
     ///
-    /// `uptimeSeconds` is the time at which leases are looked at, drawn before the transaction; nil where nothing is
-    /// added.
+    /// `uptimeSeconds` is the time at which leases are checked, read before the transaction; nil if nothing is added.
     ///
-    /// Throws `assetNotAvailable` when content is neither in the ledger nor leased: it may be collected already, and
-    /// must be uploaded again. Throws `RecordsError` with `corruption` when content is removed more often than counted.
+    /// Throws `assetNotAvailable` if a content is neither in the ledger nor leased: it may be collected already, and
+    /// must be uploaded again. Throws `RecordsError` with `corruption` if a content is removed more often than counted.
     package func settle(
         adding added: [AssetDescriptor: Int], removing removed: [AssetDescriptor: Int], owner: UserName,
         atUptimeSeconds uptimeSeconds: Double? = nil, in transaction: RecordTransaction
@@ -30,8 +32,8 @@ package struct AssetLedger: Sendable {
         }
     }
 
-    /// The contents that `settle` would refuse with `assetNotAvailable`; the leases of all others are lengthened.
-    /// Nothing is written.
+    /// The contents that `settle` would refuse with `assetNotAvailable`. Extends the leases of all others. Writes
+    /// nothing.
     package func unavailable(
         adding added: [AssetDescriptor: Int], removing removed: [AssetDescriptor: Int], owner: UserName,
         atUptimeSeconds uptimeSeconds: Double, in transaction: RecordTransaction
@@ -47,29 +49,26 @@ package struct AssetLedger: Sendable {
 
     static func unavailableError(digest: [UInt8]) -> CloudError {
         CloudError(
-            .assetNotAvailable, "The asset's content is on the server no more: save it again from its file.",
+            .assetNotAvailable, "The server no longer has the asset's content. Save it again from its file.",
             ["digest": Hex.text(digest)])
     }
 
     private struct Change {
         var digest: [UInt8]
-        var count: Int
+        var count = 0
         var byteCount: Int64
     }
 
-    /// What is not added and removed as often as each other, in the order of the digests.
+    /// The contents whose counts change, in the order of their digests.
     private static func changes(
         adding added: [AssetDescriptor: Int], removing removed: [AssetDescriptor: Int]
     ) -> [Change] {
         var changes: [[UInt8]: Change] = [:]
-        for (asset, count) in added {
-            changes[asset.digest, default: Change(digest: asset.digest, count: 0, byteCount: asset.byteCount)].count +=
-                count
+        func note(_ asset: AssetDescriptor, _ count: Int) {
+            changes[asset.digest, default: Change(digest: asset.digest, byteCount: asset.byteCount)].count += count
         }
-        for (asset, count) in removed {
-            changes[asset.digest, default: Change(digest: asset.digest, count: 0, byteCount: asset.byteCount)].count -=
-                count
-        }
+        for (asset, count) in added { note(asset, count) }
+        for (asset, count) in removed { note(asset, -count) }
         return changes.values.filter { $0.count != 0 }.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
     }
 
@@ -82,7 +81,7 @@ package struct AssetLedger: Sendable {
         let (count, isOverflow) = Int64(clamping: entry?.count ?? 0).addingReportingOverflow(Int64(change.count))
         guard !isOverflow, count >= 0 else {
             throw RecordsError(
-                .corruption, "An asset is removed more often than it is counted: verify the assets of the store.",
+                .corruption, "An asset is removed more often than it is counted. Verify the assets of the store.",
                 ["digest": Hex.text(key.digest), "owner": key.owner.text])
         }
         if entry == nil {
@@ -99,7 +98,7 @@ package struct AssetLedger: Sendable {
         if entry == nil { transaction.onPublish { [leases] _ in leases?.noteCommitted(key) } }
     }
 
-    /// How often a content is held; nil when it is not.
+    /// The count of a content; nil if no record holds it.
     package static func entry(of key: AssetKey, in reader: RecordReader) throws -> AssetEntry? {
         try reader.store.withValue(forKey: GlobalKeys.asset(owner: key.owner, digest: key.digest)) {
             try AssetEntry(decoding: $0)
@@ -108,7 +107,7 @@ package struct AssetLedger: Sendable {
 }
 
 extension Record {
-    /// The contents that the record's fields hold, with how often.
+    /// The contents in the record's fields, with counts.
     package var assets: [AssetDescriptor: Int] {
         var assets: [AssetDescriptor: Int] = [:]
         for field in fields.values {
@@ -120,5 +119,113 @@ extension Record {
             }
         }
         return assets
+    }
+}
+
+/// The paths in one directory of assets:
+///
+///     content/<owner>/<first byte>/<digest>   contents, hexadecimal, once per owner
+///     incoming/<session>-<number>             contents that are being stored
+///     copies/<session>/<number>-<digest>      copies for clients
+///
+/// Owners' names are escaped, so that every name is a valid directory name and can be read back. If the escaped name of
+/// a container's app is too long for a directory, because of many dots, it is "=" and the plain name of the container.
+/// No escaped name has a "=", so no two owners share a directory.
+struct AssetDirectory: Sendable {
+    let top: String
+    /// The directory of all sessions' copies for clients.
+    let copies: String
+    /// The copies of this session.
+    let sessionCopies: String
+    private let session: String
+
+    init(top: String, copies: String?, session: UUID) {
+        self.top = top
+        self.copies = copies ?? top + "/copies"
+        self.session = session.uuidString
+        sessionCopies = self.copies + "/" + self.session
+    }
+
+    var content: String { top + "/content" }
+    var incoming: String { top + "/incoming" }
+
+    func incomingFile(_ number: UInt64) -> String { "\(incoming)/\(session)-\(number)" }
+
+    func owner(_ owner: UserName) -> String { content + "/" + Self.directoryName(of: owner) }
+
+    func folder(of key: AssetKey) -> String { owner(key.owner) + "/" + Hex.text(Array(key.digest.prefix(1))) }
+
+    func file(of key: AssetKey) -> String { folder(of: key) + "/" + Self.name(of: key) }
+
+    static func name(of key: AssetKey) -> String { Hex.text(key.digest) }
+
+    /// The first byte of the digests in a folder; nil for a foreign folder.
+    static func firstByte(ofFolder name: String) -> UInt8? {
+        guard let bytes = Hex.bytes(name), bytes.count == 1, Hex.text(bytes) == name else { return nil }
+        return bytes[0]
+    }
+
+    /// The digest that is the name of a file; nil for a foreign file.
+    static func digest(ofFile name: String, in folder: String) -> [UInt8]? {
+        guard name.utf8.count == 64, name.hasPrefix(folder), let digest = Hex.bytes(name) else { return nil }
+        return Hex.text(digest) == name ? digest : nil
+    }
+
+    /// The maximum length of a directory's name in bytes.
+    private static let maximumNameByteCount = 255
+
+    /// Whether an owner's name can be the name of a directory.
+    static func canHold(_ owner: UserName) -> Bool {
+        !owner.text.isEmpty && directoryName(of: owner).utf8.count <= maximumNameByteCount
+    }
+
+    private static func directoryName(of owner: UserName) -> String {
+        let name = escaped(owner.text)
+        guard name.utf8.count > maximumNameByteCount, AssetStore.isPublicOwner(owner) else { return name }
+        let container = owner.text.utf8.dropFirst(AssetStore.publicOwnerPrefix.utf8.count)
+        guard container.allSatisfy({ isPlain($0) || $0 == UInt8(ascii: ".") }) else { return name }
+        return "=" + String(Substring(container))
+    }
+
+    /// A name with every byte except ASCII letters, digits, `_` and `-` as `%xx`.
+    private static func escaped(_ name: String) -> String {
+        var text = ""
+        for byte in name.utf8 {
+            if isPlain(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + Hex.text([byte])
+            }
+        }
+        return text
+    }
+
+    /// The owner whose directory has this name; nil for a foreign directory.
+    static func owner(ofDirectory name: String) -> UserName? {
+        if name.utf8.first == UInt8(ascii: "=") {
+            let owner = UserName(AssetStore.publicOwnerPrefix + String(name.dropFirst()))
+            return directoryName(of: owner) == name ? owner : nil
+        }
+        var bytes: [UInt8] = []
+        var rest = Substring(name).utf8
+        while let byte = rest.popFirst() {
+            if byte == UInt8(ascii: "%") {
+                guard let decoded = Hex.bytes(Substring(rest.prefix(2))), decoded.count == 1 else { return nil }
+                bytes += decoded
+                rest = rest.dropFirst(2)
+            } else {
+                bytes.append(byte)
+            }
+        }
+        guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
+        return directoryName(of: UserName(text)) == name ? UserName(text) : nil
+    }
+
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"): true
+        default: false
+        }
     }
 }

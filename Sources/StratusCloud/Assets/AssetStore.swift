@@ -1,18 +1,28 @@
-// The contents of assets: files beside the store, named by what they hold, once per owner and never across owners
-// (X-27). A content is on the disk, name and all, before anything refers to it.
+// The contents of assets: files beside the store, named by their digests, once per owner and never shared between
+// owners (X-27). A content and its name are durable before anything refers to it.
 //
-// Who may trust what: a path comes from a program in this process, never from decoded data. What lies under it is not
-// trusted: only a regular file is taken in, it is read once, and it must be the same file, unchanged, when it has been.
+// Trust: a path comes from a program in this process, never from decoded data. The file at the path is not trusted:
+// only a regular file is stored, it is read once, and it must be unchanged after reading (C-10).
+//
+// Several files are stored at a time, because syncing costs most: the disk starts to write all of them before the first
+// wait.
+//
+//   1. Read and check each file, and copy it to a new file; the disk starts to write it (`receive`).
+//   2. Take a lease on each copy, sync it and move it to its place (`place`).
+//   3. Sync each directory that got a file (`syncFolders`).
+//
+// Each client gets a new copy of a content, which it may change, keep or delete (X-27).
 
+import Crypto
 package import FoundationEssentials
 package import StratusModel
 import StratusStore
 import Synchronization
 
-/// Takes files in, keeps them by content, and hands out private copies.
+/// Stores files by their content, and returns private copies.
 ///
-/// One instance serves a directory at a time: make it after the record store beside it has been opened, which keeps
-/// other processes away. Calls block their thread.
+/// Only one instance may use a directory at a time. Create it after opening the record store beside it, which excludes
+/// other processes. Calls block their thread.
 package final class AssetStore: Sendable {
     /// Bytes read and written at once.
     static let bufferByteCount = 256 << 10
@@ -21,20 +31,20 @@ package final class AssetStore: Sendable {
     let leases: AssetLeases
     let byteCountLimit: Int64?
     let releasedCopies: ReleasedCopies
-    /// Where this session's own sweep of all files goes on.
+    /// The state of this session's sweep of all files.
     let sweep = Locked(AssetSessionSweep.notBegun)
     private let fileNumber = Atomic<UInt64>(0)
-    /// Directories known to be there, names synced.
+    /// Existing directories whose names are synced.
     private let knownDirectories = Locked(Set<String>())
 
-    /// Nothing is made on the disk before the first asset.
+    /// Creates nothing on the disk before the first asset.
     ///
-    /// `directory` is an absolute path; it need not be there yet, the directory above it must. Copies are handed out in
-    /// `copiesDirectory`, or in `copies` inside the directory. `session` is drawn anew for every opening. An asset has
-    /// at most `byteCountLimit` bytes (L-04), where that is not nil. Content that no record holds is kept for
-    /// `leaseSeconds` for a request that never ends. At most `orphanCount` contents wait in memory to be collected; what is
-    /// more is found by a sweep of all files. A copy is removed `copySeconds` after it was released; with nil it stays
-    /// until the next session begins.
+    /// `directory` is an absolute path. It need not exist yet, but its parent directory must. Copies for clients are in
+    /// `copiesDirectory`, or in `copies` inside the directory. `session` is new for every opening. An asset has at most
+    /// `byteCountLimit` bytes (L-04), unless that is nil. A content that no record holds is kept for `leaseSeconds` for
+    /// a request that never ends. At most `orphanCount` contents wait in memory to be collected; a sweep of all files
+    /// finds the rest. A copy is removed `copySeconds` after its release; with nil it stays until the next session
+    /// begins.
     package init(
         directory: String, copiesDirectory: String? = nil, session: UUID, clock: any CloudClock,
         byteCountLimit: Int64? = nil, leaseSeconds: Double = 3_600, orphanCount: Int = 100_000,
@@ -47,7 +57,7 @@ package final class AssetStore: Sendable {
         leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds, maximumOrphanCount: orphanCount)
     }
 
-    /// Who owns the data of a container's public database: the app, and no account.
+    /// The owner of the data of a container's public database: the app, not an account.
     package static func publicOwner(of container: ContainerName) -> UserName {
         UserName(publicOwnerPrefix + container.text)
     }
@@ -57,33 +67,33 @@ package final class AssetStore: Sendable {
         owner.text.utf8.starts(with: publicOwnerPrefix.utf8)
     }
 
-    /// What the name of such an owner begins with, before the name of the container.
+    /// The beginning of such an owner's name, before the name of the container.
     static let publicOwnerPrefix = "public:"
 
-    /// Takes a file in for an owner. When this returns, the content is durable and leased: a commit may refer to it.
-    /// Give the lease back with `release` when the request has ended, however it ended.
+    /// Stores a file for an owner. When this returns, the content is durable and leased, and a commit may refer to it.
+    /// End the lease with `release` when the request has ended in any way.
     ///
-    /// Throws `assetFileNotFound`, `assetFileModified`, `assetNotAvailable` for what is no readable regular file (C-10),
-    /// `limitExceeded` for one that is too large, and `serviceUnavailable` when the content cannot be stored.
+    /// Throws `assetFileNotFound`; `assetFileModified`; `assetNotAvailable` if it is not a readable regular file
+    /// (C-10); `limitExceeded` if it is too large; `serviceUnavailable` if the content cannot be stored.
     package func takeIn(path: String, owner: UserName) throws(CloudError) -> AssetDescriptor {
         try takeIn(paths: [path], owner: owner)[0].get()
     }
 
-    /// Ends the leases of contents that `takeIn` returned, one for each: their commit is made, or never will be.
+    /// Ends the leases of contents that `takeIn` returned, one for each, after their commit or its failure.
     ///
-    /// Not called when it is unknown whether the commit was made; the leases then end by themselves.
+    /// Do not call it if the outcome of the commit is unknown; the leases then expire by themselves.
     package func release(_ descriptors: some Sequence<AssetDescriptor>, owner: UserName) {
         for descriptor in descriptors { leases.release(AssetKey(owner: owner, digest: descriptor.digest)) }
     }
 
-    /// Does something in directories, which are made first, each in the one before or in one that is there.
+    /// Creates directories, parents first, and calls `body`.
     func inDirectories<Result>(
         _ paths: [String], _ body: () throws(FileFailure) -> Result
     ) throws(FileFailure) -> Result {
         try makeDirectories(paths)
         do throws(FileFailure) { return try body() } catch {
             guard error.number == FileFailure.notFound else { throw error }
-            // A host that empties its temporary directories takes ours with them.
+            // A host may have emptied its temporary directories, with ours.
             forgetDirectories(below: directory.top)
             forgetDirectories(below: directory.copies)
             try makeDirectories(paths)
@@ -91,28 +101,28 @@ package final class AssetStore: Sendable {
         }
     }
 
-    /// Makes directories, names and all on the disk.
+    /// Creates directories durably.
     private func makeDirectories(_ paths: [String]) throws(FileFailure) {
         for path in paths where !knownDirectories.value.contains(path) {
             do throws(FileFailure) { try files.createDirectory(path) } catch {
                 guard error.number == FileFailure.exists else { throw error }
             }
-            // Also when it was there: whoever made it may not have synced its name yet.
+            // Also if it existed, because its name may not have been synced yet.
             let parent = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
             try files.syncDirectory(parent.isEmpty ? "/" : parent)
             knownDirectories.withLock { _ = $0.insert(path) }
         }
     }
 
-    /// Forgets that directories are there, because they may have been removed.
+    /// Forgets that directories exist, because they may have been removed.
     func forgetDirectories(below path: String) {
         knownDirectories.withLock { known in known = known.filter { $0 != path && !$0.hasPrefix(path + "/") } }
     }
 
-    /// The names in a directory; none when it is not there.
+    /// The names in a directory; none if it does not exist.
     func names(in path: String) throws -> [String] { try namesIfThere(in: path) ?? [] }
 
-    /// The names in a directory; nil when it is not there.
+    /// The names in a directory; nil if it does not exist.
     func namesIfThere(in path: String) throws -> [String]? {
         do throws(FileFailure) { return try files.names(in: path) } catch {
             if error.number == FileFailure.notFound { return nil }
@@ -124,13 +134,297 @@ package final class AssetStore: Sendable {
     func nextFileNumber() -> UInt64 { fileNumber.add(1, ordering: .relaxed).newValue }
 
     static func unavailable(_ failure: FileFailure) -> CloudError {
-        guard failure.isFull else {
+        CloudError(
+            .serviceUnavailable,
+            failure.isFull
+                ? "The asset cannot be stored: the server's disk is full. Free space, then save again."
+                : "The asset cannot be stored: the server's disk refuses it.",
+            ["errno": "\(failure.number)"], cause: failure.reason)
+    }
+}
+
+// MARK: Storing files
+
+/// A file that was read and is not in its place yet.
+private struct Arrival {
+    let index: Int
+    let incomingPath: String
+    let descriptor: Int32
+    let asset: AssetDescriptor
+}
+
+extension AssetStore {
+    /// Files that are open at once.
+    private static let arrivalCount = 32
+
+    /// Stores several files at once, with fewer waits. Each succeeds or fails in its place, as with one path.
+    package func takeIn(paths: [String], owner: UserName) -> [Result<AssetDescriptor, CloudError>] {
+        var results: [Result<AssetDescriptor, CloudError>] = []
+        var arrivals: [Arrival] = []
+        for (index, path) in paths.enumerated() {
+            do throws(CloudError) {
+                let arrival = try receive(path, index, owner)
+                arrivals.append(arrival)
+                results.append(.success(arrival.asset))
+            } catch { results.append(.failure(error)) }
+            if arrivals.count == Self.arrivalCount { place(&arrivals, owner, &results) }
+        }
+        place(&arrivals, owner, &results)
+        syncFolders(owner, &results)
+        return results
+    }
+
+    /// Step 1 for one file. The arrival's descriptor stays open.
+    private func receive(_ path: String, _ index: Int, _ owner: UserName) throws(CloudError) -> Arrival {
+        guard AssetDirectory.canHold(owner) else {
+            throw CloudError(.internalError, "The name of an owner of assets is empty or too long.")
+        }
+        let source = try openSource(path)
+        defer { files.close(source.descriptor) }
+        let name = directory.incomingFile(nextFileNumber())
+        let descriptor: Int32
+        do throws(FileFailure) {
+            descriptor = try inDirectories([directory.top, directory.incoming]) { () throws(FileFailure) in
+                try files.createFile(name)
+            }
+        } catch { throw Self.unavailable(error) }
+        do throws(CloudError) {
+            let digest = try copy(source, path: path, to: descriptor)
+            files.beginSync(descriptor)
+            let asset = AssetDescriptor(digest: digest, byteCount: source.facts.byteCount)
+            return Arrival(index: index, incomingPath: name, descriptor: descriptor, asset: asset)
+        } catch {
+            files.close(descriptor)
+            try? files.removeFile(name)
+            throw error
+        }
+    }
+
+    /// Step 2 for all that have arrived.
+    private func place(
+        _ arrivals: inout [Arrival], _ owner: UserName, _ results: inout [Result<AssetDescriptor, CloudError>]
+    ) {
+        for arrival in arrivals {
+            let key = AssetKey(owner: owner, digest: arrival.asset.digest)
+            leases.acquire(key)
+            do throws(FileFailure) {
+                try files.sync(arrival.descriptor)
+                let folders = [directory.content, directory.owner(owner), directory.folder(of: key)]
+                try inDirectories(folders) { () throws(FileFailure) in
+                    try files.rename(arrival.incomingPath, to: directory.file(of: key))
+                }
+            } catch {
+                try? files.removeFile(arrival.incomingPath)
+                leases.release(key)
+                results[arrival.index] = .failure(Self.unavailable(error))
+            }
+            files.close(arrival.descriptor)
+        }
+        arrivals.removeAll()
+    }
+
+    /// Step 3 for all that are in their places.
+    private func syncFolders(_ owner: UserName, _ results: inout [Result<AssetDescriptor, CloudError>]) {
+        var indexes: [String: [Int]] = [:]
+        for (index, result) in results.enumerated() {
+            guard case .success(let asset) = result else { continue }
+            indexes[directory.folder(of: AssetKey(owner: owner, digest: asset.digest)), default: []].append(index)
+        }
+        for (folder, indexes) in indexes.sorted(by: { $0.key < $1.key }) {
+            do throws(FileFailure) { try files.syncDirectory(folder) } catch {
+                for index in indexes {
+                    if case .success(let asset) = results[index] {
+                        leases.release(AssetKey(owner: owner, digest: asset.digest))
+                    }
+                    results[index] = .failure(Self.unavailable(error))
+                }
+            }
+        }
+    }
+}
+
+/// A file that is being stored.
+private struct AssetSource {
+    let descriptor: Int32
+    let facts: AssetFileFacts
+}
+
+extension AssetStore {
+    /// The size of a file that could be stored now. Does not read or copy it.
+    ///
+    /// Throws like `takeIn` for a file that cannot be stored.
+    func byteCount(ofFile path: String) throws(CloudError) -> Int64 {
+        let source = try openSource(path)
+        files.close(source.descriptor)
+        return source.facts.byteCount
+    }
+
+    private func openSource(_ path: String) throws(CloudError) -> AssetSource {
+        guard path.hasPrefix("/") else {
+            throw CloudError(.assetNotAvailable, "The asset's file has no absolute path.", ["path": path])
+        }
+        let descriptor: Int32
+        do throws(FileFailure) { descriptor = try files.openFile(path) } catch {
+            throw Self.unreadable(error, path)
+        }
+        do throws(CloudError) {
+            return AssetSource(descriptor: descriptor, facts: try checkedFacts(descriptor, path))
+        } catch {
+            files.close(descriptor)
+            throw error
+        }
+    }
+
+    private func checkedFacts(_ descriptor: Int32, _ path: String) throws(CloudError) -> AssetFileFacts {
+        let facts: AssetFileFacts
+        do throws(FileFailure) { facts = try files.facts(descriptor) } catch {
+            throw Self.unreadable(error, path)
+        }
+        guard facts.isRegular else {
+            throw CloudError(
+                .assetNotAvailable, "The asset is not a regular file. Folders, pipes and devices cannot be assets.",
+                ["path": path])
+        }
+        if let limit = byteCountLimit, facts.byteCount > limit {
+            throw CloudError(
+                .limitExceeded, "The asset's file is too large for the server. Make it smaller.",
+                ["byteCount": "\(facts.byteCount)", "limit": "\(limit)", "path": path])
+        }
+        return facts
+    }
+
+    /// Copies a file and returns the digest of its content, which is the same before and after.
+    private func copy(_ source: AssetSource, path: String, to target: Int32) throws(CloudError) -> [UInt8] {
+        var hash = SHA256()
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        var total: Int64 = 0
+        while true {
+            let count: Int
+            do throws(FileFailure) { count = try files.read(source.descriptor, into: &buffer) } catch {
+                throw Self.unreadable(error, path)
+            }
+            if count == 0 { break }
+            total += Int64(count)
+            guard total <= source.facts.byteCount else { throw Self.modified(path) }
+            hash.update(data: buffer[..<count])
+            do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
+                throw Self.unavailable(error)
+            }
+        }
+        let facts: AssetFileFacts
+        do throws(FileFailure) { facts = try files.facts(source.descriptor) } catch {
+            throw Self.unreadable(error, path)
+        }
+        guard total == source.facts.byteCount, facts == source.facts else { throw Self.modified(path) }
+        return Array(hash.finalize())
+    }
+
+    private static func modified(_ path: String) -> CloudError {
+        CloudError(
+            .assetFileModified, "The asset's file was changed while it was read. Save again when it is complete.",
+            ["path": path])
+    }
+
+    private static func unreadable(_ failure: FileFailure, _ path: String) -> CloudError {
+        if failure.isAbsence {
             return CloudError(
-                .serviceUnavailable, "The asset cannot be stored: the server's disk refuses it.",
-                ["errno": "\(failure.number)"], cause: failure.reason)
+                .assetFileNotFound, "The asset's file does not exist.", ["path": path], cause: failure.reason)
         }
         return CloudError(
-            .serviceUnavailable, "The asset cannot be stored: the server's disk is full. Make room, then save again.",
-            ["errno": "\(failure.number)"], cause: failure.reason)
+            .assetNotAvailable, "The asset's file cannot be read.", ["path": path], cause: failure.reason)
+    }
+}
+
+// MARK: Copies for clients
+
+extension AssetStore {
+    /// A copy of a content in a new file. The file stays until its receiver removes it, until some time after its
+    /// release, and at most until the next session begins.
+    ///
+    /// The digest is checked during copying, so the copy equals the stored content.
+    ///
+    /// Throws `assetNotAvailable` if the content is missing or damaged, which a verification of the assets also finds,
+    /// and `serviceUnavailable` if the copy cannot be written.
+    package func privateCopy(of asset: AssetDescriptor, owner: UserName) throws(CloudError) -> String {
+        let key = AssetKey(owner: owner, digest: asset.digest)
+        let source: Int32
+        do throws(FileFailure) { source = try files.openRegularFile(directory.file(of: key)) } catch {
+            throw Self.lost(key, error)
+        }
+        defer { files.close(source) }
+        let name = "\(nextFileNumber())-\(AssetDirectory.name(of: key).prefix(16))"
+        let path = directory.sessionCopies + "/" + name
+        let target: Int32
+        do throws(FileFailure) {
+            let directories = [directory.top, directory.copies, directory.sessionCopies]
+            target = try inDirectories(directories) { () throws(FileFailure) in try files.createFile(path) }
+        } catch { throw Self.unwritable(path, asset, error) }
+        var isWhole = false
+        defer {
+            files.close(target)
+            if !isWhole { try? files.removeFile(path) }
+        }
+        let copied = try digest(of: source, key) { buffer, count throws(CloudError) in
+            do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
+                throw Self.unwritable(path, asset, error)
+            }
+        }
+        guard copied == asset.digest else {
+            throw CloudError(
+                .assetNotAvailable, "The asset's content is damaged. Restore it from a backup, or save it again.",
+                Self.fields(key))
+        }
+        isWhole = true
+        return path
+    }
+
+    /// Notes that no object refers to some copies any longer. The collector removes those that still exist after a
+    /// wait, and `unseen`, whose paths no client knows, without a wait. Returns at once.
+    package func releaseCopies(_ paths: [String], unseen: [String] = []) { releasedCopies.add(paths, unseen: unseen) }
+
+    /// Keeps every content until the hold is released. A hold from before a snapshot keeps all contents of the
+    /// snapshot.
+    package func hold() -> AssetHold { AssetHold(leases) }
+
+    /// The digest of an open content. `visit` gets the bytes that were read, as the first bytes of a buffer.
+    func digest(
+        of source: Int32, _ key: AssetKey,
+        _ visit: (_ buffer: [UInt8], _ count: Int) throws(CloudError) -> Void = { _, _ in }
+    ) throws(CloudError) -> [UInt8] {
+        var hash = SHA256()
+        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+        while true {
+            let count: Int
+            do throws(FileFailure) { count = try files.read(source, into: &buffer) } catch {
+                throw Self.lost(key, error)
+            }
+            if count == 0 { return Array(hash.finalize()) }
+            hash.update(data: buffer[..<count])
+            try visit(buffer, count)
+        }
+    }
+
+    /// The error for a copy that cannot be written.
+    private static func unwritable(_ path: String, _ asset: AssetDescriptor, _ failure: FileFailure) -> CloudError {
+        CloudError(
+            .serviceUnavailable,
+            failure.isFull
+                ? """
+                The copy of the asset that the fetch returns cannot be written: the server's disk is full. Free space \
+                where the copies are stored, then fetch again, or leave out the asset with the desired keys.
+                """ : "The copy of the asset that the fetch returns cannot be written: the server's disk refuses it.",
+            ["path": path, "byteCount": "\(asset.byteCount)", "errno": "\(failure.number)"], cause: failure.reason)
+    }
+
+    private static func lost(_ key: AssetKey, _ failure: FileFailure) -> CloudError {
+        CloudError(
+            .assetNotAvailable,
+            failure.isAbsence
+                ? "The asset's content is missing. Restore it from a backup, or save it again."
+                : "The asset's content cannot be read. Verify the assets.", fields(key), cause: failure.reason)
+    }
+
+    private static func fields(_ key: AssetKey) -> [String: String] {
+        ["owner": key.owner.text, "digest": AssetDirectory.name(of: key)]
     }
 }

@@ -1,4 +1,4 @@
-// Whether records, ledger and files of assets agree. Finds; mends nothing.
+// Compares records, the ledger and the files of assets. Reports what disagrees; repairs nothing.
 
 import StratusLayout
 package import StratusModel
@@ -10,7 +10,7 @@ package struct AssetVerifier: Sendable {
     private let engine: RecordEngine
     private let store: AssetStore
 
-    /// About so many contents are compared at once where something is known to be wrong.
+    /// About how many contents are compared at once after the sums disagreed.
     private let comparedContentCount: Int
     /// Records of a deleted zone whose names are in memory at a time.
     private let releasedRecordsAtOnce: Int
@@ -24,14 +24,14 @@ package struct AssetVerifier: Sendable {
         self.releasedRecordsAtOnce = releasedRecordsAtOnce
     }
 
-    /// Compares the ledger with the files, owner by owner, and reads every content when `readsContents` is set. `progress`
-    /// is told how many bytes of the contents that the ledger knows were looked at.
+    /// Compares the ledger with the files, owner by owner, and reads every content if `readsContents` is set.
+    /// `progress` gets how many bytes of the contents in the ledger were checked.
     ///
-    /// What others change meanwhile may be told as it was before or after. Throws what reading the store throws.
+    /// Changes during the verification may or may not be included. Throws the errors of reading the store.
     package func verify(
         readsContents: Bool = true, progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> AssetReport {
-        var report = AssetReport()
+    ) throws -> VerifierReport<AssetFault> {
+        var report = VerifierReport<AssetFault>()
         let meter = WorkMeter(total: try ledgerByteCount(), progress)
         for name in try store.names(in: store.directory.content) {
             guard let owner = AssetDirectory.owner(ofDirectory: name) else {
@@ -42,7 +42,7 @@ package struct AssetVerifier: Sendable {
         }
         var next = try ledgerOwner(in: GlobalKeys.assets)
         while let owner = next {
-            // Whoever has a directory was looked at with it.
+            // Owners with a directory were checked before.
             if try store.namesIfThere(in: store.directory.owner(owner)) == nil {
                 try check(owner, readsContents, meter, &report)
             }
@@ -52,9 +52,9 @@ package struct AssetVerifier: Sendable {
         return report
     }
 
-    /// Folder by folder, so that no more of the ledger is in memory than one of 256 folders holds.
+    /// Goes folder by folder, so that memory holds only the part of the ledger for one of 256 folders.
     private func check(
-        _ owner: UserName, _ readsContents: Bool, _ meter: WorkMeter, _ report: inout AssetReport
+        _ owner: UserName, _ readsContents: Bool, _ meter: WorkMeter, _ report: inout VerifierReport<AssetFault>
     ) throws {
         let path = store.directory.owner(owner)
         var folders: Set<UInt8> = []
@@ -89,17 +89,16 @@ package struct AssetVerifier: Sendable {
         }
     }
 
-    /// Compares the ledger with the records of every zone that is there, and of those deleted whose records still count.
-    /// `owner` says whose assets a database's are; nil passes it over.
+    /// Compares the ledger with the records of every existing zone, and of deleted zones whose records still count.
+    /// `owner` returns the owner of a database's assets; nil skips it.
     ///
-    /// Memory does not grow with the store: both sides are summed up, and where the sums differ they are compared a part
-    /// of the contents at a time. `progress` is told how many records, tombstones of deleted zones, and contents of the ledger
-    /// were looked at.
-    /// Returns `report` with what was found.
+    /// Memory does not grow with the store: both sides are summed up, and if the sums differ they are compared one part
+    /// of the contents at a time. `progress` gets how many records, tombstones of deleted zones, and contents of the
+    /// ledger were checked. Returns `report` with the findings.
     package func verifyCounts(
-        addingTo report: AssetReport = AssetReport(), owner: (DatabaseID) -> UserName?,
+        addingTo report: VerifierReport<AssetFault> = VerifierReport<AssetFault>(), owner: (DatabaseID) -> UserName?,
         progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> AssetReport {
+    ) throws -> VerifierReport<AssetFault> {
         var report = report
         try engine.read { reader in
             let total =
@@ -135,8 +134,8 @@ package struct AssetVerifier: Sendable {
 
     /// Compares the contents of a part of the store one by one.
     private func compare(
-        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter, _ report: inout AssetReport,
-        where isIncluded: (AssetKey) -> Bool
+        in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter,
+        _ report: inout VerifierReport<AssetFault>, where isIncluded: (AssetKey) -> Bool
     ) throws {
         var held: [AssetKey: UInt64] = [:]
         try visitHeld(in: reader, owner, meter) { key, times in
@@ -153,14 +152,13 @@ package struct AssetVerifier: Sendable {
         }
     }
 
-    /// So that each verification keeps the same findings.
+    /// An order, so that each verification keeps the same findings.
     private static func precedes(_ left: AssetKey, _ right: AssetKey) -> Bool {
         left.owner == right.owner
             ? left.digest.lexicographicallyPrecedes(right.digest) : left.owner < right.owner
     }
 
-    /// Visits the contents that records hold, with how often each of them does. `onZone` is told how many a zone holds in
-    /// all.
+    /// Visits the contents in each record, with counts. `onZone` gets the total of each zone.
     private func visitHeld(
         in reader: RecordReader, _ owner: (DatabaseID) -> UserName?, _ meter: WorkMeter,
         _ visit: (AssetKey, UInt64) -> Void,
@@ -182,7 +180,7 @@ package struct AssetVerifier: Sendable {
         }
         try reader.store.scan(GlobalKeys.releases.keyRange) { _, value in
             var release = try ReleaseEntry(decoding: value)
-            // Page by page: their names are kept meanwhile.
+            // Page by page, because their names are in memory.
             repeat {
                 let page = try reader.visitRecords(of: release, limit: releasedRecordsAtOnce) { record in
                     _ = Self.count(record, release.owner, visit)
@@ -204,7 +202,7 @@ package struct AssetVerifier: Sendable {
         return sum
     }
 
-    /// The first owner in a part of the ledger: one look.
+    /// The first owner in a part of the ledger: one seek.
     private func ledgerOwner(in range: LayoutRange) throws -> UserName? {
         try engine.read { reader in
             var owner: UserName?
@@ -220,7 +218,7 @@ package struct AssetVerifier: Sendable {
         try ledgerOwner(in: LayoutRange(lower: GlobalKeys.assets(of: owner).upper, upper: GlobalKeys.assets.upper))
     }
 
-    /// How many bytes the contents of the ledger have.
+    /// The size of all contents in the ledger.
     private func ledgerByteCount() throws -> Int {
         try engine.read { reader in
             var count = 0
@@ -229,7 +227,7 @@ package struct AssetVerifier: Sendable {
         }
     }
 
-    /// What the ledger counts of the contents whose digests begin with a byte.
+    /// The ledger's entries for the contents whose digests begin with a byte.
     private func ledger(of owner: UserName, in byte: UInt8) throws -> [AssetKey: AssetEntry] {
         var range = GlobalKeys.assets(of: owner).keyRange
         range.lower = GlobalKeys.asset(owner: owner, digest: [byte])
@@ -255,7 +253,7 @@ package struct AssetVerifier: Sendable {
         }
     }
 
-    /// Whether a content's file is as long as the ledger says and holds what its name says.
+    /// Whether a content's file has the length in the ledger and the digest in its name.
     private func isWhole(_ key: AssetKey, _ entry: AssetEntry, _ readsContents: Bool) -> Bool {
         do throws(FileFailure) {
             let descriptor = try store.files.openFile(store.directory.file(of: key))
@@ -268,9 +266,9 @@ package struct AssetVerifier: Sendable {
     }
 }
 
-/// How often contents are held, in one number that does not depend on their order. Equal sums of different counts are as
-/// likely as two equal random numbers of 64 bits: the hashes are this process's own, so that nobody can make contents
-/// whose sums agree.
+/// The counts of contents as one number that does not depend on their order. Equal sums of different counts are as
+/// likely as two equal random numbers of 64 bits. The hashes are seeded per process, so that contents with equal sums
+/// cannot be constructed.
 private struct AssetTally {
     private(set) var contentCount = 0
     private(set) var sum: UInt64 = 0
@@ -279,4 +277,65 @@ private struct AssetTally {
         contentCount += 1
         sum &+= UInt64(bitPattern: Int64(key.hashValue)) &* count
     }
+}
+
+package typealias AssetFinding = VerifierFinding<AssetFault>
+
+/// What can be wrong with assets.
+package enum AssetFault: String, FindingKind {
+    /// Records hold a content that has no file.
+    case missing = "missingContent"
+    /// A file does not hold what its name and the ledger say.
+    case damaged = "damagedContent"
+    /// A file that is not in the ledger. The next sweep removes it, unless a request is about to use it.
+    case orphaned = "orphanedContent"
+    /// The ledger's count of a content differs from what the owner's records hold.
+    case miscounted = "wrongContentCount"
+    /// A zone's counter, which decides whether its deletion must release assets, differs from what its records hold.
+    case zoneMiscounted = "wrongZoneAssetCount"
+    /// A file or directory that is not a content's.
+    case foreign = "foreignFile"
+
+    /// Whether something is lost or counted wrongly, and not only left over.
+    package var isFault: Bool { self != .orphaned && self != .foreign }
+
+    /// Each damaged content is named, because each must be restored.
+    package var maximumCount: Int {
+        self == .damaged || self == .missing ? 1_000_000 : VerifierReport<Self>.maximumCount
+    }
+}
+
+extension VerifierFinding<AssetFault> {
+    package static func missing(_ key: AssetKey) -> Self {
+        Self(.missing, at: key.owner.text, "missing content \(Hex.text(key.digest)) of \(key.owner)")
+    }
+
+    package static func damaged(_ key: AssetKey) -> Self {
+        Self(.damaged, at: key.owner.text, "damaged content \(Hex.text(key.digest)) of \(key.owner)")
+    }
+
+    package static func orphaned(_ key: AssetKey) -> Self {
+        Self(.orphaned, at: key.owner.text, "orphaned content \(Hex.text(key.digest)) of \(key.owner)")
+    }
+
+    package static func miscounted(_ key: AssetKey, counted: UInt64, held: UInt64) -> Self {
+        let counts = "is counted \(counted.counting("time")) and held \(held.counting("time"))"
+        return Self(.miscounted, at: key.owner.text, "content \(Hex.text(key.digest)) of \(key.owner) \(counts)")
+    }
+
+    package static func zoneMiscounted(_ zone: ZoneID, counted: UInt64, held: UInt64) -> Self {
+        let owner = zone.database.owner?.text ?? "the app"
+        return Self(
+            .zoneMiscounted, at: zone.name.text,
+            "zone \(zone.name) of \(owner) counts \(counted.counting("asset")) and holds \(held)")
+    }
+
+    package static func foreign(path: String) -> Self { Self(.foreign, at: path, "foreign file \(path)") }
+}
+
+extension VerifierReport<AssetFault> {
+    /// How much is lost or counted wrongly.
+    package var faultCount: Int { count { $0.isFault } }
+    /// How many files are only left over.
+    package var strayCount: Int { count { !$0.isFault } }
 }

@@ -1,14 +1,18 @@
-// What somebody who holds a URL of a share is to it, and what becomes of the share when they accept: pure.
+// What a person with a URL of a share is to the share, and the share after they accept it or ask for access. Pure
+// decisions.
 //
-// In this order: the owner and whoever takes part already are members (M-06); a blocked person is an outsider, whatever
-// URL they hold; of several invitations that are one person's the one that lets them do most counts; a one-time
-// URL admits whoever uses it first and was not invited otherwise (P-16, P-17); the URL of a public share admits everybody
-// (P-05); all others are outsiders.
+// The rules, in this order:
+//   1. The owner and people who take part already are members (M-06).
+//   2. A blocked person is an outsider with any URL.
+//   3. Of several invitations for one person, the one with the most rights counts.
+//   4. A one-time URL admits the first person who uses it, if they were not invited otherwise (P-16, P-17).
+//   5. The URL of a public share admits everyone (P-05).
+//   6. All others are outsiders.
 
 import FoundationEssentials
 import StratusModel
 
-/// Who holds a URL: an account in good standing, with the addresses that the host has verified.
+/// The person with a URL: an account in good standing, with the handles that the host has verified.
 struct ShareGuest: Hashable, Sendable {
     let user: UserName
     let handles: Set<Handle>
@@ -20,7 +24,7 @@ struct ShareGuest: Hashable, Sendable {
 
     init(_ account: Account) { self.init(user: account.userName, handles: account.handles) }
 
-    /// Whether an invitation that nobody has accepted is this person's.
+    /// Whether a pending invitation is for this person.
     func isInvited(by participant: ShareParticipant) -> Bool {
         guard participant.status == .pending else { return false }
         if let user = participant.user { return user == self.user }
@@ -30,17 +34,17 @@ struct ShareGuest: Hashable, Sendable {
 }
 
 enum JoinVerdict: Hashable, Sendable {
-    /// The owner, or somebody who has accepted.
+    /// The owner, or a person who has accepted.
     case member(ShareParticipant)
-    /// Somebody who has not accepted the place that is theirs.
+    /// A person with a place that they have not accepted.
     case invited(ShareParticipant)
-    /// Anybody, by the URL of a public share.
+    /// Any person with the URL of a public share.
     case open
-    /// Somebody with another's one-time URL who has a place of their own to accept (P-17).
+    /// A person with another's one-time URL who has their own place to accept (P-17).
     case invitedOtherwise(ShareParticipant)
     case outsider
 
-    /// `oneTime` is the participant whose one-time URL it is; nil for the share's own.
+    /// `oneTime` is the participant of the one-time URL; nil for the share's own URL.
     init(_ content: ShareContent, guest: ShareGuest, oneTime: ParticipantID?) {
         if let member = content.participants.first(where: { $0.status == .accepted && $0.user == guest.user }) {
             self = .member(member)
@@ -67,7 +71,7 @@ enum JoinVerdict: Hashable, Sendable {
         }
     }
 
-    /// Of several the one that lets the person do most, the first one of equals.
+    /// The invitation with the most rights; the first of equals.
     private static func invitation(of guest: ShareGuest, in content: ShareContent) -> ShareParticipant? {
         var best: ShareParticipant?
         for participant in content.participants where guest.isInvited(by: participant) {
@@ -80,8 +84,8 @@ enum JoinVerdict: Hashable, Sendable {
         return best
     }
 
-    /// The participant that the person is, or would be once they have accepted; nil for an outsider. `id` is the one drawn
-    /// for somebody who is new.
+    /// The participant that the person is, or would be after accepting; nil for an outsider. `id` is for a new
+    /// participant.
     func participant(in content: ShareContent, guest: ShareGuest, id: ParticipantID, date: Date) -> ShareParticipant? {
         switch self {
         case .member(let participant), .invited(let participant): participant
@@ -95,8 +99,8 @@ enum JoinVerdict: Hashable, Sendable {
 
     /// The share after the person has accepted.
     ///
-    /// Throws `tooManyParticipants`, `participantAlreadyInvited` (P-17), and `notFound` for an outsider, to whom the
-    /// caller may know more to say.
+    /// Throws `tooManyParticipants`, `participantAlreadyInvited` (P-17), and `notFound` for an outsider, for
+    /// whom the caller may have a better error.
     func accepted(
         in content: ShareContent, guest: ShareGuest, id: ParticipantID, date: Date, limit: Int
     ) throws(CloudError) -> ShareContent {
@@ -115,7 +119,7 @@ enum JoinVerdict: Hashable, Sendable {
         }
         participant.status = .accepted
         participant.user = guest.user
-        // No person takes part twice, and nobody who takes part asks for it.
+        // No person participates twice, and no participant asks for access.
         content.participants.removeAll { $0.id != participant.id && guest.isInvited(by: $0) }
         content.requesters.removeAll { $0.user == guest.user }
         if let index = content.participants.firstIndex(where: { $0.id == participant.id }) {
@@ -128,7 +132,7 @@ enum JoinVerdict: Hashable, Sendable {
         return content
     }
 
-    /// The answer to a URL that leads nowhere, or nowhere for this person: one for all (M-04, M-05, X-18).
+    /// The answer to a URL that leads to no share, or to none for this person: the same for all (M-04, M-05, X-18).
     static var notFound: CloudError {
         CloudError(.unknownItem, inner: CloudError.InnerCode.unknownItem, "Share not found")
     }
@@ -136,34 +140,34 @@ enum JoinVerdict: Hashable, Sendable {
     static var alreadyInvited: CloudError {
         CloudError(
             .participantAlreadyInvited,
-            "The person is invited to the share by another way: accept that invitation by the share's own URL.")
+            "The person has another invitation to the share. Accept that one with the share's own URL.")
     }
 
     static func tooMany(limit: Int) -> CloudError {
         CloudError(
-            .tooManyParticipants, "The share has as many participants as it may have: its owner has to remove some.",
+            .tooManyParticipants, "The share has the maximum number of participants. Its owner must remove some.",
             ["limit": "\(limit)"])
     }
 
-    /// The answer to an outsider. Only a share that lets people ask for access may be known to them (M-04); one that has
-    /// invited an address which belongs to nobody yet may have meant them (P-18).
+    /// The answer to an outsider. They may know of the share only if it allows requests for access (M-04). If it has
+    /// invited a handle that belongs to no account yet, they may be the invited person (P-18).
     static func outsiderError(_ content: ShareContent, hasUnclaimedHandle: Bool) -> CloudError {
         guard content.allowsAccessRequests else { return notFound }
         guard hasUnclaimedHandle else {
             return CloudError(
                 .permissionFailure, inner: CloudError.InnerCode.permission,
-                "The share is for those who were invited: ask its owner for access."
+                "The share is only for invited people. Ask its owner for access."
             ).ofSharing(rule: "M-04")
         }
         return CloudError(
             .participantMayNeedVerification,
-            "The share may be meant for an address of the person that is not verified: have the host verify it."
+            "The share may be for an address of the person that is not verified. Ask the host to verify it."
         ).ofSharing(rule: "P-18")
     }
 }
 
 extension ShareParticipant {
-    /// Whether the participant stands for whoever uses a URL first that nobody has used (P-16).
+    /// Whether the participant is the placeholder for the first user of an unused one-time URL (P-16).
     var isUnusedOneTime: Bool {
         guard case .oneTime? = invitation else { return false }
         return status == .pending
@@ -173,8 +177,49 @@ extension ShareParticipant {
 }
 
 extension ShareContent {
-    /// What a participant may do: public users always what the share grants to everybody.
+    /// The permission of a participant. Public users always have the share's public permission.
     func permission(of participant: ShareParticipant) -> ParticipantPermission {
         participant.role == .publicUser ? publicPermission : participant.permission
+    }
+}
+
+/// The effect of a request for access.
+enum AccessRequestVerdict {
+    /// The maximum number of one share's waiting requesters.
+    static let requesterLimit = 100
+    /// The maximum number of people blocked from one share.
+    static let blockedLimit = 1_000
+
+    /// The requesters after a person has asked. They do not change for a person who has asked already or is blocked,
+    /// and who must not notice (P-20, X-18); nil for a person who need not ask.
+    ///
+    /// Throws `notFound` if the share allows no requests, `limitExceeded` if too many wait.
+    static func requesters(
+        of content: ShareContent, _ verdict: JoinVerdict, askedBy guest: ShareGuest, id: ParticipantID, date: Date
+    ) throws(CloudError) -> [SharePetitioner]? {
+        guard verdict == .outsider else { return nil }
+        guard content.allowsAccessRequests else { throw JoinVerdict.notFound }
+        guard !content.requesters.contains(where: { $0.user == guest.user }) else { return content.requesters }
+        guard content.requesters.count < requesterLimit else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "Too many people wait for access to the share. Ask again after its owner has answered some.",
+                ["limit": "\(requesterLimit)"]
+            ).ofSharing(rule: "P-20")
+        }
+        guard !content.blocked.contains(where: { $0.user == guest.user }) else { return content.requesters }
+        let petitioner = SharePetitioner(id: id, user: guest.user, handle: handle(of: guest), date: date)
+        return content.requesters + [petitioner]
+    }
+
+    /// The handle with which the owner can invite the person: an e-mail address if there is one.
+    static func handle(of guest: ShareGuest) -> Handle? {
+        guest.handles.min { left, right in
+            switch (left, right) {
+            case (.email, .phone): true
+            case (.phone, .email): false
+            default: left.text < right.text
+            }
+        }
     }
 }

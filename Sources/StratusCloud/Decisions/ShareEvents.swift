@@ -1,12 +1,12 @@
-// What happened to a share, told from its content before and after: (before, after, who did it) → events. So nothing can
-// happen that is not in the trail, whoever writes the share. Only whom an invitation lets in who had asked is not in the
-// contents, for people are invited by whatever address: the decision names them.
+// What happened to a share, derived from its content before and after: (before, after, actor) → events. So every change
+// is in the trail, from any writer. Only the approval of requesters is not in the contents, because people are invited
+// by any address: the decision about the save names them.
 
 import StratusModel
 
 enum ShareEvents {
-    /// The events, in the order in which the trail tells them. Nil stands for a share that is not there. `approved` had
-    /// asked for access, and are invited.
+    /// The events, in the order of the trail. A nil content means that the share does not exist. `approved` are the
+    /// people who had asked for access and are invited now.
     static func between(
         _ old: ShareContent?, _ new: ShareContent?, approved: [UserName] = [], share: RecordName, stamp: Stamp
     ) -> [ShareEvent] {
@@ -33,7 +33,7 @@ enum ShareEvents {
 
     private typealias Maker = (ShareEventKind) -> ShareEvent
 
-    /// Those who take part no more. Of somebody who was blocked only that is told.
+    /// Participants who left or were removed. For a blocked one there is only the event of blocking.
     private static func goings(
         _ old: ShareContent, _ new: ShareContent, actor: UserName, _ make: Maker
     ) -> [ShareEvent] {
@@ -47,7 +47,7 @@ enum ShareEvents {
         }
     }
 
-    /// Those who are new, have accepted, or may do other things than before.
+    /// Participants who are new, have accepted, or have another role or permission.
     private static func comings(_ old: ShareContent, _ new: ShareContent, _ make: Maker) -> [ShareEvent] {
         let before = Dictionary(old.participants.map { ($0.id, $0) }) { first, _ in first }
         var events: [ShareEvent] = []
@@ -65,7 +65,7 @@ enum ShareEvents {
                 (change.oldRole, change.newRole) = (known.role, participant.role)
                 events.append(change)
             }
-            // What public users may do is the share's own permission, and changes with it.
+            // Public users have the share's public permission, and change with it.
             if known.permission != participant.permission, participant.role != .publicUser {
                 var change = make(.permissionChanged).about(participant)
                 (change.oldPermission, change.newPermission) = (known.permission, participant.permission)
@@ -75,7 +75,7 @@ enum ShareEvents {
         return events
     }
 
-    /// Those who have asked, were denied, blocked or unblocked.
+    /// People who have asked, were denied, blocked or unblocked.
     private static func requests(
         _ old: ShareContent, _ new: ShareContent, _ approved: [UserName], _ make: Maker
     ) -> [ShareEvent] {

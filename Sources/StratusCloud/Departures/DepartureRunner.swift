@@ -1,19 +1,19 @@
-// Deleting an account with all its data, so that a crash at any moment leaves nothing half done for good.
+// Deletes an account with all its data, so that a crash at any time leaves nothing half done permanently.
 //
-//   1. One commit: the account and everything that leads to it go; a departure entry takes its place. From here on the
-//      person cannot sign in, nobody can write for them, and their handles are free.
-//   2. Batches: they leave the shares they have accepted; all zones of their private databases are deleted (O(1) each),
-//      with all that lies outside them because of their shares; what they used is forgotten, with it what zones deleted
-//      before still count of their assets; what they subscribed to goes, their devices with what waits for them, and their
-//      user record in every public database. Before those who had accepted are forgotten they are told.
-//   3. When the deleted zones have been purged: their databases go from the directory.
-//   4. One commit: the departure entry goes.
+//   1. One commit: replace the account and its identities with a departure entry. From now on the person cannot sign in,
+//      no request can write for them, and their handles are free.
+//   2. Batches: leave the shares that the person has accepted; delete all zones of their private databases (O(1) each),
+//      with the entries outside them that exist because of their shares; notify the participants of these; then delete
+//      the person's usage and asset counts, subscriptions, devices with waiting notifications, and their user record in
+//      every public database.
+//   3. After the deleted zones are purged: remove their databases from the directory.
+//   4. One commit: delete the departure entry.
 //
-// Steps 2 to 4 look for what is left and remove it, so they can be run again from anywhere.
+// Steps 2 to 4 look for what is left and remove it, so they can run again after any interruption.
 
 import StratusLayout
-import StratusModel
-import StratusRecords
+package import StratusModel
+package import StratusRecords
 import StratusStore
 
 /// Steps 2 to 4 for one departed person.
@@ -25,23 +25,23 @@ struct DepartureRunner {
 
     let engine: RecordEngine
     let departure: Departure
-    /// What the deletion of the user record is stamped with.
+    /// The stamp of the user record's deletion.
     let stamp: Stamp
     let tagSalt: UInt32
     let assetLedger: AssetLedger
     let acceptances: AcceptanceDirectory
     let journal: CommitJournal
-    /// Delivers what the departure leaves behind, before what says whom it concerns goes.
+    /// Delivers the outbox, before the data that determines the recipients is deleted.
     let deliver: () throws -> Void
-    /// Removes the files of the person's assets; nil where there are none.
+    /// Removes the files of the person's assets; nil if the store has no assets.
     let collector: AssetCollector?
-    /// Is told of everything that `workCount` and `fileCount` count.
+    /// Counts the work of `workCount` and `fileCount`.
     let meter: WorkMeter?
-    /// Asked before each commit, to throw where nobody waits any longer: what is done stays.
+    /// Called before each commit; throws to stop. Finished work stays.
     let checkpoint: () throws -> Void
 
-    /// How many entries, zones, shares and records step 2 has to look at, as far as is known before it. Some go with others
-    /// of them.
+    /// How many entries, zones, shares and records step 2 will read, as far as known before it. Some are deleted with
+    /// others.
     func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         var count = try ownRanges.reduce(0) { try $0 + reader.entryCount(in: $1, counter) }
         count += try reader.entryCount(in: GlobalKeys.acceptances(of: departure.userName), counter)
@@ -69,10 +69,10 @@ struct DepartureRunner {
         return count
     }
 
-    /// How many files of assets the last step has to look at.
+    /// How many files of assets the last step will read.
     func fileCount() throws -> Int { try collector?.fileCount(of: departure.userName) ?? 0 }
 
-    /// Step 2: makes everything unreachable. `workCount` is what was counted of it before.
+    /// Step 2: makes everything unreachable. `workCount` is its count from before.
     func removeContent(workCount: Int = 0) throws {
         let doneBefore = meter?.done ?? 0
         try ShareDeparture(
@@ -90,11 +90,11 @@ struct DepartureRunner {
         try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
         for range in ownRanges { try removeEntries(range) }
         for container in try engine.read({ try $0.subscribedContainers() }) { try removeSubscriptions(in: container) }
-        // Some of it went with others.
+        // Some of it was deleted with others.
         meter.map { $0.add(max(0, doneBefore + workCount - $0.done)) }
     }
 
-    /// Steps 3 and 4. Returns false while deleted zones are still to be purged.
+    /// Steps 3 and 4. Returns false if deleted zones are not purged yet.
     func finish() throws -> Bool {
         for container in try engine.read({ try $0.containers() }) {
             let database = privateDatabase(container)
@@ -112,7 +112,7 @@ struct DepartureRunner {
         return true
     }
 
-    /// What is the person's alone: what their zones use, their assets, what waits for their devices, and those.
+    /// The person's own ranges: their zones' usage, their assets, waiting notifications, and devices.
     private var ownRanges: [LayoutRange] {
         [
             GlobalKeys.zoneUsages(of: departure.userName), GlobalKeys.assets(of: departure.userName),
@@ -150,8 +150,8 @@ struct DepartureRunner {
         }
     }
 
-    /// Lets deleted zones be purged as soon as nothing lies outside them because of their shares: of assets nothing is to
-    /// be taken out of a ledger that goes as a whole.
+    /// Lets deleted zones be purged after removing the entries outside them that exist because of their shares. Their
+    /// assets need no release, because the whole ledger of the person is deleted.
     private func abandonReleases(of database: DatabaseID) throws {
         guard let number = try engine.read({ try $0.databaseEntry(database)?.number }) else { return }
         let releaser = ShareReleaser(engine: engine)
@@ -168,8 +168,7 @@ struct DepartureRunner {
         }
     }
 
-    /// The person's user record with what is deleted with it, and what they subscribed to, in a container's public
-    /// database.
+    /// Removes the person's user record with its cascade, and their subscriptions, in a container's public database.
     private func removePublic(in container: ContainerName) throws {
         guard let entry = try engine.read({ try $0.databaseEntry(publicDatabase(container)) }) else { return }
         try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
@@ -199,16 +198,166 @@ struct DepartureRunner {
         while count == Self.entryBatchCount {
             try checkpoint()
             count = try engine.transact { transaction in
-                var keys: [[UInt8]] = []
-                try transaction.store.scan(range.keyRange, .forward, limit: Self.entryBatchCount) { key, _ in
-                    keys.append([UInt8](copying: key))
-                    return .next
-                }
+                let keys = try transaction.store.keys(in: range.keyRange, limit: Self.entryBatchCount)
                 for key in keys { try transaction.delete(key) }
                 try didRemove(keys, transaction)
                 return keys.count
             }
             meter?.add(count)
         }
+    }
+}
+
+// MARK: Progress
+
+/// The progress of one part of freeing deleted data. Each part has its own total.
+package struct FreeingProgress: Hashable, Sendable {
+    /// The parts of the work. `departures` and `entries` may come twice, and then continue.
+    package enum Part: String, Sendable {
+        /// Counting the work, before each of the others.
+        case counting
+        /// Records and shares of deleted zones, which hold assets and acceptances.
+        case holders
+        /// The data of deleted accounts outside their zones, with the files of their assets.
+        case departures
+        /// The entries of deleted zones.
+        case entries
+    }
+
+    package typealias Listener = (FreeingProgress) -> Void
+
+    package var part: Part
+    package var doneCount: Int
+    /// Nil while it is counted.
+    package var totalCount: Int?
+
+    package init(part: Part, doneCount: Int, totalCount: Int?) {
+        (self.part, self.doneCount, self.totalCount) = (part, doneCount, totalCount)
+    }
+}
+
+extension FreeingProgress.Part {
+    /// A listener that reports progress of this part.
+    func telling(_ tell: @escaping FreeingProgress.Listener) -> WorkMeter.Listener {
+        { tell(FreeingProgress(part: self, doneCount: $0, totalCount: $1)) }
+    }
+}
+
+extension WorkCounter {
+    /// A counter that reports progress of the part `counting`.
+    convenience init(_ tell: @escaping FreeingProgress.Listener, shouldContinue: @escaping () -> Bool) {
+        self.init { count in
+            tell(FreeingProgress(part: .counting, doneCount: count, totalCount: nil))
+            return shouldContinue() ? .next : .stop
+        }
+    }
+}
+
+// MARK: Requests
+
+/// Thrown to stop the deletion of an account between two commits.
+private struct Stopped: Error {}
+
+extension CloudService {
+    /// Deletes an account with all its data in every container. When it returns, the data can no longer be reached;
+    /// `finishDepartures` removes its bytes from the disk.
+    ///
+    /// If it throws after deleting the account itself, call it again or call `finishDepartures` to continue. Throws
+    /// `unknownItem` if there is no such account and none of its data is left. `progress` gets the parts `counting` and
+    /// `departures`: how many entries, zones, shares and records were read.
+    package func deleteAccount(_ id: AccountID, progress tell: FreeingProgress.Listener? = nil) throws(CloudError) {
+        try answering {
+            let departed = try engine.transact { try accountDirectory.depart(id, in: $0) }
+            let departure =
+                try departed
+                ?? engine.read { reader in
+                    try accountDirectory.departures(limit: .max, in: reader).first { $0.account == id }
+                }
+            guard let departure else { throw AccountDirectory.unknownAccount }
+            // The account is already deleted, so never stop before the rest is.
+            let counter = tell.map { WorkCounter($0, shouldContinue: { true }) }
+            let workCount = try counter.map { try self.workCount(of: departure, $0) } ?? 0
+            let meter = tell.map { WorkMeter(total: workCount, FreeingProgress.Part.departures.telling($0)) }
+            try runner(departure, meter).removeContent(workCount: workCount)
+        }
+    }
+
+    /// Continues every unfinished deletion of an account, for example after a crash, and removes the bytes that deleted
+    /// accounts left on the disk. `pause`, `rest` and `shouldContinue` are those of `RecordEngine.purgeDeletedZones`,
+    /// which it calls.
+    ///
+    /// `progress` gets the parts `counting`, `departures` and `entries`; entries count from `purgedCount`.
+    ///
+    /// Returns how many deletions are not finished.
+    @discardableResult
+    package func finishDepartures(
+        pause: () -> Void = {}, rest: (_ seconds: Double) -> Void = { _ in },
+        shouldContinue: @escaping (PurgeProgress) -> Bool = { _ in true },
+        progress tell: FreeingProgress.Listener? = nil, purgedCount: Int = 0
+    ) throws(CloudError) -> Int {
+        try answering {
+            let departures = try engine.read { try accountDirectory.departures(in: $0) }
+            guard !departures.isEmpty else { return 0 }
+            let counter = tell.map { WorkCounter($0, shouldContinue: { shouldContinue(PurgeProgress()) }) }
+            let workCounts = try departures.map { departure in
+                try counter.map { try workCount(of: departure, $0) } ?? 0
+            }
+            let meter = tell.map {
+                WorkMeter(
+                    total: workCounts.reduce(0, +) + fileCount(of: departures),
+                    FreeingProgress.Part.departures.telling($0))
+            }
+            do {
+                for (departure, workCount) in zip(departures, workCounts) {
+                    try runner(departure, meter) {
+                        guard shouldContinue(PurgeProgress()) else { throw Stopped() }
+                    }.removeContent(workCount: workCount)
+                }
+            } catch is Stopped {
+                return departures.count
+            }
+            let total = try counter.map { counter in
+                try purgedCount + engine.read { try $0.purgeableEntryCount(counter) }
+            }
+            let progress = try engine.purgeDeletedZones(pause: pause, rest: rest) {
+                tell?(FreeingProgress(part: .entries, doneCount: purgedCount + $0.entriesDeleted, totalCount: total))
+                return shouldContinue($0)
+            }
+            var finishedCount = 0
+            for departure in departures {
+                do {
+                    let runner = runner(departure, meter) {
+                        guard shouldContinue(progress) else { throw Stopped() }
+                    }
+                    try runner.checkpoint()
+                    if try runner.finish() { finishedCount += 1 }
+                } catch is Stopped {
+                    break
+                }
+                rest(BackgroundRest.shortSeconds)
+            }
+            return departures.count - finishedCount
+        }
+    }
+
+    private func workCount(of departure: Departure, _ counter: WorkCounter) throws -> Int {
+        try engine.read { try runner(departure).workCount(in: $0, counter) }
+    }
+
+    /// Counts nothing for a directory that cannot be read: the last step throws its error, after everything else is
+    /// done.
+    private func fileCount(of departures: [Departure]) -> Int {
+        departures.reduce(0) { $0 + ((try? runner($1).fileCount()) ?? 0) }
+    }
+
+    private func runner(
+        _ departure: Departure, _ meter: WorkMeter? = nil, _ checkpoint: @escaping () throws -> Void = {}
+    ) -> DepartureRunner {
+        DepartureRunner(
+            engine: engine, departure: departure,
+            stamp: Stamp(date: environment.clock.now, user: departure.userName),
+            tagSalt: environment.identifiers.makeSalt(), assetLedger: assetLedger, acceptances: acceptanceDirectory,
+            journal: journal(), deliver: { try self.deliverBetween() },
+            collector: assets.map { AssetCollector(engine: engine, store: $0) }, meter: meter, checkpoint: checkpoint)
     }
 }

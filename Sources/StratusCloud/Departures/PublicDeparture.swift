@@ -1,9 +1,13 @@
-// What a person who has gone leaves in a container's public database: the user record goes with everything that is deleted
-// with it, however much that is.
+// Two parts of deleting an account: its data in public databases, and its places in other people's shares.
 //
-// Records go before those they refer to with `deleteSelf`, the user record last, so that after a crash the user record
-// still leads to what is left. A record that others have as their parent stays for their sake, and nothing in it;
-// that is decided when everything else has gone, for the others may be among those that go.
+// `PublicDeparture` removes the user record from a container's public database, with its whole cascade of any
+// length. It deletes records before those that they refer to with `deleteSelf`, the user record last, so that after a
+// crash the user record still leads to the rest. A record that is the parent of others stays, without its contents
+// . That is decided after everything else is deleted, because the others may be deleted too.
+//
+// `ShareDeparture` leaves the shares of others that the person has accepted (P-13), as if the person had deleted them.
+// Each share is its own commit, which also deletes the acceptance, so that a crash needs no second check. Places that
+// the person has not accepted stay: nothing leads from a person to them, and no one can accept them any longer.
 
 import StratusLayout
 import StratusModel
@@ -12,9 +16,9 @@ import StratusStore
 
 /// Removes one person's user record from one public zone.
 struct PublicDeparture {
-    /// Records removed in one commit; fewer where they are too large for one.
+    /// Records removed in one commit; fewer if they are too large for one.
     static let batchCount = 200
-    /// Records that are counted beforehand at most, because their names are in memory while they are.
+    /// The maximum number of records that are counted before, because counting keeps their names in memory.
     private static let countedCount = 200_000
 
     let engine: RecordEngine
@@ -25,10 +29,10 @@ struct PublicDeparture {
     let assetLedger: AssetLedger
     let journal: CommitJournal
     let meter: WorkMeter?
-    /// Asked before each commit, to throw where nobody waits any longer.
+    /// Called before each commit; throws to stop.
     let checkpoint: () throws -> Void
 
-    /// How many records there are to be removed or emptied: no more than are counted.
+    /// How many records must be removed or emptied, up to the maximum that is counted.
     func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         guard let zone = try reader.zone(zone), try zone.record(userRecord, fields: .none) != nil else { return 0 }
         return try OwnedRecordWalk(zone: zone, root: userRecord)
@@ -59,15 +63,15 @@ struct PublicDeparture {
     }
 
     private struct Batch {
-        /// Records that others have as their parent; left alone as yet.
+        /// Records that are parents of others; skipped for now.
         var refused: Set<RecordName> = []
         /// Records that were removed or emptied.
         var count = 0
-        /// Whether nothing was left to be done.
+        /// Whether there was nothing left to do.
         var isEmpty = true
     }
 
-    /// Removes some records. Those that must stay are left alone, or, in the last round, emptied.
+    /// Removes some records. Skips those that must stay or, in the last round, empties them.
     private func remove(
         in transaction: RecordTransaction, limit: Int, deferring deferred: Set<RecordName>?
     ) throws -> Batch {
@@ -77,7 +81,7 @@ struct PublicDeparture {
         var records: [RecordName: Record] = [:]
         for name in names { records[name] = try reader.record(name)?.record }
         let empty = records.mapValues { Record(name: $0.name, type: $0.type, parent: $0.parent) }
-        // What is empty already was emptied by an earlier call.
+        // An earlier call has emptied the empty ones.
         var going = Set(names.filter { records[$0] != nil && (deferred != nil || records[$0] != empty[$0]) })
         var emptied: Set<RecordName> = []
         var batch = Batch()
@@ -98,16 +102,16 @@ struct PublicDeparture {
                 continue
             }
             let changed = going.union(emptied).compactMap { records[$0] }
-            try letGo(of: changed, in: reader, transaction)
+            try releaseAssets(of: changed, in: reader, transaction)
             try charge(changed, leaving: emptied.compactMap { empty[$0] }, in: reader, transaction)
-            try journal.carryOut(plan, in: zone, transaction)
+            try journal.apply(plan, in: zone, transaction)
             batch.count = changed.count
             break
         }
         return batch
     }
 
-    /// Gives back to the app what the records took.
+    /// Reduces the app's usage by the records' sizes.
     private func charge(
         _ records: [Record], leaving empty: [Record], in reader: ZoneReader, _ transaction: RecordTransaction
     ) throws {
@@ -118,7 +122,7 @@ struct PublicDeparture {
             in: transaction)
     }
 
-    private func letGo(of records: [Record], in reader: ZoneReader, _ transaction: RecordTransaction) throws {
+    private func releaseAssets(of records: [Record], in reader: ZoneReader, _ transaction: RecordTransaction) throws {
         var assets: [AssetDescriptor: Int] = [:]
         for record in records { assets.merge(record.assets, uniquingKeysWith: +) }
         guard !assets.isEmpty else { return }
@@ -137,12 +141,12 @@ private struct OwnedRecordWalk {
     private struct Step {
         let name: RecordName
         var owned: [RecordName]
-        /// Whether something below it is passed over, so that it must stay as yet.
+        /// Whether something below it was skipped, so that it must stay for now.
         var mustWait: Bool
     }
 
-    /// The first names of the walk, at most `limit` of them and no more than the `counter` lets. Those in `passed` are left out,
-    /// with all that they refer to.
+    /// The first names of the walk, at most `limit`, until the `counter` stops. Skips those in `passed` and everything
+    /// that they refer to.
     func names(
         limit: Int, passing passed: Set<RecordName>, _ counter: WorkCounter? = nil
     ) throws -> [RecordName] {
@@ -172,8 +176,72 @@ private struct OwnedRecordWalk {
             owned.append(source)
             return .next
         }
-        // A user record stays whatever it points at (S-15).
+        // A cascade never deletes a user record (S-15).
         let going = try owned.filter { try zone.record($0, fields: .none)?.record.type != AccessVerdict.usersType }
         return Step(name: name, owned: going, mustWait: passed.contains(name))
+    }
+}
+
+/// Leaves every share that one person has accepted.
+struct ShareDeparture {
+    let engine: RecordEngine
+    let acceptances: AcceptanceDirectory
+    let journal: CommitJournal
+    let user: UserName
+    /// The stamp of the changes, which are the person's.
+    let stamp: Stamp
+    let tagSalt: UInt32
+    let meter: WorkMeter?
+    /// Called before each commit; throws to stop.
+    let checkpoint: () throws -> Void
+
+    /// Acceptances read in one commit, of which at most one is alive.
+    private static let batchCount = 1_000
+
+    /// Throws the store's errors, and `corruption` if an acceptance or its share cannot be read.
+    func run() throws {
+        var hasMore = true
+        while hasMore {
+            try checkpoint()
+            let count: Int
+            (count, hasMore) = try engine.transact { try leaveSome(in: $0) }
+            meter?.add(count)
+        }
+    }
+
+    /// Removes acceptances up to the first one whose share it leaves. Returns how many, and whether there may be more.
+    private func leaveSome(in transaction: RecordTransaction) throws -> (count: Int, hasMore: Bool) {
+        let keys = try transaction.store.keys(in: GlobalKeys.acceptances(of: user).keyRange, limit: Self.batchCount)
+        for (index, key) in keys.enumerated() where try leave(key, in: transaction) { return (index + 1, true) }
+        return (keys.count, keys.count == Self.batchCount)
+    }
+
+    /// Removes one acceptance. Returns whether a share was left with it.
+    private func leave(_ key: [UInt8], in transaction: RecordTransaction) throws -> Bool {
+        let parts = try GlobalKeys.readAcceptanceKey(key.span)
+        guard let entry = try transaction.store.withValue(forKey: key, { try AcceptanceEntry(decoding: $0) }) else {
+            return false
+        }
+        if try leaveShare(parts, entry, in: transaction) { return true }
+        // The zone was deleted, or the share does not have the person: only the entry exists.
+        try transaction.delete(key)
+        acceptances.forget([key], in: transaction)
+        return false
+    }
+
+    /// Returns whether the person participated.
+    private func leaveShare(
+        _ parts: AcceptanceKeyParts, _ entry: AcceptanceEntry, in transaction: RecordTransaction
+    ) throws -> Bool {
+        let database = DatabaseID(container: entry.container, owner: entry.owner, scope: .private)
+        let id = ZoneID(database: database, name: entry.zone)
+        guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id),
+            let stored = try zone.record(parts.share), let old = try stored.record.shareContent(),
+            let left = ShareRevision(leaving: user, old)
+        else { return false }
+        _ = try ShareWriter(acceptances, to: zone, in: transaction, journal).write(
+            left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+        try ClientTokens.forget(user, in: zone, transaction)
+        return true
     }
 }

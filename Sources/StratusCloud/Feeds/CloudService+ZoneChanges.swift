@@ -1,19 +1,21 @@
-// The feed of a zone: what changed for the caller since a token.
+// The feed of a zone: what changed for the caller since a token. Here are the request, its tokens, and two things that
+// its pages need: which shares a person could see at which time (`Admissions`), and the client's own tokens
+// (`ClientTokens`).
 
 import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 extension CloudService {
-    /// One page of what changed in a zone for the caller since the request's token. Applied to what the caller had when
-    /// the token was given, the pages up to one with nothing more coming give what the caller sees in that page's
-    /// snapshot.
+    /// One page of the changes in a zone for the caller since the request's token. Applied to what the caller had at
+    /// the token, the pages up to the last one give exactly what the caller sees in the last page's snapshot.
     ///
-    /// Throws `serverRejectedRequest` (15/2027) for a default zone (T-02), `zoneNotFound` or `userDeletedZone` for a zone
-    /// that is not there or of which the caller sees nothing (T-10), `changeTokenExpired` for a token that was not given for
-    /// just this and for one of a zone that was created again, of another incarnation or older than
-    /// the purge horizon (T-09), `notAuthenticated` and the like, a planned fault, and the store's failures.
+    /// Throws `serverRejectedRequest` (15/2027) for a default zone (T-02); `zoneNotFound` or `userDeletedZone` for a
+    /// missing zone, or one in which the caller sees nothing (T-10); `changeTokenExpired` for a token of another zone
+    /// or caller, of an earlier zone of the same name, of another incarnation, or older than the purge horizon
+    /// (T-09); `notAuthenticated` and similar errors; a planned fault; the store's failures.
     package func fetchZoneChanges(
         _ request: FetchZoneChangesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> FetchZoneChangesResponse {
@@ -22,7 +24,7 @@ extension CloudService {
             if let fault = environment.faults?.error(at: .zone(request.zone, caller, .fetchZoneChanges)) { throw fault }
             let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
             let response = try engine.read { reader in
-                // Nobody needs an account to be told that public data has no feed.
+                // The error that public data has no feed needs no account.
                 let account = database == .public ? nil : try accountDirectory.requireAccount(of: caller, in: reader)
                 let zone = try ScopeVerdict.zone(
                     request.zone, in: database, container: caller.container, caller: account?.userName)
@@ -61,12 +63,8 @@ struct ZoneFeed {
         let header = try zoneReader.header()
         try reader.requireReliableIndexes(of: zoneReader)
         let progress = try progress(request.token, header)
-        let view = RecordView(service: service, zone: zone, viewer: account, reader: reader)
-        let fields =
-            request.desiredKeys.map { keys in
-                // Who takes part in a share is no field of it, and always told.
-                FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
-            } ?? .all
+        let view = RecordPresenter(service: service, zone: zone, viewer: account, reader: reader)
+        let fields = FieldSelection.desired(request.desiredKeys)
         let page = FeedPage(FeedLimits(asked: request.limit, service.options), of: zone)
         switch progress {
         case .owner(let progress):
@@ -93,7 +91,7 @@ struct ZoneFeed {
         TokenBinding(user: account.userName, container: container, database: database, zone: zone.id)
     }
 
-    /// Where the client stands by its token.
+    /// The client's progress, from its token.
     private func progress(_ token: [UInt8]?, _ header: ZoneHeader) throws -> ZoneToken.Progress {
         guard let token else {
             return zone.isShared
@@ -134,11 +132,11 @@ extension ZoneToken.Progress {
         if case .guest = self { true } else { false }
     }
 
-    /// Whether the zone still knows what the moments of the progress need, and has reached them.
+    /// Whether the zone has reached the sequences of the progress, and still has their history.
     fileprivate func isWithin(_ header: ZoneHeader) -> Bool {
         switch self {
         case .owner(let owner):
-            // Of the time before the first page only what lives is told.
+            // Changes from before the first page only include live records.
             let oldest = max(owner.position, owner.beginning)
             return oldest >= header.horizon && oldest <= header.sequence
         case .guest(let guest):
@@ -147,5 +145,87 @@ extension ZoneToken.Progress {
             return (guest.base == 0 && guest.round == nil)
                 || min(guest.base == 0 ? end : guest.base, end) >= header.horizon
         }
+    }
+}
+
+/// Which shares of a zone a person could see at which time: from their current and ended acceptances with a permission
+/// (P-09, `SharedAccess`).
+struct Admissions {
+    /// A period in which the person saw a share.
+    private struct Stay {
+        let share: RecordName
+        let began: UInt64
+        /// Nil while it lasts.
+        let ended: UInt64?
+
+        func contains(_ moment: UInt64) -> Bool { began <= moment && ended.map { moment < $0 } ?? true }
+    }
+
+    private var stays: [Stay] = []
+
+    /// Reads the periods since `start`: two seeks.
+    init(of user: UserName, to zone: ZoneReader, identity: UUID, since start: UInt64) throws {
+        try zone.store.scan(GlobalKeys.acceptances(of: user, zone: identity).keyRange) { key, value in
+            let entry = try AcceptanceEntry(decoding: value)
+            guard entry.isOf(zone.id), SharedAccess(entry).isAdmitted else { return .next }
+            let share = try GlobalKeys.readAcceptanceKey(key).share
+            stays.append(Stay(share: share, began: entry.since, ended: nil))
+            return .next
+        }
+        try zone.store.scan(zone.keys.endedAcceptances(of: user, after: start).keyRange) { key, value in
+            let parts = try zone.keys.readEndedAcceptanceKey(key)
+            let began = try EndedAcceptanceEntry(decoding: value).began
+            stays.append(Stay(share: parts.share, began: began, ended: parts.ended))
+            return .next
+        }
+    }
+
+    /// The shares that the person saw at a sequence; none at 0, before the first change.
+    func shares(at moment: UInt64) -> Set<RecordName> {
+        guard moment > 0 else { return [] }
+        return Set(stays.lazy.filter { $0.contains(moment) }.map(\.share))
+    }
+
+    /// The shares that the person started or stopped seeing after `start` and up to `end`, by name. With
+    /// `countingReturns` also those that are the same at both ends.
+    func changed(after start: UInt64, upTo end: UInt64, countingReturns: Bool) -> [RecordName] {
+        let (before, after) = (shares(at: start), shares(at: end))
+        var changed = before.symmetricDifference(after)
+        if countingReturns {
+            for stay in stays {
+                let isWithin = { (sequence: UInt64) in sequence > start && sequence <= end }
+                if isWithin(stay.began) || stay.ended.map(isWithin) ?? false { changed.insert(stay.share) }
+            }
+        }
+        return changed.sorted()
+    }
+}
+
+/// The token that a user's client sent with its last change of a zone, to recognize the change (T-11): one small entry,
+/// written with the change. The feed returns it with the page that has the change; a request with the same token is not
+/// applied again.
+enum ClientTokens {
+    static func entry(of user: UserName, in zone: ZoneReader) throws -> ClientTokenEntry? {
+        try zone.store.withValue(forKey: zone.keys.clientToken(of: user)) { try ClientTokenEntry(decoding: $0) }
+    }
+
+    /// The token to return with a page of the changes after `start` and up to `end`.
+    static func told(to user: UserName, after start: UInt64, upTo end: UInt64, in zone: ZoneReader) throws -> [UInt8]? {
+        guard end > start, let entry = try entry(of: user, in: zone), entry.sequence > start, entry.sequence <= end
+        else { return nil }
+        return entry.data
+    }
+
+    static func note(
+        _ data: [UInt8], sequence: UInt64, of user: UserName, in zone: ZoneReader, _ transaction: RecordTransaction
+    ) throws {
+        try transaction.set(
+            zone.keys.clientToken(of: user), to: ClientTokenEntry(sequence: sequence, data: data).encoded())
+    }
+
+    /// Deletes the token of a person who no longer participates.
+    static func forget(_ user: UserName, in zone: ZoneReader, _ transaction: RecordTransaction) throws {
+        let key = zone.keys.clientToken(of: user)
+        if try transaction.store.contains(key) { try transaction.delete(key) }
     }
 }

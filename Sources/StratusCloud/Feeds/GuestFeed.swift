@@ -1,31 +1,31 @@
-// The feed of a zone for somebody who sees a part of it. It is exact: applied to what they had, it gives precisely what they
-// may see, and it names nothing that they never could.
+// The feed of a zone for a person who sees a part of it. It is exact: applied to what they had, it gives precisely what
+// they may see, and it never names a record that they could not see.
 //
-// The token holds a *base*: a moment up to which everything was told. A *round* leads from the base to an *end*, the zone's
-// last change when the round begins. What the person saw at either moment follows from the history, which does not change
-// any more; so a round may take many pages, from many snapshots, and is still one comparison of two moments:
+// The token holds a *base*: a sequence up to which everything was delivered. A *round* leads from the base to an *end*,
+// the zone's last change when the round starts. What the person saw at base and end follows from the history, which no
+// longer changes. So a round may take many pages, from many snapshots, and is still one comparison of two states:
 //
-//   seen at the end            delivered, when it has changed or was not seen at the base
-//   not at the end, at the base   told as deleted
-//   neither                    passed over in silence
+//   seen at the end                    delivered, if it has changed or was not seen at the base
+//   not at the end, but at the base    reported as deleted
+//   at neither                         skipped
 //
-// Which records can differ is found without looking at the others:
+// Three phases find the records that can differ, without reading the others:
 //
-//   1. shares         that the person began or ceased to see: what lay below their roots at the end, or the whole zone,
-//                     and then nothing is walked to besides
-//   2. changes        up to the end: the records themselves and, where one hangs elsewhere than at the base or has or had
-//                     another share mark, what lay below it at the end
-//   3. later changes  of records that hung elsewhere up to the end as well: the entry of a change moves with the next one
+//   1. shares         that the person started or stopped seeing: everything below their roots at the end; or the whole
+//                     zone, and then no other walks are needed
+//   2. changes        up to the end: the records themselves and, if one has another parent or share mark than at the base,
+//                     everything below it at the end
+//   3. later changes  of records that were also moved up to the end: the entry of a change moves with the next change
 //
-// A record whose visibility differs has on its way up, at the end, a record of 2 or 3, or the root of a share of 1. A walk
-// stops at what has a walk of its own and at roots, below which other shares decide.
+// A record whose visibility differs has among its ancestors at the end a record of 2 or 3, or the root of a share of 1.
+// A walk stops at records that have their own walk, and at roots, below which other shares decide.
 //
-// What a page shows is shown only if it may be seen in the page's own snapshot too. What was seen at the end and is not any
-// more when it is its turn is not delivered, and the token remembers that something was withheld: the next round then
-// delivers what lies below everything that happened since, also where it was seen at both of its moments.
+// A page only has records that the person may also see in the page's own snapshot. A record that was seen at the end,
+// but no longer when its turn comes, is withheld, and the token remembers this: then the next round delivers everything
+// below the records that changed since, even if it was seen at both base and end.
 //
-// Where nothing was seen at the base, all that is seen at the end lies below roots of 1: the zone's changes are not looked
-// at, however many they are.
+// If nothing was seen at the base, everything seen at the end is below roots of 1: the zone's changes, of any number,
+// are not read.
 
 import StratusLayout
 import StratusModel
@@ -36,25 +36,25 @@ struct GuestFeed {
     let zone: ZoneReader
     let history: ZoneHistory
     let admissions: Admissions
-    let view: RecordView
+    let view: RecordPresenter
     let fields: FieldSelection
     /// The zone's last change.
     let now: UInt64
     var progress: GuestProgress
     var page: FeedPage
-    /// The shares that were seen at the base, at the end, and are now.
+    /// The shares that are seen at the base, at the end, and now.
     var atBase: Set<RecordName> = []
     var atEnd: Set<RecordName> = []
     var seenNow: Set<RecordName> = []
-    /// The walk of the round, while it is gone on with.
+    /// The current walk of the round.
     var walker: GuestWalker?
     private var changedShares: [RecordName] = []
-    /// Whether the round looks at every record of the zone. What other walks would come to is told by that one.
+    /// Whether the round reads every record of the zone, so that no other walks are needed.
     private var coversZone: Bool { changedShares == [ShareContent.zoneWideName] }
     private var batch: ArraySlice<LatestWrite> = []
 
     init(
-        zone: ZoneReader, admissions: Admissions, view: RecordView, fields: FieldSelection, now: UInt64,
+        zone: ZoneReader, admissions: Admissions, view: RecordPresenter, fields: FieldSelection, now: UInt64,
         progress: GuestProgress, page: FeedPage
     ) {
         self.zone = zone
@@ -74,7 +74,7 @@ struct GuestFeed {
     /// Whether the end is the page's own snapshot.
     var isEndNow: Bool { end == now }
 
-    /// Fills the page, and moves the progress on.
+    /// Fills the page, and advances the progress.
     mutating func run() throws {
         seenNow = admissions.shares(at: now)
         while progress.round != nil || progress.base < now {
@@ -88,7 +88,7 @@ struct GuestFeed {
         }
     }
 
-    /// What is known of a round without reading.
+    /// Prepares a round, without reading.
     private mutating func beginWithRound() {
         atBase = admissions.shares(at: progress.base)
         atEnd = admissions.shares(at: end)
@@ -99,7 +99,7 @@ struct GuestFeed {
         batch = []
     }
 
-    /// Goes on with the round. Returns false when the page is full before its end.
+    /// Continues the round. Returns false if the page is full before its end.
     private mutating func finishRound() throws -> Bool {
         while let round = progress.round {
             if let walk = round.walk {
@@ -163,14 +163,14 @@ struct GuestFeed {
         progress.round?.sequence = change.sequence
     }
 
-    /// Whether a record hangs elsewhere at the end than at the base, or has another share mark: it has a walk of its own.
-    /// Where something was withheld, whether anything of that happened in between.
+    /// Whether a record has another parent or share mark at the end than at the base, and so its own walk. If something
+    /// was withheld, whether any such change happened in between.
     func isMoved(_ name: RecordName) throws -> Bool {
         if progress.redelivers { return try history.hasEvents(name, after: progress.base, upTo: end) }
         return try history.node(name, at: progress.base) != history.node(name, at: end)
     }
 
-    /// Begins the walk below a record that was moved, where what lies below it is seen otherwise than before.
+    /// Starts the walk below a moved record, if the visibility below it has changed.
     private mutating func walkBelow(_ name: RecordName) throws {
         if coversZone { return }
         if isEndNow, try history.node(name)?.hasChildren != true { return }
@@ -180,7 +180,7 @@ struct GuestFeed {
         if try isSeenOtherwise(name) { progress.round?.walk = GuestWalk(top: name) }
     }
 
-    /// Whether what lies below a record is seen otherwise than before, or is to be delivered again.
+    /// Whether the visibility below a record has changed, or the records there must be delivered again.
     func isSeenOtherwise(_ name: RecordName) throws -> Bool {
         let (before, after) = (try isSeen(name, .base), try isSeen(name, .end))
         return before != after || (progress.redelivers && after)
@@ -188,7 +188,7 @@ struct GuestFeed {
 
     // MARK: Shares
 
-    /// What there is to tell because a share began or ceased to be seen: its record, its root, what lies below that; of a
+    /// Delivers the effects of starting or stopping to see a share: its record, its root, and everything below; for a
     /// share of the whole zone everything.
     private mutating func tell(of share: RecordName) throws {
         page.look()
@@ -199,8 +199,240 @@ struct GuestFeed {
         try tell(share, .covered)
         let content = try zone.record(share)?.record.shareContent()
         guard let root = try history.root(of: share, at: end, now: content?.root) else { return }
-        // It was made or ended since, so that the root has a walk of its own.
+        // The share was created or ended since, so the root has its own walk.
         guard try isFresh || !isMoved(root) else { return }
         progress.round?.walk = GuestWalk(top: root)
+    }
+}
+
+// MARK: Walks
+
+/// A walk of a round, in progress: below a record as of the end.
+struct GuestWalker {
+    var walk: PastWalk
+    /// Whether the records on the walk were seen at base and end.
+    let below: (base: Bool, end: Bool)
+    /// Whether it is certain that no record below has a share mark now.
+    let isUnmarkedNow: Bool
+}
+
+extension GuestFeed {
+    /// Continues a walk. Returns false if the page is full before its end.
+    mutating func finish(_ walk: GuestWalk) throws -> Bool {
+        guard let top = walk.top else { return try finishZone(after: walk.last) }
+        var last = walk.last
+        if progress.round?.phase == .shares {
+            // The root of a share comes before the records below it, and marks itself as the last visited record.
+            if last == nil {
+                guard !page.isFull else { return false }
+                try tell(top, .covered)
+                progress.round?.walk?.last = top
+            } else if last == top {
+                last = nil
+            }
+            guard try isSeenOtherwise(top) else { return true }
+        }
+        var walker = try walker ?? makeWalker(below: top, after: last)
+        defer { self.walker = walker }
+        while !page.isFull {
+            guard let child = try walker.walk.next() else { return true }
+            progress.round?.walk?.last = child.name
+            guard try !stops(at: child.name, began: child.began, isUnmarkedNow: walker.isUnmarkedNow) else {
+                page.look()
+                continue
+            }
+            try tell(child.name, .covered, below: walker.below)
+            if child.mayHaveChildren { try walker.walk.descend(to: child.name) }
+        }
+        return false
+    }
+
+    private func makeWalker(below top: RecordName, after last: RecordName?) throws -> GuestWalker {
+        var isUnmarkedNow = false
+        if isEndNow {
+            // Below a root there is no other (SH-06); elsewhere the counts know.
+            if case .share = try history.membership(top, at: now) {
+                isUnmarkedNow = true
+            } else {
+                isUnmarkedNow = try zone.shareCount(of: top, under: history.node(top)?.parent) == 0
+            }
+        }
+        let goesBelow = try last.map { try !stops(at: $0, began: nil, isUnmarkedNow: isUnmarkedNow) } ?? false
+        let walk = try PastWalk(below: top, after: last, goesBelowLast: goesBelow, at: end, in: history)
+        guard let walk else {
+            throw RecordsError(
+                .corruption, "A walk of a feed cannot continue. Start without a token.",
+                ["zone": zone.id.name.text])
+        }
+        return GuestWalker(
+            walk: walk, below: (try isSeen(top, .base), try isSeen(top, .end)), isUnmarkedNow: isUnmarkedNow)
+    }
+
+    /// Whether a walk skips a record with everything below it: another share decides there, or it has its own walk.
+    private func stops(at name: RecordName, began: UInt64?, isUnmarkedNow: Bool) throws -> Bool {
+        if try history.mark(name, at: end, isUnmarkedNow: isUnmarkedNow) != nil { return true }
+        guard !isFresh else { return false }
+        if try history.mark(name, at: progress.base, isUnmarkedNow: isUnmarkedNow) != nil { return true }
+        if progress.redelivers { return try history.hasEvents(name, after: progress.base, upTo: end) }
+        // The link at the end is the same as at the base.
+        if let began, began <= progress.base { return false }
+        return try isMoved(name)
+    }
+
+    // MARK: The whole zone
+
+    /// Names that are read at once.
+    private static let nameCount = 256
+
+    private mutating func finishZone(after last: RecordName?) throws -> Bool {
+        var last = last
+        // A zone that is shared as a whole has no other shares (SH-09): every live record is seen.
+        let isSimple = isFresh && isEndNow && atEnd.contains(ShareContent.zoneWideName)
+        while true {
+            let names = try recordNames(after: last, limit: Self.nameCount)
+            for (name, isTombstone) in names {
+                guard !page.isFull else { return false }
+                if !isSimple {
+                    try tell(name, .covered)
+                } else if isTombstone {
+                    page.look()
+                } else {
+                    try tell(name, .covered, below: (base: false, end: true))
+                }
+                progress.round?.walk?.last = name
+                last = name
+            }
+            if names.count < Self.nameCount { return true }
+        }
+    }
+
+    /// The records and tombstones after a name.
+    private func recordNames(
+        after last: RecordName?, limit: Int
+    ) throws -> [(name: RecordName, isTombstone: Bool)] {
+        let range = last.map { zone.keys.records(after: $0) } ?? zone.keys.records
+        var names: [(name: RecordName, isTombstone: Bool)] = []
+        try zone.store.scan(range.keyRange) { key, value in
+            let parts = try zone.keys.readRecordKey(key)
+            if parts.chunkIndex == nil { names.append((parts.name, try RecordCodec.isTombstone(value))) }
+            return names.count < limit ? .next : .stop
+        }
+        return names
+    }
+}
+
+// MARK: One record
+
+extension GuestFeed {
+    /// A time of the round.
+    enum Moment {
+        case base
+        case end
+        case now
+    }
+
+    /// Why a record is checked.
+    enum Reason {
+        /// It has changed up to the end.
+        case changed
+        /// It has changed after the end, so the next round delivers it; this round only checks whether it is gone.
+        case later
+        /// It is below a record that was moved or shared.
+        case covered
+    }
+
+    func moment(_ moment: Moment) -> UInt64 {
+        switch moment {
+        case .base: progress.base
+        case .end: end
+        case .now: now
+        }
+    }
+
+    func shares(_ moment: Moment) -> Set<RecordName> {
+        switch moment {
+        case .base: atBase
+        case .end: atEnd
+        case .now: seenNow
+        }
+    }
+
+    /// Whether a record, with everything below it down to other roots, was seen because of its place.
+    func isSeen(_ name: RecordName, _ when: Moment) throws -> Bool {
+        let shares = shares(when)
+        guard !shares.isEmpty else { return false }
+        switch try history.membership(name, at: moment(when)) {
+        case .absent: return false
+        case .none: return shares.contains(SharedAccess.share(decidingFor: nil))
+        case .share(let share): return shares.contains(SharedAccess.share(decidingFor: share))
+        }
+    }
+
+    /// Delivers a record or its deletion, if necessary. `known` is the kind of its change; `below` is whether the
+    /// records around it were seen, if known.
+    mutating func tell(
+        _ name: RecordName, _ reason: Reason, _ known: ChangeEntry.Kind = .saved,
+        below: (base: Bool, end: Bool)? = nil
+    ) throws {
+        page.look()
+        let (base, end) = (shares(.base).contains(name), shares(.end).contains(name))
+        // Everyone who has accepted a share sees its record, in any place. The record's type is only read if there may
+        // be something to deliver.
+        let mayEnd = try end || below?.end ?? isSeen(name, .end)
+        guard try mayEnd || base || below?.base ?? isSeen(name, .base) else { return }
+        var decoded: DecodedRecord?
+        let type: RecordType
+        if case .deleted(let deletedType, _) = known {
+            type = deletedType
+        } else if let found = try zone.decodedRecord(name, fields: fields) {
+            (decoded, type) = (found, found.stored.record.type)
+        } else {
+            type = try deletedType(of: name)
+        }
+        let isShare = type == ShareContent.recordType
+        if isShare ? end : mayEnd {
+            guard reason != .later else { return }
+            guard let decoded, try isSeenNow(name, isShare: isShare) else {
+                progress.round?.willRedeliver = true
+                return
+            }
+            if reason == .covered {
+                // Its own change delivers it, in this round or, after a later change, in the next.
+                if !isFresh, isInRound(decoded.stored.system.changeSequence) { return }
+                if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
+            }
+            page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
+        } else {
+            // The seen record may have been deleted, and its name reused by a record of another type.
+            let before = try history.deletedType(name, at: progress.base) ?? type
+            guard try wasSeen(name, isShare: before == ShareContent.recordType, below) else { return }
+            // A moved record is reported for itself, every other one because of a record above it. So each is reported
+            // once, whatever is written meanwhile, because both follow only from base and end.
+            guard try isMoved(name) == (reason != .covered) else { return }
+            page.add(deletionOf: name, before)
+        }
+    }
+
+    private func isInRound(_ sequence: UInt64) -> Bool { sequence > progress.base && sequence <= end }
+
+    private func isSeenNow(_ name: RecordName, isShare: Bool) throws -> Bool {
+        guard !isEndNow else { return true }
+        if seenNow.contains(name) { return true }
+        return try !isShare && isSeen(name, .now)
+    }
+
+    private func wasSeen(_ name: RecordName, isShare: Bool, _ below: (base: Bool, end: Bool)?) throws -> Bool {
+        if atBase.contains(name) { return true }
+        guard !isShare else { return false }
+        return try below?.base ?? isSeen(name, .base)
+    }
+
+    private func deletedType(of name: RecordName) throws -> RecordType {
+        guard case .deleted(let tombstone) = try zone.state(of: name) else {
+            throw RecordsError(
+                .corruption, "A deleted record has no tombstone. Verify the store.",
+                ["record": name.text, "zone": zone.id.name.text])
+        }
+        return tombstone.type
     }
 }

@@ -1,7 +1,9 @@
-// The feed of a zone for its owner, who sees everything: the changes after the token, in their order, each record once and
-// as it is in the page's snapshot (T-06). A record that is written while pages are read moves to the end and comes again.
+// The feed of a zone for its owner, who sees everything: the changes after the token, in their order, each record once
+// and as it is in the page's snapshot (T-06). A record that is written between pages moves to the end and comes again.
 //
-// Without a token only what lives is told. Deletions are, from the moment on in which the first page was read (T-08).
+// Without a token it has only live records, and deletions from after the first page (T-08).
+//
+// `FeedPage` is one page of this feed or of a guest's (`GuestFeed`), with limits on its size and work.
 
 import StratusLayout
 import StratusModel
@@ -9,7 +11,7 @@ import StratusRecords
 
 struct OwnerFeed {
     let zone: ZoneReader
-    let view: RecordView
+    let view: RecordPresenter
     let fields: FieldSelection
     /// The zone's last change.
     let now: UInt64
@@ -17,11 +19,12 @@ struct OwnerFeed {
     var page: FeedPage
 
     private let history: ZoneHistory
-    /// Up to where everything had been told before this page.
+    /// The sequence up to which everything was delivered before this page.
     private let start: UInt64
 
     init(
-        zone: ZoneReader, view: RecordView, fields: FieldSelection, now: UInt64, progress: OwnerProgress, page: FeedPage
+        zone: ZoneReader, view: RecordPresenter, fields: FieldSelection, now: UInt64, progress: OwnerProgress,
+        page: FeedPage
     ) {
         self.zone = zone
         self.view = view
@@ -36,7 +39,7 @@ struct OwnerFeed {
     /// Changes that are read at once.
     private static let batchCount = 256
 
-    /// Fills the page, and moves the progress on.
+    /// Fills the page, and advances the progress.
     mutating func run() throws {
         while progress.position < now {
             let batch = try zone.changes(after: progress.position, upTo: now, limit: Self.batchCount)
@@ -59,14 +62,105 @@ struct OwnerFeed {
         case .saved:
             guard let decoded = try zone.decodedRecord(change.name, fields: fields) else {
                 throw RecordsError(
-                    .corruption, "A change tells of a record that is not there: verify the store, then rebuild it.",
+                    .corruption, "A change names a record that does not exist. Verify the store, then rebuild it.",
                     ["record": change.name.text, "zone": zone.id.name.text])
             }
             page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
         case .deleted(let type, _):
             guard change.sequence > progress.beginning else { return }
-            // What was told may have been deleted before, and its name taken by a record of another type.
+            // The delivered record may have been deleted before, and its name reused by a record of another type.
             page.add(deletionOf: change.name, try history.deletedType(change.name, at: start) ?? type)
+        }
+    }
+}
+
+/// The limits of a page.
+struct FeedLimits: Sendable {
+    /// Records and deletions.
+    var count: Int
+    /// Bytes of the records' contents. The record that exceeds it is still in the page.
+    var byteCount: Int
+    /// Records read, delivered or not.
+    var lookCount: Int
+
+    /// The limits for a client's count; with 0 the server decides (L-14).
+    init(asked: Int, _ options: CloudOptions) {
+        count = asked > 0 ? min(asked, options.feedPageLimit) : min(options.feedPageCount, options.feedPageLimit)
+        count = max(count, 1)
+        byteCount = options.feedPageByteCount
+        lookCount = max(options.feedLookCount, 1)
+    }
+}
+
+/// One page while it is filled.
+///
+/// Invariant: a record is in a page once. A page may have several rounds of a guest's feed, all from one snapshot, and
+/// the lists of a page have no order between them, so only the last statement about a record is kept. An owner's feed
+/// names each record once anyway.
+struct FeedPage {
+    /// The initial capacity for records.
+    private static let roomCount = 128
+
+    private let limits: FeedLimits
+    private let zone: ZoneAddress
+    private(set) var changed: [ClientRecord] = []
+    private(set) var deleted: [RecordDeletion] = []
+    /// The place of a record in one of the lists; nil if each is delivered once anyway.
+    private var places: [RecordName: Place]?
+
+    private enum Place {
+        case changed(Int)
+        case deleted(Int)
+    }
+
+    private var byteCount = 0
+    private(set) var lookCount = 0
+    var isMoreComing = false
+
+    init(_ limits: FeedLimits, of zone: ResolvedZone) {
+        self.limits = limits
+        self.zone = zone.address
+        places = zone.isShared ? [:] : nil
+        changed.reserveCapacity(min(limits.count, Self.roomCount))
+    }
+
+    /// Whether no more records may be read for this page.
+    var isFull: Bool {
+        changed.count + deleted.count >= limits.count || byteCount >= limits.byteCount
+            || lookCount >= limits.lookCount
+    }
+
+    mutating func look() { lookCount += 1 }
+
+    mutating func add(_ record: consuming ClientRecord, byteCount count: Int64) {
+        if places != nil {
+            let name = RecordName(record.address.recordName)
+            withdraw(name)
+            places?[name] = .changed(changed.count)
+        }
+        changed.append(record)
+        byteCount += Int(clamping: count)
+    }
+
+    mutating func add(deletionOf name: RecordName, _ type: RecordType) {
+        withdraw(name)
+        places?[name] = .deleted(deleted.count)
+        let address = RecordAddress(recordName: name.text, zone: zone)
+        deleted.append(RecordDeletion(address: address, type: type.text))
+    }
+
+    /// Removes a record from its list; the last one of the list takes its place.
+    private mutating func withdraw(_ name: RecordName) {
+        switch places?.removeValue(forKey: name) {
+        case nil: return
+        case .changed(let index)?:
+            changed.swapAt(index, changed.count - 1)
+            changed.removeLast()
+            if index < changed.count { places?[RecordName(changed[index].address.recordName)] = .changed(index) }
+        case .deleted(let index)?:
+            deleted.swapAt(index, deleted.count - 1)
+            deleted.removeLast()
+            if index < deleted.count { places?[RecordName(deleted[index].address.recordName)] = .deleted(index) }
         }
     }
 }

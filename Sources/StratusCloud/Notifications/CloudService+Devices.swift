@@ -1,4 +1,4 @@
-// The devices of people, and what waits for them. A device is known by the name that its host gave it.
+// The devices of people, and the notifications that wait for them. A device has the name that its host gave it.
 
 import FoundationEssentials
 import StratusLayout
@@ -7,19 +7,19 @@ import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Makes a device known, so that notifications wait for it from now on. One that is known stays as it is.
+    /// Registers a device, so that notifications wait for it from now on. A registered device does not change.
     ///
-    /// Throws `invalidArguments` for a name that is empty or too long, `unknownItem` when there is no such account,
-    /// `limitExceeded` where it has too many devices, and the store's failures.
+    /// Throws `invalidArguments` for a name that is empty or too long, `unknownItem` if there is no such account,
+    /// `limitExceeded` if it has too many devices, and the store's failures.
     package func registerDevice(_ device: DeviceAddress) throws(CloudError) {
         guard (1...Self.deviceNameByteCount).contains(device.name.utf8.count) else {
             throw CloudError(
-                .invalidArguments, "The name of a device has 1 to 255 bytes: choose another.",
+                .invalidArguments, "The name of a device must have 1 to 255 bytes. Choose another.",
                 ["byteCount": "\(device.name.utf8.count)"])
         }
         let key = GlobalKeys.device(of: device.account, device.name)
         if try reading({ try $0.store.contains(key) }) { return }
-        // Beyond all orders that a removed device of this name has had, by which tokens go.
+        // Larger than all orders of a removed device of this name, which tokens contain.
         let first = UInt64(clamping: Int64(max(0, environment.clock.now.timeIntervalSince1970 * 1_000_000)))
         try answering {
             try engine.transact { transaction in
@@ -30,7 +30,7 @@ extension CloudService {
                 guard try transaction.deviceNames(of: device.account).count < options.deviceCount else {
                     throw CloudError(
                         .limitExceeded, inner: CloudError.InnerCode.limit,
-                        "The account has as many devices as it may have: remove one first.",
+                        "The account has the maximum number of devices. Remove one first.",
                         ["limit": "\(options.deviceCount)"])
                 }
                 try transaction.set(key, to: DeviceEntry(next: first).encoded())
@@ -40,19 +40,14 @@ extension CloudService {
 
     private static let deviceNameByteCount = 255
 
-    /// Forgets a device with all that waits for it. One that is not known is no error.
+    /// Removes a device with its waiting notifications. An unknown device is not an error.
     package func removeDevice(_ device: DeviceAddress) throws(CloudError) {
         let key = GlobalKeys.device(of: device.account, device.name)
         try answering {
             try engine.transact { transaction in
                 guard try transaction.store.contains(key) else { return }
-                var keys = [key]
                 let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
-                try transaction.store.scan(range) { key, _ in
-                    keys.append([UInt8](copying: key))
-                    return .next
-                }
-                for key in keys { try transaction.delete(key) }
+                for key in try [key] + transaction.store.keys(in: range) { try transaction.delete(key) }
             }
         }
     }
@@ -64,7 +59,7 @@ extension CloudService {
         }
     }
 
-    /// The devices for which something waits: to be asked when a store has been opened.
+    /// The devices for which notifications wait. Call it after opening a store.
     package func waitingDevices() throws(CloudError) -> [DeviceAddress] {
         try reading { reader in
             var devices: [DeviceAddress] = []
@@ -78,15 +73,15 @@ extension CloudService {
         }
     }
 
-    /// Takes what waits for a device, the oldest first, at most `limit` of it. It is gone from the store when this returns.
-    /// Nothing is given to somebody who is not in good standing: it waits.
+    /// Removes and returns the notifications that wait for a device, the oldest first, at most `limit`. An account that
+    /// is not in good standing gets none: they keep waiting.
     ///
-    /// Throws `unknownItem` for a device that is not known, and the store's failures: with `serverResponseLost` it may be
-    /// gone.
+    /// Throws `unknownItem` for an unknown device, and the store's failures: with `serverResponseLost` the
+    /// notifications may be removed.
     package func takeNotifications(
         for device: DeviceAddress, limit: Int = .max
     ) throws(CloudError) -> [ClientNotification] {
-        // Nothing is written where nothing waits.
+        // Write nothing if no notifications wait.
         guard limit > 0, try reading({ try waiting(for: device, in: $0) }) != nil else { return [] }
         return try answering {
             try engine.transact { transaction in
@@ -105,7 +100,7 @@ extension CloudService {
         }
     }
 
-    /// Takes what lies under these keys out of what waits for a device.
+    /// Removes the notifications with these keys from those that wait for a device.
     func remove(_ keys: [[UInt8]], from device: DeviceAddress, in transaction: RecordTransaction) throws {
         guard !keys.isEmpty else { return }
         let place = GlobalKeys.device(of: device.account, device.name)
@@ -114,7 +109,7 @@ extension CloudService {
         }
         guard header.count >= UInt64(keys.count) else {
             throw RecordsError(
-                .corruption, "What waits for a device is counted wrongly: restore the store from a backup.",
+                .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
                 ["device": device.name, "account": device.account.text])
         }
         header.count -= UInt64(keys.count)
@@ -122,7 +117,7 @@ extension CloudService {
         try transaction.set(place, to: header.encoded())
     }
 
-    /// A device for which something waits that may be given to it. Throws `unknownItem` for one that is not known.
+    /// The device, if notifications wait that it may get; nil otherwise. Throws `unknownItem` for an unknown device.
     private func waiting(for device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry? {
         let key = GlobalKeys.device(of: device.account, device.name)
         guard let entry = try reader.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
@@ -133,9 +128,9 @@ extension CloudService {
         return AccountVerdict.status(of: account) == .available ? entry : nil
     }
 
-    /// Sets the number on the app's icon, from which notifications count on.
+    /// Sets the app's badge, to which notifications add.
     ///
-    /// Throws `unknownItem` for a device that is not known, and the store's failures.
+    /// Throws `unknownItem` for an unknown device, and the store's failures.
     package func setBadge(_ badge: Int, of device: DeviceAddress) throws(CloudError) {
         let key = GlobalKeys.device(of: device.account, device.name)
         try answering {
@@ -150,7 +145,7 @@ extension CloudService {
 
     private static func unknownDevice(_ device: DeviceAddress) -> CloudError {
         CloudError(
-            .unknownItem, inner: CloudError.InnerCode.unknownItem, "The device is not known: register it first.",
+            .unknownItem, inner: CloudError.InnerCode.unknownItem, "The device is unknown. Register it first.",
             ["device": device.name])
     }
 }
@@ -164,5 +159,106 @@ extension RecordReader {
             return .next
         }
         return names
+    }
+}
+
+/// The notifications that wait for one device, while a transaction adds some. Only the latest notification of each slot
+/// waits (N-05); if there are too many, the oldest are dropped.
+struct DeviceQueue {
+    let address: DeviceAddress
+    private var header: DeviceEntry
+    private var waiting: [Waiting] = []
+    /// Stored notifications to delete.
+    private var gone: [UInt64] = []
+    private let limit: Int
+
+    private struct Waiting {
+        let order: UInt64
+        let slot: [UInt8]
+        let reason: UInt8?
+        /// Nil for a stored notification.
+        let added: NotificationEntry?
+    }
+
+    /// Nil if the device is not registered.
+    init?(_ address: DeviceAddress, limit: Int, in transaction: RecordTransaction) throws {
+        let key = GlobalKeys.device(of: address.account, address.name)
+        guard let header = try transaction.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
+            return nil
+        }
+        self.address = address
+        self.header = header
+        self.limit = max(1, limit)
+        var found: [Waiting] = []
+        if header.count > 0 {
+            let range = GlobalKeys.notifications(for: address.account, address.name).keyRange
+            try transaction.store.scan(range) { key, value in
+                let entry = try NotificationEntry(decoding: value)
+                found.append(
+                    Waiting(
+                        order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason,
+                        added: nil))
+                return .next
+            }
+        }
+        waiting = found
+    }
+
+    /// Adds the notification that `make` creates. It gets the incremented badge if `badges` is set.
+    mutating func add(badges: Bool, _ make: (_ badge: UInt64?) -> NotificationEntry) throws {
+        if badges { header.badge = try header.badge.advanced(in: "badge") }
+        var entry = make(badges ? header.badge : nil)
+        if let place = waiting.firstIndex(where: { $0.slot == entry.slot }) {
+            // If the replaced notification was for the creation of a record, so is the new one, with the current
+            // fields.
+            if waiting[place].reason == QueryNotificationReason.recordCreated.rawValue { entry.tellOfCreation() }
+            remove(at: place)
+        }
+        let order = header.next
+        header.next = try header.next.advanced(in: "order of notifications")
+        waiting.append(Waiting(order: order, slot: entry.slot, reason: entry.reason, added: entry))
+        while waiting.count > limit { remove(at: 0) }
+    }
+
+    private mutating func remove(at place: Int) {
+        let removed = waiting.remove(at: place)
+        if removed.added == nil { gone.append(removed.order) }
+    }
+
+    /// Writes the changes.
+    func write(in transaction: RecordTransaction) throws {
+        let added = waiting.filter { $0.added != nil }
+        let count = Int(clamping: header.count) + added.count - gone.count
+        guard count >= 0 else {
+            throw RecordsError(
+                .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
+                ["device": address.name, "account": address.account.text])
+        }
+        for order in gone {
+            try transaction.delete(GlobalKeys.notification(for: address.account, address.name, order: order))
+        }
+        for item in added {
+            guard let entry = item.added else { continue }
+            let key = GlobalKeys.notification(for: address.account, address.name, order: item.order)
+            try transaction.set(key, to: entry.encoded())
+        }
+        var header = header
+        header.count = UInt64(count)
+        try transaction.set(GlobalKeys.device(of: address.account, address.name), to: header.encoded())
+    }
+}
+
+extension NotificationEntry {
+    /// Why its query fired; nil for other notifications.
+    fileprivate var reason: UInt8? {
+        if case .query(let reason, _, _, _) = subject { reason } else { nil }
+    }
+
+    fileprivate mutating func tellOfCreation() {
+        guard case .query(let reason, let record, let zone, let fields) = subject,
+            reason == QueryNotificationReason.recordUpdated.rawValue
+        else { return }
+        subject = .query(
+            reason: QueryNotificationReason.recordCreated.rawValue, record: record, zone: zone, fields: fields)
     }
 }

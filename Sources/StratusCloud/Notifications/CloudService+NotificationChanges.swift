@@ -1,9 +1,9 @@
-// What waits for a device as its app fetches it: page by page, and it goes on waiting until it is marked as read. Who
-// listens for a device takes what waits instead, and takes it for good (`takeNotifications`).
+// The notifications that wait for a device, as its app fetches them: page by page. They keep waiting until the app
+// marks them as read. A host that listens for a device takes them instead, which removes them (`takeNotifications`).
 //
-// A token is the order of the next notification that was not told yet, sealed for the account, the container and the
-// device. The orders of a device only grow, also where it was removed and is known again (`registerDevice`), and
-// what takes the place of something older gets a new one: so nothing that comes later is missed.
+// A token is the order of the next notification that was not returned yet, sealed for the account, the container and
+// the device. The orders of a device only grow, even if it was removed and registered again (`registerDevice`),
+// and a notification that replaces an older one gets a new order. So a client never misses a later one.
 
 package import FoundationEssentials
 import StratusLayout
@@ -12,12 +12,12 @@ import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// One page of what waits for the caller's device because of the container, the oldest first. The device is made
-    /// known where it is not; then nothing waits yet.
+    /// One page of the notifications that wait for the caller's device because of the container, the oldest first. An
+    /// unknown device is registered; no notifications wait for it yet.
     ///
-    /// Throws `invalidArguments` for a container that is of no device, `changeTokenExpired` for a token that was not given for
-    /// just this, `limitExceeded` where the account has too many devices, `notAuthenticated` and the like, a planned fault,
-    /// and the store's failures.
+    /// Throws `invalidArguments` if the container has no device, `changeTokenExpired` for a token that was issued for
+    /// another account, container or device, `limitExceeded` if the account has too many devices,
+    /// `notAuthenticated` and similar errors, a planned fault, and the store's failures.
     package func fetchNotificationChanges(
         _ request: FetchNotificationChangesRequest, as caller: Caller
     ) throws(CloudError) -> FetchNotificationChangesResponse {
@@ -44,22 +44,21 @@ extension CloudService {
         }
     }
 
-    /// Marks notifications of the caller's device as read: they do not wait any more. One that does not wait, because it
-    /// was read or taken before or something newer took its place, is no error.
+    /// Marks notifications of the caller's device as read, which removes them. A notification that no longer waits,
+    /// because it was read, taken or replaced, is not an error.
     ///
-    /// Throws as `fetchNotificationChanges`, and `limitExceeded` for too many (L-01).
+    /// Throws like `fetchNotificationChanges`, and `limitExceeded` for too many (L-01).
     package func markNotificationsRead(_ ids: [UUID], as caller: Caller) throws(CloudError) {
         try reporting(.markNotificationsRead, caller, itemCount: ids.count) { _ in
-            try RequestLimits.checkItemCount(ids.count, options)
+            try requestLimits().check(itemCount: ids.count)
             let device = try requireDevice(caller).device
             try remove(Set(ids), because: caller.container, from: device)
         }
     }
 
-    /// Sets the number on the icon of the app on the caller's device, from which notifications count on; what is below
-    /// zero is zero.
+    /// Sets the app's badge on the caller's device, to which notifications add. A negative number is zero.
     ///
-    /// Throws as `fetchNotificationChanges`.
+    /// Throws like `fetchNotificationChanges`.
     package func modifyBadge(_ badge: Int, as caller: Caller) throws(CloudError) {
         try reporting(.modifyBadge, caller, itemCount: 1) { _ in
             try setBadge(badge, of: requireDevice(caller).device)
@@ -68,13 +67,13 @@ extension CloudService {
 
     // MARK: Helpers
 
-    /// The device that asks, which is known from now on, and what its tokens are bound to.
+    /// Registers the caller's device if necessary. Returns it, and what its tokens are bound to.
     private func requireDevice(_ caller: Caller) throws -> (device: DeviceAddress, binding: TokenBinding) {
         let account = try requireAccount(caller)
         guard let id = caller.account, let name = caller.device else {
             throw CloudError(
                 .invalidArguments,
-                "The container is of no device, and no notifications wait: take it from a device.",
+                "The container belongs to no device, so it has no notifications. Get the container from a device.",
                 ["container": caller.container.text])
         }
         let device = DeviceAddress(account: id, name: name)
@@ -125,7 +124,7 @@ extension CloudService {
             }
             return keys
         }
-        // Nothing is written where nothing waits.
+        // Write nothing if none of them waits.
         guard !ids.isEmpty, try engine.read({ try !keys(in: $0).isEmpty }) else { return }
         try engine.transact { transaction in
             try remove(keys(in: transaction), from: device, in: transaction)
@@ -134,23 +133,17 @@ extension CloudService {
 }
 
 extension NotificationEntry {
-    /// Whether something has happened in the container, as far as is known: where a notification was too large, it says
-    /// nothing of that.
+    /// Whether the notification is because of the container. A notification that was too large does not name one.
     fileprivate func isBecause(of container: ContainerName) -> Bool { self.container.map { $0 == container } ?? true }
 }
 
-/// What a token of notifications holds.
+/// The content of a token of notifications.
 private struct NotificationPlace {
     private static let version: UInt8 = 1
 
     var device: String
-    /// The order of the first notification that was not told.
+    /// The order of the first notification that was not returned.
     var next: UInt64
-
-    init(device: String, next: UInt64) {
-        self.device = device
-        self.next = next
-    }
 
     var content: [UInt8] {
         var writer = CursorWriter()
@@ -160,12 +153,49 @@ private struct NotificationPlace {
         return writer.bytes
     }
 
-    /// Throws `CursorReader.Failure` for what is none.
+}
+
+extension NotificationPlace {
+    /// Throws `CursorReader.Failure` for other bytes.
     init(_ content: [UInt8]) throws(CursorReader.Failure) {
         var reader = CursorReader(content)
         guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
         device = try reader.readText()
         next = try reader.readNumber()
         try reader.expectEnd()
+    }
+}
+
+extension ClientNotification {
+    /// A stored notification as a device gets it. Throws `corruption` if its database or its reason is unknown.
+    init(_ entry: NotificationEntry) throws {
+        guard let database = DatabaseSelector(rawValue: entry.database) else {
+            throw RecordsError(
+                .corruption, "A notification names no database. Restore the store from a backup.",
+                ["subscription": entry.subscription])
+        }
+        var subject: NotificationSubject?
+        switch entry.subject {
+        case nil: break
+        case .query(let reason, let record, let zone, let fields):
+            guard let reason = QueryNotificationReason(rawValue: reason) else {
+                throw RecordsError(
+                    .corruption, "A notification has no reason. Restore the store from a backup.",
+                    ["subscription": entry.subscription])
+            }
+            let zone = ZoneAddress(zoneName: zone.text)
+            var values: [String: ClientValue] = [:]
+            for (key, value) in fields { values[key.text] = ClientValue(value, zone: zone) }
+            subject = .query(
+                reason: reason, record: RecordAddress(recordName: record.text, zone: zone), fields: values)
+        case .zone(let zone): subject = .zone(ZoneAddress(zoneName: zone.text))
+        case .database: subject = .database
+        case .prunedQuery: subject = .prunedQuery
+        case .prunedZone: subject = .prunedZone
+        }
+        self.init(
+            id: entry.id, container: entry.container, subscriptionID: entry.subscription,
+            subscriptionOwner: entry.owner, database: database, subject: subject, alert: entry.alert,
+            badge: entry.badge.map { Int(clamping: $0) }, isPruned: entry.isPruned)
     }
 }

@@ -1,8 +1,11 @@
-// One transaction of delivering: entries of the outbox become notifications in the queues of devices. An entry goes in the
-// commit that fills the queues, so that nothing is told twice and nothing is lost, wherever it ends. Where an entry concerns
-// more people than fit into one commit it stays, and says how far it has come.
+// Delivery: the entries that commits left in the outbox become notifications in the queues of devices.
 //
-// The body of a transaction may run twice: everything that changes is in here, and made anew for each run.
+// A `DeliveryRun` is one transaction of delivery. It deletes an entry in the commit that fills the queues, so that
+// after a crash nothing is delivered twice and nothing is lost. If an entry concerns more people than fit into one
+// commit, it stays and notes the last user who was served.
+//
+// The body of a transaction may run twice, so each run creates its own `DeliveryRun`, which holds everything that
+// changes.
 
 import FoundationEssentials
 import StratusLayout
@@ -10,13 +13,13 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// What one transaction has delivered.
+/// The result of one transaction of delivery.
 struct DeliveryStep: Sendable {
-    /// The last entry that was looked at; nil where there was none.
+    /// The last entry that was read; nil if there was none.
     var last: [UInt8]?
     var isMoreComing = false
     var devices: Set<DeviceAddress> = []
-    /// What is wrong with an entry that was passed over.
+    /// What is wrong with an entry that was skipped.
     var damage: RecordsError?
 }
 
@@ -24,18 +27,18 @@ struct DeliveryRun {
     private static let entryCount = 256
     private static let noticeCount = 1_000
     private static let byteCount = 1 << 20
-    /// The most that one person is told because of one commit; more would not wait either.
+    /// The maximum for one person because of one commit; more would not fit in the queues.
     private static let userByteCount = 4 << 20
 
     let service: CloudService
     let transaction: RecordTransaction
-    /// What identifiers are made of; drawn before the transaction.
+    /// The seed of identifiers; drawn before the transaction.
     let seed: UUID
 
     private var step = DeliveryStep()
     private var state = State()
 
-    /// All that has to be taken back where an entry turns out to be damaged.
+    /// Everything that is rolled back if an entry is damaged.
     private struct State {
         var queues: [[UInt8]: DeviceQueue] = [:]
         var devices: Set<DeviceAddress> = []
@@ -62,7 +65,7 @@ struct DeliveryRun {
         self.seed = seed
     }
 
-    /// Delivers entries behind `position`, until there is enough for one commit.
+    /// Delivers entries after `position`, until there is enough for one commit.
     mutating func run(after position: [UInt8]?) throws -> DeliveryStep {
         let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
         var entries: [(key: [UInt8], value: [UInt8])] = []
@@ -80,7 +83,7 @@ struct DeliveryRun {
             do {
                 let isWhole = try deliver(entry.key, entry.value)
                 guard isWhole else {
-                    // It is gone on with: the position stays before it.
+                    // The next run continues with it: the position stays before it.
                     step.last = index == 0 ? position : entries[index - 1].key
                     step.isMoreComing = true
                     break
@@ -103,7 +106,7 @@ struct DeliveryRun {
 
     private var isFull: Bool { state.noticeCount >= Self.noticeCount || state.byteCount >= Self.byteCount }
 
-    /// Delivers one entry, or a part of it. Returns whether it is gone.
+    /// Delivers one entry or a part of it. Returns whether the entry is done and deleted.
     private mutating func deliver(_ key: [UInt8], _ value: [UInt8]) throws -> Bool {
         let entry = try OutboxEntry(decoding: value.span)
         let database = try GlobalKeys.readOutboxKey(key.span).database
@@ -175,8 +178,8 @@ struct DeliveryRun {
 
     // MARK: Devices
 
-    /// Puts a notification into the queues of all devices but the one that has done it (N-05). Returns whether there was
-    /// one.
+    /// Adds a notification to the queues of all devices except the one that made the change (N-05). Returns whether
+    /// there was one.
     @discardableResult
     private mutating func fire(
         _ parts: SubscriptionKeyParts, _ template: NotificationTemplate?, _ subject: NotificationEntry.Subject,
@@ -225,9 +228,9 @@ struct DeliveryRun {
             ))
     }
 
-    // MARK: What is known
+    // MARK: Look-ups, each done once
 
-    /// The account, if it may be told anything: of a closed one nothing is.
+    /// The account, if it may get notifications; nil for a closed one.
     private mutating func account(_ user: UserName) throws -> Account? {
         if let known = accounts[user] { return known }
         let found = try service.accountDirectory.account(userName: user, in: transaction)
@@ -255,14 +258,56 @@ struct DeliveryRun {
 }
 
 extension String {
-    /// Whether a name is the same: by bytes, as all names are compared.
+    /// Whether a name is the same, by bytes like all names.
     fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
 extension RecordsError {
     fileprivate init(damaged key: [UInt8], _ cause: String) {
         self.init(
-            .corruption, "What a commit left behind to be told cannot be read: verify the store.",
+            .corruption, "An entry of the outbox cannot be read. Verify the store.",
             ["key": "\(KeyDescription(key))", "cause": cause])
+    }
+}
+
+extension CloudService {
+    /// Delivers everything in the outbox at the time of the call, in its own transactions. Returns the devices that
+    /// have new notifications. Call it when the host gets the signal that there is something, and once after opening a
+    /// store.
+    ///
+    /// Throws the store's failures, and `internalError` if an entry cannot be read. That entry stays, and everything
+    /// else is delivered; `waitingDevices` returns the devices.
+    package func deliverNotifications() throws(CloudError) -> Set<DeviceAddress> {
+        try answering {
+            let (devices, damage) = try deliver()
+            if let damage {
+                deliveryBell.keep(devices)
+                throw damage
+            }
+            return devices.union(deliveryBell.takeDevices())
+        }
+    }
+
+    /// Delivers before a caller deletes data that determines the recipients. The next call of `deliverNotifications`
+    /// returns the devices that have something new, and reports entries that cannot be read.
+    func deliverBetween() throws { deliveryBell.keep(try deliver().devices) }
+
+    private func deliver() throws -> (devices: Set<DeviceAddress>, damage: RecordsError?) {
+        var devices: Set<DeviceAddress> = []
+        var damage: RecordsError?
+        var position: [UInt8]?
+        // Write nothing if the outbox is empty.
+        while try engine.read({ try $0.hasOutbox(after: position) }) {
+            let (start, seed) = (position, environment.identifiers.makeUUID())
+            let step = try engine.transact { transaction in
+                var run = DeliveryRun(self, transaction, seed: seed)
+                return try run.run(after: start)
+            }
+            devices.formUnion(step.devices)
+            damage = damage ?? step.damage
+            position = step.last
+            guard step.isMoreComing else { break }
+        }
+        return (devices, damage)
     }
 }

@@ -1,10 +1,13 @@
-// Whom the news of a commit concern: (outbox entry, transaction) → users, and which of their subscriptions. Whether they
-// still have such subscriptions is asked by whoever delivers.
+// Who gets notifications because of a commit, and what they contain.
 //
-// Others' zones are told of to those alone who see, or saw, something of what has changed:
-//   * those whom the entry names: who saw the share before or after the commit, where that changed with it
-//   * of other shares whoever sees the share now and already did at the commit. Who saw it then and does not now has ceased
-//     to by a later commit, whose own entry names them.
+//   Recipients          (outbox entry, transaction) → users, and which of their subscriptions may fire
+//   NotificationFiller  (subscription's template, change) → notification. Pure.
+//
+// `DeliveryRun` checks whether the users still have such subscriptions. Only people who see, or saw, something of the
+// change in another person's zone are among the recipients:
+//   * the people named in the entry: those who saw the share before or after the commit, if the commit changed that
+//   * for other shares, the people who see the share now and already did at the commit. Anyone who saw it then and no
+//     longer does lost it in a later commit, whose entry names them.
 
 import FoundationEssentials
 import StratusLayout
@@ -12,14 +15,14 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// What may make a user's subscriptions fire.
+/// A reason for which a user's subscriptions may fire.
 enum Occasion {
-    /// Something happened in a zone of the user's own.
+    /// A change in one of the user's own zones.
     case own(types: [RecordType]?)
-    /// Something happened in a zone of another's.
+    /// A change in another person's zone.
     case shared(types: [RecordType]?)
     case matches([QueryMatch])
-    /// A subscription of the user's has ended with its zone.
+    /// A subscription of the user ended with its zone.
     case ended(String, NotificationTemplate?)
 }
 
@@ -28,7 +31,7 @@ struct Recipients {
     let database: DatabaseNumber
     let transaction: RecordTransaction
 
-    /// Everybody who may be concerned and has not been told yet, in the order of their names.
+    /// All recipients who were not served yet, in the order of their names.
     func all() throws -> [(user: UserName, occasions: [Occasion])] {
         var found: [UserName: [Occasion]] = [:]
         switch entry.news {
@@ -49,7 +52,7 @@ struct Recipients {
 
     // MARK: Shares
 
-    /// The types of which records changed for each user; nil for any.
+    /// For each user, the types of the records that changed; nil for any type.
     private func users(of shares: [SharedNews]) throws -> [UserName: [RecordType]?] {
         var found: [UserName: [RecordType]?] = [:]
         for news in shares {
@@ -68,7 +71,7 @@ struct Recipients {
         return found
     }
 
-    /// Who sees a share now and did at the commit.
+    /// The people who see a share now and did at the commit.
     private func viewers(of share: RecordName) throws -> [UserName] {
         guard let owner = entry.owner, let zone = try liveZone(),
             let content = try zone.record(share)?.record.shareContent()
@@ -81,7 +84,7 @@ struct Recipients {
         }
     }
 
-    /// The zone, if it is still the one of the entry: its deletion has news of its own.
+    /// The zone, if it is still the one of the entry. Its deletion has its own entry.
     private func liveZone() throws -> ZoneReader? {
         let database = DatabaseID(
             container: entry.container, owner: entry.owner, scope: entry.owner == nil ? .public : .private)
@@ -90,8 +93,8 @@ struct Recipients {
         return try transaction.zone(id)
     }
 
-    /// Who saw anything of a zone that is deleted. Its keys are there until a release has let go of its shares, which it
-    /// does not before this is told.
+    /// The people who saw anything in a deleted zone. Its keys exist until its shares are released, which happens only
+    /// after this delivery.
     private func viewersOfDeletedZone() throws -> Set<UserName> {
         let key = GlobalKeys.release(database, entry.zoneNumber)
         let release = try transaction.store.withValue(forKey: key) { try ReleaseEntry(decoding: $0) }
@@ -104,5 +107,135 @@ struct Recipients {
             return .next
         }
         return viewers
+    }
+}
+
+/// Fills a subscription's template.
+struct NotificationFiller {
+    let parts: SubscriptionKeyParts
+    /// Nil for a silent subscription (N-03).
+    let template: NotificationTemplate?
+    /// Bytes of a stored notification, its slot not counted.
+    let byteLimit: Int
+
+    /// The notification, pruned to its limit. `values` are those of the fields that the template names.
+    func notification(
+        of subject: NotificationEntry.Subject, _ values: [FieldKey: FieldValue], id: UUID, badge: UInt64?
+    ) -> NotificationEntry {
+        var entry = NotificationEntry(
+            slot: slot(of: subject, values), id: id, container: parts.container, subscription: parts.id,
+            owner: parts.user, database: parts.database, subject: subject)
+        guard let template else {
+            entry.alert.isContentAvailable = true
+            return pruned(entry)
+        }
+        entry.alert = template.alert
+        entry.alert.body = Self.filled(template.alert.body, values)
+        entry.alert.title = Self.filled(template.alert.title, values)
+        entry.alert.subtitle = Self.filled(template.alert.subtitle, values)
+        entry.badge = badge
+        if case .query(let reason, let record, let zone, _) = subject {
+            let desired = Set((template.desiredKeys ?? []).map { FieldKey($0) })
+            entry.subject = .query(
+                reason: reason, record: record, zone: zone, fields: values.filter { desired.contains($0.key) })
+        }
+        return pruned(entry)
+    }
+
+    /// Whether it increments the app's badge.
+    var badges: Bool { template?.badges ?? false }
+
+    // MARK: Coalescing
+
+    /// The slot of a notification: a new one replaces the waiting one in its slot. A zone or database subscription has
+    /// one slot, a query subscription one for each record. A collapse key gives all subscriptions of the app a common
+    /// slot: for the value of the record's field of that name if it has one, else for the key itself.
+    private func slot(of subject: NotificationEntry.Subject, _ values: [FieldKey: FieldValue]) -> [UInt8] {
+        var writer = CursorWriter()
+        writer.append(parts.container.text)
+        if let key = template?.collapseKey {
+            writer.append(byte: 1)
+            writer.append(values[FieldKey(key)].map { Self.text(of: $0) } ?? key)
+            return ContentDigest.sha256(writer.bytes)
+        }
+        writer.append(byte: 0)
+        writer.append(byte: parts.database)
+        writer.append(parts.id)
+        if case .query(_, let record, let zone, _) = subject {
+            writer.append(zone.text)
+            writer.append(record.text)
+        }
+        return ContentDigest.sha256(writer.bytes)
+    }
+
+    // MARK: Filling
+
+    private static func filled(_ phrase: NotificationPhrase, _ values: [FieldKey: FieldValue]) -> NotificationPhrase {
+        var phrase = phrase
+        // Every gap is filled, with nothing if the record has no such field.
+        phrase.arguments = phrase.arguments?.map { name in values[FieldKey(name)].map { text(of: $0) } ?? "" }
+        return phrase
+    }
+
+    /// A value as a text, cut to the maximum length in a notification (L-17).
+    static func text(of value: FieldValue) -> String {
+        let text: String
+        switch value {
+        case .string(let string): text = string
+        case .int64(let number): text = "\(number)"
+        case .double(let number): text = "\(number)"
+        case .date(let date): text = date.formatted(.iso8601)
+        case .location(let place): text = "\(place.latitudeDegrees),\(place.longitudeDegrees)"
+        case .reference(let reference): text = reference.target.text
+        case .bytes, .asset, .list: text = ""
+        }
+        return String(text.prefix(QueryJudge.textCount))
+    }
+
+    // MARK: Pruning
+
+    /// The parts that are removed from a notification that is too large, one step after the other (N-06).
+    private static let pruning: [@Sendable (inout NotificationEntry) -> Void] = [
+        { $0.container = nil },
+        { entry in
+            guard case .query(let reason, let record, let zone, _) = entry.subject else { return }
+            entry.subject = .query(reason: reason, record: record, zone: zone, fields: [:])
+        },
+        { entry in
+            switch entry.subject {
+            case .query: entry.subject = .prunedQuery
+            case .zone: entry.subject = .prunedZone
+            case .database, .prunedQuery, .prunedZone, nil: break
+            }
+        },
+        { $0.alert.soundName = nil },
+        { $0.alert.launchImage = nil },
+        { ($0.alert.actionLocalizationKey, $0.alert.category) = (nil, nil) },
+        { $0.prunePhrases(\.text) },
+        { $0.prunePhrases(\.arguments) },
+        { $0.prunePhrases(\.localizationKey) },
+        { $0.badge = nil },
+        { $0.id = nil },
+    ]
+
+    private func pruned(_ entry: NotificationEntry) -> NotificationEntry {
+        var entry = entry
+        for step in Self.pruning {
+            guard entry.encoded().count - NotificationEntry.slotByteCount > byteLimit else { return entry }
+            var shorter = entry
+            step(&shorter)
+            guard shorter != entry else { continue }
+            shorter.isPruned = true
+            entry = shorter
+        }
+        return entry
+    }
+}
+
+extension NotificationEntry {
+    fileprivate mutating func prunePhrases<Part>(_ part: WritableKeyPath<NotificationPhrase, Part?>) {
+        alert.body[keyPath: part] = nil
+        alert.title[keyPath: part] = nil
+        alert.subtitle[keyPath: part] = nil
     }
 }

@@ -1,4 +1,4 @@
-// Whether subscriptions, devices, what waits for them and what commits have left behind agree. Finds; mends nothing.
+// Compares subscriptions, devices, waiting notifications and the outbox. Reports what disagrees; repairs nothing.
 
 import FoundationEssentials
 import StratusLayout
@@ -6,55 +6,41 @@ import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// Something about subscriptions and notifications that is not as it should be.
-package enum SubscriptionFinding: VerifierFinding {
-    /// A subscription or a device of somebody who has no account.
-    case ownerless(String)
-    /// A notification for a device that is not there.
-    case dangling(String)
-    /// A device for which another number of notifications waits than it counts.
-    case miscounted(String, counted: UInt64, found: UInt64)
-    /// What cannot be read.
-    case unreadable(String, reason: String)
-    /// A subscription under the name that everybody can guess (`UUID.withoutRandomness`).
-    case predictable(String)
+package typealias SubscriptionFinding = VerifierFinding<SubscriptionFault>
 
-    /// What is wrong, without what it is wrong with.
-    package enum Kind: Hashable, Sendable {
-        case ownerless
-        case dangling
-        case miscounted
-        case unreadable
-        case predictable
+/// What can be wrong with subscriptions and notifications. The place of a finding is the entry's key, as a line.
+package enum SubscriptionFault: FindingKind {
+    /// A subscription or a device of a user or account that does not exist.
+    case ownerless
+    /// A notification for a device that does not exist.
+    case dangling
+    /// A device whose count differs from the number of its waiting notifications.
+    case miscounted
+    /// An entry that cannot be read.
+    case unreadable
+    /// A subscription with an identifier that can be guessed (`UUID.withoutRandomness`).
+    case predictable
+}
+
+extension VerifierFinding<SubscriptionFault> {
+    package static func ownerless(_ key: String) -> Self {
+        Self(.ownerless, at: key, "\(key) belongs to no existing account")
     }
 
-    package var kind: Kind {
-        switch self {
-        case .ownerless: .ownerless
-        case .dangling: .dangling
-        case .miscounted: .miscounted
-        case .unreadable: .unreadable
-        case .predictable: .predictable
-        }
+    package static func dangling(_ key: String) -> Self {
+        Self(.dangling, at: key, "\(key) is a device that does not exist, but notifications wait for it")
     }
 
-    /// The key, as a line.
-    package var place: String {
-        switch self {
-        case .ownerless(let key), .dangling(let key), .miscounted(let key, _, _), .unreadable(let key, _),
-            .predictable(let key):
-            key
-        }
+    package static func miscounted(_ key: String, counted: UInt64, found: UInt64) -> Self {
+        Self(.miscounted, at: key, "\(key) counts \(counted) notifications, and \(found) wait")
     }
 
-    package var description: String {
-        switch self {
-        case .ownerless(let key): "\(key) belongs to nobody who has an account"
-        case .dangling(let key): "\(key) waits for a device that is not there"
-        case .miscounted(let key, let counted, let found): "\(key) counts \(counted) notifications, and \(found) wait"
-        case .unreadable(let key, let reason): "\(key) cannot be read: \(reason)"
-        case .predictable(let key): "\(key) may have taken the place of another: save it under a new name"
-        }
+    package static func unreadable(_ key: String, reason: String) -> Self {
+        Self(.unreadable, at: key, "\(key) cannot be read: \(reason)")
+    }
+
+    package static func predictable(_ key: String) -> Self {
+        Self(.predictable, at: key, "\(key) may have replaced another: save it with a new identifier")
     }
 }
 
@@ -64,21 +50,21 @@ package struct SubscriptionVerifier: Sendable {
 
     package init(engine: RecordEngine) { self.engine = engine }
 
-    /// Everything that is gone over, once.
+    /// The verified ranges.
     private static let ranges = [
         GlobalKeys.subscriptions, GlobalKeys.notifications, GlobalKeys.devices, GlobalKeys.outbox,
     ]
 
     /// The first findings of each kind of `verify`.
-    package func findings() throws -> [SubscriptionFinding] { try verify().kept }
+    package func findings() throws -> [SubscriptionFinding] { try verify().findings }
 
-    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. Nothing of them is kept
-    /// in memory. `progress` is told how many of the entries were looked at.
+    /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. Keeps none of them
+    /// in memory. `progress` gets how many of the entries were checked.
     ///
-    /// Throws what reading the store throws.
+    /// Throws the errors of reading the store.
     package func verify(
         progress: @escaping WorkMeter.Listener = { _, _ in }
-    ) throws -> VerifierFindings<SubscriptionFinding> {
+    ) throws -> VerifierReport<SubscriptionFault> {
         try engine.read { reader in
             let total = try Self.ranges.reduce(0) { try $0 + reader.entryCount(in: $1) }
             let check = try SubscriptionCheck(reader, WorkMeter(total: total, progress))
@@ -86,8 +72,8 @@ package struct SubscriptionVerifier: Sendable {
             try check.verifyNotifications()
             try check.verifyDevices()
             try check.verifyOutbox()
-            check.findings.sort()
-            return check.findings
+            check.report.sort()
+            return check.report
         }
     }
 }
@@ -96,11 +82,11 @@ package struct SubscriptionVerifier: Sendable {
 private final class SubscriptionCheck {
     private let reader: RecordReader
     private let meter: WorkMeter
-    /// The accounts that are being removed; a departure is there as long as that takes.
+    /// The accounts that are being removed.
     private let departing: Set<AccountID>
-    /// Those to whose account their user name does not lead; nil before anybody asks.
+    /// The users whose names do not lead to their accounts; nil before the first look-up.
     private var unled: Set<UserName>?
-    var findings = VerifierFindings<SubscriptionFinding>()
+    var report = VerifierReport<SubscriptionFault>()
 
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
         (self.reader, self.meter) = (reader, meter)
@@ -123,14 +109,14 @@ private final class SubscriptionCheck {
         }
     }
 
-    /// Every notification waits for a device. They lie in the order of the devices they are for.
+    /// Checks that every notification has a device. They are in the order of their devices.
     func verifyNotifications() throws {
         var last: [UInt8]?
         try visit(GlobalKeys.notifications) { key, value in
             let parts = try GlobalKeys.readNotificationKey(key)
             let device = GlobalKeys.device(of: parts.account, parts.device)
             if device != last, try !reader.store.contains(device) {
-                findings.note(.dangling("\(KeyDescription(device))"))
+                report.note(.dangling("\(KeyDescription(device))"))
             }
             last = device
             _ = try ClientNotification(NotificationEntry(decoding: value))
@@ -155,7 +141,7 @@ private final class SubscriptionCheck {
         }
     }
 
-    /// Whether somebody has an account, or is being removed.
+    /// Whether a user has an account, or is being removed.
     private func isKnown(_ user: UserName) throws -> Bool {
         if try reader.account(of: user) != nil || reader.store.contains(GlobalKeys.departure(of: user)) { return true }
         let unled = try self.unled ?? reader.unledUsers()
@@ -167,7 +153,7 @@ private final class SubscriptionCheck {
         try departing.contains(account) || reader.store.contains(GlobalKeys.account(account))
     }
 
-    /// What cannot be read is a finding of its own; what can is judged, of which `line` is the key.
+    /// Visits a range. An entry that cannot be read is a finding; `judge` checks the others. `line` is the key.
     private func visit<Parts>(
         _ range: LayoutRange, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts,
         judge: (_ parts: Parts, _ line: String) throws -> SubscriptionFinding? = { _, _ in nil }
@@ -175,7 +161,7 @@ private final class SubscriptionCheck {
         try reader.store.scan(range.keyRange) { key, value in
             meter.add()
             if let parts = try parts(key, value, read), let found = try judge(parts, KeyDescription.text(of: key)) {
-                findings.note(found)
+                report.note(found)
             }
             return .next
         }
@@ -187,9 +173,9 @@ private final class SubscriptionCheck {
         do {
             return try read(key, value)
         } catch let error as LayoutError {
-            findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
+            report.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
         } catch let error as RecordsError {
-            findings.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
+            report.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
         }
         return nil
     }

@@ -1,25 +1,25 @@
 // Queries: one page, in one snapshot.
 //
-//   1. The caller's account, where the database is not the public one.           (AccountVerdict)
-//   2. The cursor, if it is one that was given to this caller for this database.   (TokenSeal, QueryCursor)
-//   3. The zones that are asked: the one named, or all of the database.           (ScopeVerdict)
-//   4. What may be asked of the record type.                                     (QueryVerdict)
-//   5. In each zone a plan and its page.                                         (QueryPlanner, QueryRun)
-//   6. What the caller may see, as the caller may see it.                         (ZoneAccess, RecordView)
+//   1. Check the caller's account, unless the database is the public one.          (AccountVerdict)
+//   2. Open the cursor, if it belongs to this caller and database.                 (TokenSeal, QueryCursor)
+//   3. Find the zones to query: the named one, or all of the database.             (ScopeVerdict)
+//   4. Check the query against the record type.                                    (QueryVerdict)
+//   5. Plan the query and read its page in each zone.                              (QueryPlanner, QueryRun)
+//   6. Filter and convert what the caller may see.                                 (ZoneAccess, RecordPresenter)
 
 import StratusLayout
 import StratusModel
-import StratusRecords
-import StratusStore
+package import StratusRecords
+package import StratusStore
 
 extension CloudService {
     /// One page of a query (Q-14).
     ///
-    /// Throws `invalidArguments` for what cannot be asked (Q-01, Q-10, Q-11), for a query without a zone in the shared
-    /// database (D-09) and for a cursor that was not given for just this (X-24); `unknownItem` for a record type that
-    /// nobody has saved (Q-11), `limitExceeded` for a list that is too long (L-11), `permissionFailure` for a type that
-    /// the caller may not read in the public database, `zoneNotFound` or `userDeletedZone`, `notAuthenticated` and the
-    /// like, a planned fault, and the store's failures.
+    /// Throws `invalidArguments` for an invalid query (Q-01, Q-10, Q-11), for a query without a zone in the shared
+    /// database (D-09), and for a cursor of another caller or database (X-24); `unknownItem` for a record type without
+    /// saved records (Q-11); `limitExceeded` for a list that is too long (L-11); `permissionFailure` for a type that
+    /// the caller may not read in the public database; `zoneNotFound` or `userDeletedZone`; `notAuthenticated` and
+    /// similar errors; a planned fault; the store's failures.
     package func query(
         _ request: QueryRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> QueryResponse {
@@ -37,15 +37,15 @@ extension CloudService {
         }
     }
 
-    /// How a page of a query is answered, and what it costs. The page is carried out for it.
+    /// How a page of a query is answered, and its cost. It reads the page.
     ///
-    /// Throws as `query`.
+    /// Throws like `query`.
     package func explainQuery(
         _ request: QueryRequest, as caller: Caller, in database: DatabaseSelector
-    ) throws(CloudError) -> QueryExplanation {
+    ) throws(CloudError) -> DatabaseQueryPlan {
         try answering {
             let page = try answer(request, caller, database).page
-            return QueryExplanation(
+            return DatabaseQueryPlan(
                 zones: page.plans, resultCount: page.records.count, isMoreComing: page.position != nil)
         }
     }
@@ -61,7 +61,7 @@ extension CloudService {
         let fault = zone.flatMap { environment.faults?.error(at: .zone($0, caller, .query)) }
         if let fault { throw fault }
         let page = try engine.read { reader in
-            // Public data is shown to everybody, whatever the standing of the account (S-17).
+            // Every caller may read public data, whatever the status of the account (S-17).
             let found = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
             let account = AccountVerdict.status(of: found) == .available ? found : nil
             let zones = try zones(zone, database, caller, found, in: reader)
@@ -88,7 +88,7 @@ extension CloudService {
         }
     }
 
-    /// The zones that are asked, in the order of their names (Q-12).
+    /// The zones to query, in the order of their names (Q-12).
     private func zones(
         _ zone: ZoneAddress?, _ database: DatabaseSelector, _ caller: Caller, _ account: Account?,
         in reader: RecordReader
@@ -111,7 +111,7 @@ extension CloudService {
         }
     }
 
-    /// What may be asked, and how.
+    /// The checked query.
     func verdict(
         _ query: ClientQuery, _ caller: Caller, _ account: Account?, isPublic: Bool, in reader: RecordReader
     ) throws -> QueryVerdict {
@@ -131,5 +131,94 @@ extension CloudService {
             }
         }
         return verdict
+    }
+}
+
+/// Where a query continues: the query, the zone and the last result's position in the order. It is a relative position
+/// without a snapshot (Q-14), so it outlives the process, and an unused one costs nothing.
+///
+/// It is sealed like a change token, for one account, container and database (X-24).
+struct QueryCursor: Hashable, Sendable {
+    var query: ClientQuery
+    /// The zone of the request; nil for all zones.
+    var zone: ZoneAddress?
+    /// The zone of the last result.
+    var lastZone: ZoneName
+    /// If the query has no sort keys, the field whose index orders the results of that zone.
+    var order: FieldKey?
+    var position: QueryPosition
+
+    private static let version: UInt8 = 1
+
+    /// The bytes to seal.
+    var content: [UInt8] {
+        var writer = CursorWriter()
+        writer.append(byte: Self.version)
+        writer.append(query)
+        writer.append(optional: zone) { $0.append($1) }
+        writer.append(lastZone.text)
+        writer.append(optional: order) { $0.append($1.text) }
+        writer.append(each: position.values.all) { writer, value in writer.append(optional: value) { $0.append($1) } }
+        if case .name(let name) = position.name { writer.append(name.text) } else { writer.append("") }
+        return writer.bytes
+    }
+
+}
+
+extension QueryCursor {
+    /// Reads the sealed bytes. Throws `CursorReader.Failure` for other bytes.
+    init(_ content: [UInt8]) throws(CursorReader.Failure) {
+        var reader = CursorReader(content)
+        guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
+        query = try reader.readQuery()
+        zone = try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
+            try reader.readZone()
+        }
+        lastZone = ZoneName(try reader.readText())
+        order = try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
+            FieldKey(try reader.readText())
+        }
+        let values = try reader.readEach { (reader: inout CursorReader) throws(CursorReader.Failure) in
+            try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
+                try reader.readSortedValue()
+            }
+        }
+        position = QueryPosition(values: SortedValues(values), name: .name(RecordName(try reader.readText())))
+        try reader.expectEnd()
+    }
+}
+
+/// How a page of a query was read in one zone.
+package struct ZoneQueryPlan: Sendable, CustomStringConvertible {
+    package var zone: ZoneAddress
+    package var plan: QueryPlan
+    package var rowCount: Int
+    /// Records read.
+    package var examinedCount: Int
+    package var cost: StoreCost
+
+    /// The plan in words.
+    package var planText: String { plan.description }
+    /// Point reads and seeks.
+    package var readCount: Int { cost.reads }
+    /// Entries that cursors visited.
+    package var cursorStepCount: Int { cost.cursorSteps }
+
+    package var description: String {
+        "\(zone.zoneName): \(plan); \(examinedCount.counting("record")) looked at, \(rowCount) found, "
+            + "\(cost.reads.counting("read")), \(cost.cursorSteps.counting("entry", "entries"))"
+    }
+}
+
+/// How a page of a query was answered.
+package struct DatabaseQueryPlan: Sendable, CustomStringConvertible {
+    package var zones: [ZoneQueryPlan]
+    package var resultCount: Int
+    /// Whether there are further pages.
+    package var isMoreComing: Bool
+
+    package var description: String {
+        let end = resultCount.counting("result") + (isMoreComing ? ", more to come" : "")
+        return (zones.map(\.description) + [end]).joined(separator: "\n")
     }
 }

@@ -1,7 +1,7 @@
 // One page of a query over one zone or all zones of a database, in one snapshot.
 //
-// Without sort keys zones follow one another in the order of their names. With sort keys each zone gives its first rows
-// behind the position, and the first of all of them are the page: what is in memory are the rows of two pages.
+// Without sort keys, zones come one after the other in the order of their names. With sort keys, each zone provides its
+// first rows after the position, and the page has the first of all of them: memory holds the rows of two pages.
 
 import FoundationEssentials
 import StratusLayout
@@ -10,12 +10,12 @@ import StratusRecords
 import StratusStore
 
 struct DatabaseQuery {
-    /// When a client may ask again that waits for an index.
+    /// When a client that waits for an index may retry.
     private static let indexRetrySeconds = 30.0
 
     let service: CloudService
     let caller: Caller
-    /// The caller's account as far as it may be used.
+    /// The caller's account, if it may be used.
     let account: Account?
     let database: DatabaseSelector
     let verdict: QueryVerdict
@@ -23,20 +23,20 @@ struct DatabaseQuery {
     let desiredKeys: Set<String>?
     let reader: RecordReader
 
-    /// The results, and where the query goes on; nil at the end.
+    /// The results, and where the query continues; nil at the end.
     struct Page {
         var records: [QueryResult] = []
         var lastZone: ZoneName?
         var order: FieldKey?
         var position: QueryPosition?
-        /// What was done in each zone, for people.
-        var plans: [ZonePlan] = []
-        /// What was done up to the position.
+        /// How each zone was queried, for people.
+        var plans: [ZoneQueryPlan] = []
+        /// The work up to the position.
         var work = QueryWork()
-        /// What was done in the zones that were gone through, where they follow one another.
+        /// The work in finished zones, if zones come one after the other.
         fileprivate var finished = QueryWork()
 
-        /// Tells that nothing comes behind the page.
+        /// Marks that no results follow the page.
         fileprivate mutating func end() {
             position = nil
             work = finished
@@ -44,7 +44,7 @@ struct DatabaseQuery {
     }
 
     private struct Found {
-        var view: RecordView
+        var view: RecordPresenter
         var row: QueryRow
         var zone: ResolvedZone { view.zone }
     }
@@ -52,7 +52,7 @@ struct DatabaseQuery {
     func page(after cursor: QueryCursor?, limit: Int) throws -> Page {
         var page = Page()
         guard !verdict.query.matchesNothing else {
-            // Nothing is looked for, but a zone that is not there is.
+            // No record is read, but a missing zone is still an error.
             for zone in zones { _ = try visibleZone(zone) }
             return page
         }
@@ -90,8 +90,8 @@ struct DatabaseQuery {
         page.end()
     }
 
-    /// Adds what one zone gives behind a position, in its order, and moves the page's position there. Returns how many
-    /// records were looked at; nil where the page ends there, because it is full or enough was looked at.
+    /// Adds the results of one zone after a position, in its order, and moves the page's position. Returns how many
+    /// records were read; nil if the page ends there, because it is full or has read its limit.
     private func add(
         _ zone: ResolvedZone, _ order: ResultOrder?, after position: QueryPosition?, _ limits: QueryPageLimits,
         to page: inout Page
@@ -99,7 +99,7 @@ struct DatabaseQuery {
         guard let zoneReader = try visibleZone(zone) else { return 0 }
         let query = translated(zone)
         let plan = try zoneReader.plan(query, order: order)
-        // One more tells whether there are more.
+        // One more row shows whether there are more.
         var limitsOfRun = limits
         limitsOfRun.rowCount += 1
         let rows = try run(query, plan, zone, zoneReader, after: position, limitsOfRun, &page)
@@ -124,7 +124,7 @@ struct DatabaseQuery {
     private func addMerged(_ cursor: QueryCursor?, _ limit: Int, to page: inout Page) throws {
         var found: [Found] = []
         var order = ResultOrder([])
-        // The first place at which a zone stopped before its end: nothing behind it may be told yet.
+        // The first position at which a zone stopped before its end: later results may not be returned yet.
         var stop: (zone: ResolvedZone, position: QueryPosition)?
         for zone in zones {
             guard let zoneReader = try visibleZone(zone) else { continue }
@@ -159,11 +159,11 @@ struct DatabaseQuery {
             (page.lastZone, page.position) = (last.zone.id.name, QueryPosition(last.row))
         }
         page.records = try found.map { .record(try $0.view.shown($0.row.record)) }
-        // What a zone gave too much is looked at again: only results are told.
+        // Extra rows of a zone are read again, so only results count.
         page.work = QueryWork(openCount: found.count)
     }
 
-    /// The position as one zone sees it: among equal values the zones stand in the order of their names.
+    /// The position in one zone: among equal values, zones are in the order of their names.
     private func position(_ cursor: QueryCursor?, in zone: ResolvedZone, _ order: ResultOrder) -> QueryPosition? {
         guard let cursor else { return nil }
         let difference = order.compare(names: zone.id.name, cursor.lastZone)
@@ -197,7 +197,7 @@ struct DatabaseQuery {
         ).query()
     }
 
-    /// Nil for a default zone in which nothing has been saved yet.
+    /// The zone, if the caller sees it; nil for a default zone without any saved record.
     private func visibleZone(_ zone: ResolvedZone) throws -> ZoneReader? {
         guard let zoneReader = try reader.zone(zone.id) else {
             if zone.isDefault { return nil }
@@ -207,8 +207,8 @@ struct DatabaseQuery {
         return zoneReader
     }
 
-    private func view(of zone: ResolvedZone) -> RecordView {
-        RecordView(service: service, zone: zone, viewer: account, reader: reader)
+    private func view(of zone: ResolvedZone) -> RecordPresenter {
+        RecordPresenter(service: service, zone: zone, viewer: account, reader: reader)
     }
 
     private func access(to zone: ResolvedZone) throws -> ZoneAccess {
@@ -227,14 +227,10 @@ struct DatabaseQuery {
     ) throws -> QueryPage {
         let access = try access(to: zone)
         let before = reader.store.cost
-        // Who takes part in a share is no field of it, and always told.
-        let fields =
-            desiredKeys.map { keys in
-                FieldSelection.only(Set(keys.map { FieldKey($0) }).union([ShareContent.fieldKey]))
-            } ?? .all
+        let fields = FieldSelection.desired(desiredKeys)
         func rows(_ plan: QueryPlan) throws -> QueryPage {
             try zoneReader.page(of: query, plan, after: position, limits, fields: fields) { decoded in
-                // Everything of one's own may be read.
+                // The caller may read everything of their own.
                 try !zone.isShared && !zone.isPublic || access.permissions(for: decoded.stored).contains(.read)
             }
         }
@@ -248,25 +244,25 @@ struct DatabaseQuery {
             found.examinedCount += pickedFromCount
         }
         page.plans.append(
-            ZonePlan(
+            ZoneQueryPlan(
                 zone: zone.address, plan: used, rowCount: found.rows.count, examinedCount: found.examinedCount,
                 cost: reader.store.cost - before))
         return found
     }
 
-    /// That the first results of an order cannot be found with the work that a page may take.
+    /// The error if finding the first results of an order exceeds the limit of a page.
     private func tooMuch(_ query: RecordQuery, _ plan: QueryPlan) -> CloudError {
         var fields = ["recordType": query.type.text, "limit": "\(service.options.querySortCount)"]
         if let key = plan.unreadyOrder {
             fields["sortKey"] = key.text
             return CloudError(
-                .zoneBusy, "The index that the results are sorted by is being built: ask again later.", fields,
+                .zoneBusy, "The index for the sort order is being built. Try again later.", fields,
                 retryAfterSeconds: Self.indexRetrySeconds)
         }
         fields["sortKey"] = verdict.query.sorts.first?.key
         return CloudError(
             .limitExceeded, inner: CloudError.InnerCode.limit,
-            "No index gives this order, and too many records pass: sort by a sortable field first, or filter more.",
+            "No index provides this order, and too many records match. Sort by a sortable field first, or filter more.",
             fields)
     }
 }

@@ -1,14 +1,15 @@
-// Copies of contents, for those who may read a record that holds them.
+// Copies of the contents of assets, for callers who may read a record that holds them.
 //
-// An answer names contents. Whoever makes one holds them all before its snapshot, so that they can be copied afterwards
-// although the records may have lost them since: what the answer has shown is not asked for a second time.
+// An answer names contents. A session holds all contents before the snapshot of the answer (`holdAssets`), so that they
+// can be copied afterwards even if the records have lost them since. Access to contents of the answer is not checked
+// again.
 
 import StratusLayout
 package import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A content that a field of a record holds.
+/// The content of an asset in a field of a record.
 package struct HeldAsset: Hashable, Codable, Sendable {
     package let asset: AssetDescriptor
     package let field: String
@@ -22,14 +23,15 @@ package struct HeldAsset: Hashable, Codable, Sendable {
 }
 
 extension CloudService {
-    /// Keeps all contents until it is let go of. Made before a request whose answer names contents to be copied.
+    /// Keeps all contents until the hold is released. Take one before a request whose answer names contents to copy.
     package func holdAssets() -> AssetHold? { assets?.hold() }
 
-    /// Private copies of contents, each of which succeeds or fails in its place.
+    /// Copies contents for one caller. Each copy succeeds or fails in its place.
     ///
-    /// With a hold they are those of an answer to the same caller whose snapshot is newer than the hold: it has shown them
-    /// and is trusted, so nothing that a client says may come here. Without one each is judged anew, as `privateCopy` does.
-    /// `shouldContinue` is asked before each; those that are left are `operationCancelled`.
+    /// With a hold, all contents must be from an answer to the same caller whose snapshot is newer than the hold. They
+    /// are copied without a check, so never pass a client's claims. Without a hold, each is checked as `privateCopy`
+    /// does. `shouldContinue` is called before each copy; after it returns false the rest fail with
+    /// `operationCancelled`.
     ///
     /// Throws a planned fault, and the store's failures.
     package func copyAssets(
@@ -59,18 +61,19 @@ extension CloudService {
         }
     }
 
-    /// A private copy of a content that a field of a record holds, for a caller who may read the record. Whose content it
-    /// is follows from the record as the server knows it, not from what the client says.
+    /// A private copy of the content in a field of a record, for a caller who may read the record. The server's record,
+    /// not the client's claim, determines whose content it is.
     ///
-    /// Throws as resolving the zone and requiring an account do, and as `AssetStore.privateCopy`. `assetNotAvailable`
-    /// where the record is not there, may not be read, or holds something else: which of these it is, is not said.
+    /// Throws the errors of resolving the zone, of requiring an account, and of `AssetStore.privateCopy`. Throws
+    /// `assetNotAvailable` if the record does not exist, may not be read, or holds something else, without saying
+    /// which.
     package func privateCopy(
         of asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
         _ database: DatabaseSelector
     ) throws(CloudError) -> String {
         if database != .public { try requireAccount(caller) }
         guard let assets else {
-            throw CloudError(.assetNotAvailable, "This store keeps no assets: open it with a directory for them.")
+            throw CloudError(.assetNotAvailable, "The store has no directory for assets. Open it with one.")
         }
         let owner: UserName? = try reading { reader in
             let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
@@ -86,13 +89,13 @@ extension CloudService {
         }
         guard let owner else {
             throw CloudError(
-                .assetNotAvailable, "No record that may be read holds this content there: fetch the record anew.",
+                .assetNotAvailable, "No readable record holds this content in the field. Fetch the record again.",
                 ["field": field, "record": record.description])
         }
         return try copy(of: asset, owner, assets, for: caller, isHeld: false)
     }
 
-    /// A copy of a content. The host gets an event of a content that is missing, damaged or cannot be read, with its file.
+    /// Copies a content. The host gets an event if it is missing, damaged or unreadable, with its file.
     private func copy(
         of asset: AssetDescriptor, _ owner: UserName, _ assets: AssetStore, for caller: Caller, isHeld: Bool
     ) throws(CloudError) -> String {
@@ -102,7 +105,7 @@ extension CloudService {
             guard error.code == .assetNotAvailable else { throw error }
             var isExpected = isHeld
             if !isExpected {
-                // What nothing has held may have lost its last record since it was asked for, and be collected.
+                // Without a hold, the content may have lost its last record since the request, and be collected.
                 let key = GlobalKeys.asset(owner: owner, digest: asset.digest)
                 isExpected = try reading { try $0.store.contains(key) }
             }

@@ -1,45 +1,45 @@
-// Saving and deleting records: the pipeline.
+// Saves and deletes records. The steps of a request:
 //
-//   1. Limits of the request: items, bytes.                               (RequestLimits)
-//   2. The caller's account and its standing.                             (AccountVerdict)
-//   3. Sorting: records named twice fail the request; each item's zone is resolved; planned faults, misuse remembered by
-//      the client, the account that fetched the record, names.            (RequestSorter, ScopeVerdict, NameRules)
-//   4. Files of assets: what is refused whatever they hold is refused first; the others are taken in and durable before
-//      any commit.                                                        (AssetPreflight, AssetIntake, AssetStore)
+//   1. Check the limits of the request: items, bytes.                     (RequestLimits)
+//   2. Check the caller's account and its status.                         (AccountVerdict)
+//   3. Sort the items by zone. A record named twice fails the request. Check planned faults, misuse noted by the client,
+//      the account that fetched the record, and names.                    (RequestSorter, ScopeVerdict, NameRules)
+//   4. Store the files of assets, durably, before any commit. First refuse items that fail with any content of their
+//      files.                                                             (AssetPreflight, AssetIntake, AssetStore)
 //   Then one transaction for each zone, in the order of the request:
-//   5. The account again, and the zone; the default zone is made when it is first written to.
-//   6. Judging each record: access, policy and tag, merge, references, sizes; who takes part in a share.
-//                                                    (ZoneJudge, ZoneAccess, AccessVerdict, SaveVerdict, ShareVerdict)
-//   7. Cascades of deletions, owning references.                          (Cascades, OwnedRecords)
-//   8. Shares in the way, marks of roots; the plan of the record layer: parents, children, cycles; where participants'
-//      records will lie.                                                  (ZoneBatch+Shares, RefusalVerdict, ZoneAccess)
-//   9. Schema, contents of assets, the store's limit, quota.              (SchemaKeeper, AssetLedger, QuotaLedger)
-//  10. Writing: ledgers, records, what shares have outside their records, and last what was learnt. A zone that is atomic
-//      is written whole or not at all; in any other each item stands alone.
-//  11. How a failure spreads to the other items of its zone.              (FailureSpread)
-//   And at last:
-//  12. What was taken in and is not used is let go; the answers stand in the order of the request.
+//   5. Check the account again, and the zone. The first write to the default zone creates it.
+//   6. Judge each record: access, policy and tag, merge, references, sizes; the participants of a share.
+//                                                   (ZoneJudge, ZoneAccess, AccessVerdict, SaveVerdict, ShareRevision)
+//   7. Find the cascades of deletions, and check owning references.       (Cascades, OwnedRecordLimit)
+//   8. Check conflicting shares; set the marks of roots; make the plan of the record layer: parents, children, cycles;
+//      check where participants' records will be.                                    (ZoneBatch+Effects, ZoneAccess)
+//   9. Check the schema, the contents of assets, the store's limit, quota. (SchemaKeeper, AssetLedger, QuotaLedger)
+//  10. Write the ledgers, the records, what shares have outside their records, and the schema. An atomic zone is written
+//      whole or not at all; in any other zone each item succeeds or fails alone.                        (ZoneBatch)
+//  11. Spread failures to the other items of the zone.                    (FailureSpread)
+//   Finally:
+//  12. End the leases of stored files that are not used, and answer in the order of the request.
 
 import StratusModel
 import StratusRecords
 
 extension CloudService {
-    /// Saves and deletes records: one commit for each zone the request names, however many records it has.
+    /// Saves and deletes records, with one commit for each zone in the request.
     ///
-    /// Every item is answered in its place. A zone that is transactional (custom, private) is changed whole or not at
-    /// all when the request is atomic: items that fail carry their own error, the others of that zone
-    /// `batchRequestFailed`. In every other case each item stands alone.
+    /// Every item gets its answer in its place. If the request is atomic, a transactional zone (custom, private) is
+    /// changed whole or not at all: items that fail have their own error, the others of that zone `batchRequestFailed`
+    /// . Otherwise each item succeeds or fails alone.
     ///
-    /// Throws, for the request as a whole: `limitExceeded` (L-01), `notAuthenticated` and the like (S-17),
-    /// `invalidArguments` for a record named twice (S-11), a planned fault, and what the store failed with when no zone
-    /// could be written; `serverResponseLost` means that the write may have happened (S-21).
+    /// Throws for the request as a whole: `limitExceeded` (L-01), `notAuthenticated` and similar errors (S-17),
+    /// `invalidArguments` for a record named twice (S-11), a planned fault, and the store's failure if no zone could be
+    /// written; `serverResponseLost` means that the write may have happened (S-21).
     package func modifyRecords(
         _ request: ModifyRecordsRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> ModifyRecordsResponse {
         let itemCount = request.saves.count + request.deletes.count
         return try reporting(.modifyRecords, caller, itemCount: itemCount) { event in
             guard itemCount > 0 else { return ModifyRecordsResponse(saves: [], deletes: []) }
-            try RequestLimits.checkItemCount(itemCount, options)
+            try requestLimits().check(itemCount: itemCount)
             try RequestLimits.checkByteCount(of: request, options)
             try RequestLimits.checkClientToken(request.clientChangeTokenData, options)
             let account = try requireAccount(caller)
@@ -53,7 +53,7 @@ extension CloudService {
                 zones = try AssetPreflight(service: self, caller: caller, intake: intake).judged(zones)
                 intake.takeIn(zones, request.policy)
             }
-            let outcomes = zones.map { carryOut($0, caller, account, intake, &event) }
+            let outcomes = zones.map { write($0, caller, account, intake, &event) }
             intake.release(outcomes)
             let response = try respond(to: request, zones, outcomes, unresolved)
             event.count(response.saves)
@@ -62,8 +62,8 @@ extension CloudService {
         }
     }
 
-    /// One zone's transaction; its failure as a whole is the store's.
-    private func carryOut(
+    /// Runs one zone's transaction. Returns a failure only if the store fails.
+    private func write(
         _ request: ZoneRequest, _ caller: Caller, _ account: Account, _ intake: AssetIntake, _ event: inout CloudEvent
     ) -> Result<ZoneAnswer, CloudError> {
         if let fault = request.error { return .success(request.answer(failing: fault)) }
@@ -73,7 +73,7 @@ extension CloudService {
             uptimeSeconds: environment.clock.uptimeSeconds, origin: CommitOrigin(caller))
         do {
             let answer = try engine.transact { transaction in
-                // Again, because the account may have gone since.
+                // Again, because the account may have been deleted since.
                 let account = try accountDirectory.requireAccount(of: caller, in: transaction)
                 var batch = try ZoneBatch(
                     service: self, request: request, outset: outset, account: account, transaction: transaction,
@@ -100,7 +100,7 @@ extension CloudService {
         return try transaction.existingZone(request.zone.id)
     }
 
-    /// The answers in the order of the request. Throws the store's failure when it is that of every zone.
+    /// The answers in the order of the request. Throws the store's failure if every zone failed.
     private func respond(
         to request: ModifyRecordsRequest, _ zones: [ZoneRequest], _ outcomes: [Result<ZoneAnswer, CloudError>],
         _ unresolved: ZoneAnswer
@@ -120,7 +120,7 @@ extension CloudService {
             answers.endedShares += answer.endedShares
         }
         if let first = failures.first, failures.count == zones.count {
-            // That a write may have happened must not be hidden by another zone's failure (S-21).
+            // Another zone's failure must not hide that a write may have happened (S-21).
             throw failures.first { $0.code == .serverResponseLost } ?? first
         }
         return ModifyRecordsResponse(

@@ -1,23 +1,28 @@
-// A save whose tag was compared and whose values were merged: what will be stored in place of what.
+// A save after judging, and how a sent record is merged into the stored one.
+//
+// The forms of a record on the way through a save: `RecordSave` (the client's claim) → `ItemSave` (with its place in
+// the request) → `JudgedSave` (tag compared, values merged, not yet decided together with the other items) →
+// `StoredRecord`. Those of a share: `ShareClaim` → `ShareDraft` (its old and new content) → `ShareTransition` (what
+// `ShareWriter` writes).
 
 import StratusLayout
 import StratusModel
 
-/// A save that may be carried out.
+/// A save that passed judging, with the record that it would store and the one that it replaces.
 struct JudgedSave {
     let name: RecordName
     /// Its share mark is set and cleared with the share (SH-03).
     var record: Record
-    /// The record as it lies in the store; nil for a new one, and for a user record that nobody has saved.
+    /// The stored record; nil for a new one, and for a user record before its first save.
     let old: StoredRecord?
-    /// When and by whom a user record was created that nobody has saved.
+    /// For a user record before its first save, when and by whom it was created.
     var created: Stamp?
-    /// That its owner had no room for it when its files were not taken in: it must not be written.
+    /// Set if its owner had no room for it, so its files were not stored: it must not be written.
     var quotaError: CloudError?
-    /// What becomes of the share, where the record is one.
+    /// The change of the share, if the record is one.
     var share: ShareDraft?
 
-    /// By how much more the zone holds when it is written.
+    /// By how many bytes the save changes the zone's size.
     var byteCountChange: Int64 {
         QuotaLedger.byteCount(of: record).addingCapped(-(old.map { QuotaLedger.byteCount(of: $0.record) } ?? 0))
     }
@@ -39,10 +44,10 @@ extension RecordSave {
         return try claims.target(parent, key: "parent")
     }
 
-    /// The stored record, or a new one, with the values of `keys` in place of its own.
+    /// The stored record, or a new one, with the sent values of `keys`.
     ///
-    /// Throws `invalidArguments` (L-09, R-01) and the errors of assets, `limitExceeded` for too many fields or bytes (L-03,
-    /// L-06).
+    /// Throws `invalidArguments` (L-09, R-01) and the errors of assets, `limitExceeded` for too many fields or bytes
+    /// (L-03, L-06).
     func merged(
         into stored: Record?, keys: Set<String>, parent change: SaveVerdict.ParentChange, _ claims: FieldClaims,
         _ options: CloudOptions
@@ -51,25 +56,17 @@ extension RecordSave {
         var record = stored ?? Record(name: name, type: RecordType(type))
         if change == .asSent { record.parent = try parentName(claims) }
         record.fields.reserveCapacity(keys.count)
-        if stored == nil, !SchemaNames.isValid(record.type) {
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
-                "The record type has no valid name: a letter, then letters, digits and underscores, at most 255.",
-                ["record": address.recordName, "recordType": Self.shown(type)])
-        }
+        if stored == nil, let error = SchemaNames.error(of: record.type, record: address.recordName) { throw error }
         for key in keys {
             let fieldKey = FieldKey(key)
-            guard SchemaNames.isValid(fieldKey) else {
-                throw CloudError(
-                    .invalidArguments, inner: CloudError.InnerCode.schema,
-                    "The field has no valid name: a letter, then letters, digits and underscores, at most 255.",
-                    ["record": address.recordName, "recordType": Self.shown(type), "field": Self.shown(key)])
+            if let error = SchemaNames.error(of: fieldKey, in: RecordType(type), record: address.recordName) {
+                throw error
             }
             guard let sent = fields[key] else {
                 record.fields[fieldKey] = nil
                 continue
             }
-            // What the client has neither set nor holds the content of stays as it is stored (S-06, S-07).
+            // A value that the client has neither set nor holds the content of stays as stored (S-06, S-07).
             if stored != nil, !changedKeys.contains(key), sent.value.claimsContent { continue }
             let value = try claims.value(sent.value, key: key, stored: stored?.fields[fieldKey]?.value)
             record.fields[fieldKey] = Field(value, isEncrypted: sent.isEncrypted)
@@ -77,9 +74,6 @@ extension RecordSave {
         try record.checkSize(options)
         return record
     }
-
-    /// What an error tells of a name, which may be as long as the client likes.
-    private static func shown(_ name: String) -> String { String(name.prefix(NameRules.maximumCharacterCount)) }
 }
 
 extension Record {
@@ -90,11 +84,11 @@ extension Record {
         guard fields.count <= Self.maximumFieldCount else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record has too many fields: split it over several records.",
+                "The record has too many fields. Split it into several records.",
                 ["record": name.text, "fields": "\(fields.count)", "limit": "\(Self.maximumFieldCount)"])
         }
         try check(contentByteCount, limit: options.recordByteCount)
-        // What short items and assets cost beside their content counts here: no record may fail another one's commit.
+        // This includes the overhead of short items and assets, so that no record can fail the commit of another.
         let storedByteCount: Int
         do throws(LayoutError) { storedByteCount = try RecordCodec.fieldsByteCount(of: self) } catch {
             throw CloudError(.invalidArguments, "The record holds a value that cannot be stored.", cause: "\(error)")
@@ -107,5 +101,56 @@ extension Record {
         throw CloudError(
             .limitExceeded, inner: CloudError.InnerCode.limit, "record too large",
             ["record": name.text, "bytes": "\(byteCount)", "limit": "\(limit)"])
+    }
+}
+
+/// The change of a share by a save. It is a class, because every save has a reference to one and nearly all are nil.
+final class ShareDraft: Sendable {
+    /// Nil for a new share.
+    let old: ShareContent?
+    let new: ShareContent
+    /// The people whom this change invites.
+    let invited: [ParticipantID]
+    /// Those of them who had asked for access.
+    let approved: [UserName]
+    /// The owners of the handles by which people were invited.
+    let handleOwners: [Handle: UserName]
+
+    init(
+        old: ShareContent?, new: ShareContent, invited: [ParticipantID] = [], approved: [UserName] = [],
+        handleOwners: [Handle: UserName] = [:]
+    ) {
+        self.old = old
+        self.new = new
+        self.invited = invited
+        self.approved = approved
+        self.handleOwners = handleOwners
+    }
+
+    /// The root of a new share; nil for an existing share and for one of a whole zone.
+    var newRoot: RecordName? { old == nil ? new.root : nil }
+}
+
+/// A conflict with another share, because of which a record cannot be shared or moved.
+struct SharingConflict: Sendable {
+    /// The rule that is broken.
+    let rule: String
+    /// The record that would be in two shares; nil if a whole zone would be.
+    let record: RecordName?
+    /// The root of the other share; nil if that shares the whole zone.
+    let root: RecordName?
+    /// The other share.
+    let share: RecordName
+
+    /// `existing` is the other share as the caller sees it.
+    func error(_ existing: ClientRecord?) -> CloudError {
+        let subject = record.map { "The record \($0)" } ?? "The zone"
+        let way = root.map { "the record \($0) is the root of the share \(share)" } ?? "the zone is shared by \(share)"
+        var fields = ["rule": rule, "share": share.text]
+        fields["record"] = record?.text
+        fields["root"] = root?.text
+        return CloudError(
+            .alreadyShared, text: "\(subject) cannot be in two shares (\(rule)): \(way).", fields,
+            serverRecord: existing)
     }
 }

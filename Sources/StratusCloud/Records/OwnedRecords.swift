@@ -1,4 +1,9 @@
-// References with `deleteSelf`: how many records may point at one with it (L-05).
+// References with `deleteSelf`: how many records may point at one record with it (L-05), and the cascade of a deletion
+//
+//
+// A cascade deletes, at any depth, the records that hold a `deleteSelf` reference to a deleted record, and the share of
+// a deleted root (SH-11). A whole cascade is one commit. One that is too long for a commit is not applied, and becomes
+// the error of the deletion that the request named; it does not affect the other deletions of the request.
 
 import StratusLayout
 import StratusModel
@@ -26,7 +31,7 @@ extension Record {
         return owners
     }
 
-    /// Makes the references to these records such as delete nothing. What they take of the record's size stays.
+    /// Removes the action of the references to these records. Their size stays the same.
     mutating func removeOwners(_ targets: Set<RecordName>) {
         for (key, field) in fields {
             guard let value = Self.disowning(field.value, targets) else { continue }
@@ -34,7 +39,7 @@ extension Record {
         }
     }
 
-    /// The value without `deleteSelf` references to these records; nil where it has none.
+    /// The value without `deleteSelf` references to these records; nil if it has none.
     private static func disowning(_ value: FieldValue, _ targets: Set<RecordName>) -> FieldValue? {
         switch value {
         case .reference(let reference) where reference.action == .deleteSelf && targets.contains(reference.target):
@@ -61,7 +66,7 @@ struct OwnedRecordLimit {
     let zone: ZoneReader
     let limit: Int
 
-    /// The saves that would make too many records point at one. Of the saves that add one the first are let through.
+    /// The saves because of which too many records would point at one. The first saves that still fit are accepted.
     ///
     /// One seek for every record that a save newly points at.
     func errors(saves: [JudgedSave], removed: Set<RecordName>) throws -> [RecordName: CloudError] {
@@ -91,5 +96,86 @@ struct OwnedRecordLimit {
             }
         }
         return errors
+    }
+}
+
+/// A record that a request deletes, by name or by a cascade. It does not keep the record's values, because a cascade
+/// may be long, except for the content of a share.
+struct RemovedRecord {
+    let name: RecordName
+    /// How much of its owner's quota it uses.
+    let byteCount: Int64
+    let assets: [AssetDescriptor: Int]
+    /// The named record whose deletion causes this one; the record itself if the request names it.
+    let cause: RecordName
+    /// Its share, if it is a root.
+    let share: RecordName?
+    /// Its participants, if it is a share.
+    let content: ShareContent?
+
+    init(_ record: Record, cause: RecordName) throws {
+        name = record.name
+        byteCount = QuotaLedger.byteCount(of: record)
+        assets = record.assets
+        self.cause = cause
+        share = record.share
+        content = record.type == ShareContent.recordType ? try record.shareContent() : nil
+    }
+}
+
+/// The effect of deletions.
+struct Cascades {
+    /// The records that exist, each once.
+    private(set) var removed: [RemovedRecord] = []
+    /// The deletions whose cascades are too long. Records that only these reach are not in `removed`.
+    private(set) var errors: [RecordName: CloudError] = [:]
+
+    /// `kept` are the records that the request saves: no cascade deletes them. At most `limit` records are removed.
+    /// `visitCount` is how many records may be visited in total; it is counted down. A cascade only includes records
+    /// for which `isIncluded` returns true.
+    init(
+        of names: [RecordName], keeping kept: Set<RecordName>, limit: Int, visitCount: inout Int, in zone: ZoneReader,
+        including isIncluded: (RecordName) throws -> Bool
+    ) throws {
+        var known = Set(names)
+        for cause in names {
+            var queue = [cause]
+            var found: [RemovedRecord] = []
+            var position = 0
+            while position < queue.count {
+                let name = queue[position]
+                position += 1
+                guard let stored = try zone.record(name) else { continue }
+                // A cascade never deletes a user record (S-15).
+                if name != cause, stored.record.type == AccessVerdict.usersType { continue }
+                guard removed.count + found.count < limit, visitCount > 0 else {
+                    errors[cause] = Self.tooLong(cause, ["recordLimit": "\(limit)"])
+                    break
+                }
+                visitCount -= 1
+                found.append(try RemovedRecord(stored.record, cause: cause))
+                // A share goes with its root (SH-11).
+                if let share = stored.record.share, !kept.contains(share), !known.contains(share), try isIncluded(share)
+                {
+                    known.insert(share)
+                    queue.append(share)
+                }
+                try zone.visitOwned(by: name) { source in
+                    guard !kept.contains(source), !known.contains(source), try isIncluded(source) else { return .next }
+                    known.insert(source)
+                    queue.append(source)
+                    return .next
+                }
+            }
+            if errors[cause] == nil { removed += found } else { known.subtract(queue.dropFirst()) }
+        }
+    }
+
+    /// `limit` names the exceeded limit of a transaction, records or bytes, and its value.
+    static func tooLong(_ cause: RecordName, _ limit: [String: String]) -> CloudError {
+        CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit,
+            "The deletion includes more records than one transaction can hold. Delete some of them first.",
+            limit.merging(["record": cause.text]) { own, _ in own })
     }
 }

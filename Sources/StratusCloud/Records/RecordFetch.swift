@@ -1,10 +1,11 @@
-// Looking records up by name in one snapshot, for one caller.
+// Fetches records by name: one snapshot, and one store read for a record of up to 100,000 bytes.
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
 
-/// One request's look-ups in one snapshot.
+/// The look-ups of one request, in one snapshot, for one caller.
 struct RecordFetch {
     let service: CloudService
     let caller: Caller
@@ -12,20 +13,8 @@ struct RecordFetch {
     let database: DatabaseSelector
     let fields: FieldSelection
     let reader: RecordReader
-    private var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
-    private var zones: [ZoneAddress: Result<ZoneAccess, CloudError>] = [:]
-
-    init(
-        service: CloudService, caller: Caller, account: Account?, database: DatabaseSelector, fields: FieldSelection,
-        reader: RecordReader
-    ) {
-        self.service = service
-        self.caller = caller
-        self.account = account
-        self.database = database
-        self.fields = fields
-        self.reader = reader
-    }
+    var known: [RecordAddress: Result<ClientRecord, CloudError>] = [:]
+    var zones: [ZoneAddress: Result<ZoneAccess, CloudError>] = [:]
 
     mutating func record(_ claimed: RecordAddress) throws -> Result<ClientRecord, CloudError> {
         let address = ScopeVerdict.canonical(claimed, caller: account?.userName)
@@ -45,19 +34,18 @@ struct RecordFetch {
         if let decoded = try decodedRecord(name, access.zone) {
             let permissions = try access.permissions(for: decoded.stored)
             if permissions.contains(.read) {
-                return try RecordView(service: service, zone: access.zone, viewer: account, reader: reader).shown(
+                return try RecordPresenter(service: service, zone: access.zone, viewer: account, reader: reader).shown(
                     decoded)
             }
-            // In another's zone a record that is not shared is not there.
+            // In another person's zone, a record that is not shared does not exist for the caller.
             if !access.zone.isShared, let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) {
                 throw refusal
             }
         }
-        throw CloudError(
-            .unknownItem, inner: CloudError.InnerCode.unknownItem, "Record not found", ["record": name.text])
+        throw CloudError.recordNotFound(name)
     }
 
-    /// An account that may not be used is nobody's: it is shown what the world is shown.
+    /// An account that may not be used gets what the public gets.
     private mutating func access(to address: ZoneAddress) throws -> ZoneAccess {
         if let known = zones[address] { return try known.get() }
         let isUsable = AccountVerdict.status(of: account) == .available
@@ -81,5 +69,82 @@ struct RecordFetch {
         }
         return try UserRecords.owner(of: name, in: zone, caller: account, service.accountDirectory, reader: reader)
             .map { DecodedRecord(UserRecords.unsaved(of: $0)) }
+    }
+}
+
+extension CloudService {
+    /// Fetches records by name. An address that is named twice is read once.
+    ///
+    /// Throws for the request as a whole: `limitExceeded` (L-01); `notAuthenticated` and similar errors, unless the
+    /// database is the public one (S-17); a planned fault; the store's failures. The item of a missing record fails
+    /// with `unknownItem` (S-19), that of a missing zone with `zoneNotFound` or `userDeletedZone`.
+    package func fetchRecords(
+        _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector
+    ) throws(CloudError) -> FetchRecordsResponse {
+        guard !request.isUnasked else {
+            return try answering { try fetched(request, as: caller, in: database, faults: [:]) }
+        }
+        return try reporting(.fetchRecords, caller, itemCount: request.addresses.count) { event in
+            let faults = plannedFaults(request.addresses, caller)
+            let response = try fetched(request, as: caller, in: database, faults: faults)
+            event.count(response.records)
+            return response
+        }
+    }
+
+    private func fetched(
+        _ request: FetchRecordsRequest, as caller: Caller, in database: DatabaseSelector,
+        faults: [RecordAddress: CloudError]
+    ) throws -> FetchRecordsResponse {
+        try requestLimits().check(itemCount: request.addresses.count)
+        if database != .public { try requireAccount(caller) }
+        let fields = FieldSelection.desired(request.desiredKeys)
+        let records = try engine.read { reader in
+            // Every caller may read public data, whatever the status of the account (S-17).
+            let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
+            var fetch = RecordFetch(
+                service: self, caller: caller, account: account, database: database, fields: fields, reader: reader)
+            return try request.addresses.map { try faults[$0].map { .failure($0) } ?? fetch.record($0) }
+        }
+        return FetchRecordsResponse(records: records)
+    }
+
+    /// The planned faults of the zones and records, looked up outside the snapshot.
+    private func plannedFaults(_ addresses: [RecordAddress], _ caller: Caller) -> [RecordAddress: CloudError] {
+        guard let source = environment.faults else { return [:] }
+        var zones: [ZoneAddress: CloudError?] = [:]
+        var faults: [RecordAddress: CloudError] = [:]
+        var seen: Set<RecordAddress> = []
+        for address in addresses where seen.insert(address).inserted {
+            let zone = zones[address.zone] ?? source.error(at: .zone(address.zone, caller, .fetchRecords))
+            zones[address.zone] = .some(zone)
+            faults[address] = zone ?? source.error(at: .record(address, caller, .fetchRecords))
+        }
+        return faults
+    }
+}
+
+/// User records. Every account has one in the default zone of its private database and of the public one. It exists
+/// before any client saves it; the first save writes it (S-15).
+enum UserRecords {
+    /// The account whose user record has this name in this zone, or nil.
+    static func owner(
+        of name: RecordName, in zone: ResolvedZone, caller: Account?, _ directory: AccountDirectory,
+        reader: RecordReader
+    ) throws -> Account? {
+        guard zone.isDefault else { return nil }
+        let userName = UserName(name.text)
+        if let caller, caller.userName == userName { return caller }
+        // User names begin with an underscore, so that other names cost no look-up.
+        guard zone.isPublic, name.text.utf8.first == UInt8(ascii: "_") else { return nil }
+        return try directory.account(userName: userName, in: reader)
+    }
+
+    /// The record as it is before its first save.
+    static func unsaved(of account: Account) -> StoredRecord {
+        let stamp = Stamp(date: account.created, user: account.userName)
+        return StoredRecord(
+            record: Record(name: RecordName(account.userName.text), type: AccessVerdict.usersType),
+            system: SystemFields(changeSequence: 0, tagSalt: 0, created: stamp, modified: stamp))
     }
 }

@@ -1,6 +1,13 @@
-// Judges each item of a zone alone, in a transaction or in a snapshot: access, policy and tag, merge, references, sizes.
-// What it says of one item does not depend on the others.
+// Judges each item of a zone alone, in a transaction or in a snapshot. The verdict on one item does not depend on the
+// others. A save passes these steps:
+//
+//   1. Access: may the caller create or change the record (`AccessVerdict`)?
+//   2. Policy and tag: does the save conflict with the stored record (`SaveVerdict`)?
+//   3. Parent: may the caller put the record there?
+//   4. Merge: references, assets and sizes of the fields (`FieldClaims`).
+//   5. For a share: may it be in this zone, whom does it name, and what is its new content (`ShareRevision`)?
 
+import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -9,17 +16,17 @@ struct ZoneJudge {
     let request: ZoneRequest
     let account: Account
     let reader: RecordReader
-    /// Nil where the zone is made by its first record.
+    /// Nil if the first record creates the zone.
     let zone: ZoneReader?
     let intake: AssetIntake
     let access: ZoneAccess
     private let savedNames: Set<RecordName>
-    private let view: RecordView
+    private let view: RecordPresenter
 
-    /// What a deletion comes to.
+    /// What a deletion does.
     enum Removal {
         case delete
-        /// There is nothing that the caller could know of.
+        /// There is no record that the caller may know of.
         case nothing
         /// A participant who deletes a share leaves it (P-13).
         case leave(JudgedSave)
@@ -36,7 +43,7 @@ struct ZoneJudge {
         self.zone = zone
         self.intake = intake
         access = try ZoneAccess(service, to: request.zone, caller: account.userName, in: reader)
-        view = RecordView(service: service, zone: request.zone, viewer: account, reader: reader)
+        view = RecordPresenter(service: service, zone: request.zone, viewer: account, reader: reader)
         savedNames = request.zone.isShared ? Set(request.saves.map(\.name)) : []
     }
 
@@ -46,7 +53,7 @@ struct ZoneJudge {
         let save = item.save
         let found = try zone?.record(item.name)
         let known = try found.map { try access.permissions(for: $0) }
-        // In another's zone what may not be read is not there.
+        // In another person's zone, a record that the caller may not read does not exist for them.
         let isHidden = request.zone.isShared && known?.contains(.read) == false
         let stored = isHidden ? nil : found
         let owner = try userRecordOwner(of: item.name)
@@ -65,7 +72,7 @@ struct ZoneJudge {
             }
             throw reason.error(item.name, serverRecord: server)
         case .write(let keys, let parent):
-            // The name is taken by something that the caller may not know of.
+            // A record that the caller may not know of has the name.
             if isHidden { throw creationDenied(item.name) }
             let claims = FieldClaims(
                 zone: request.zone, caller: account.userName, intake: intake.contents(for: item, of: request))
@@ -78,7 +85,7 @@ struct ZoneJudge {
         }
     }
 
-    /// What the deletion comes to. Throws the item's error as `CloudError`.
+    /// What the deletion does. Throws the item's error as `CloudError`.
     func judged(_ item: ItemDelete) throws -> Removal {
         if let error = item.error { throw error }
         if request.zone.isShared { return try sharedRemoval(of: item) }
@@ -98,13 +105,13 @@ struct ZoneJudge {
         return .delete
     }
 
-    /// What the caller is answered whose save was written: of a record that may not be read only what was sent.
+    /// The answer to a save that was written. If the caller may not read the record, it has only what they sent.
     func answer(_ stored: StoredRecord, to save: RecordSave) throws -> ClientRecord {
         if let record = try shown(stored) { return record }
         let sentKeys = save.sentKeys(request.policy)
         var record = ClientRecord(stored, zone: request.zone.address, viewer: account.userName)
         record.fields = record.fields.only(sentKeys)
-        // Who has left in the same request is told no more of a root than before.
+        // A caller who left in the same request learns no more of a root than before.
         if request.zone.isShared, stored.record.share != nil { record.parent = nil }
         return record
     }
@@ -115,15 +122,15 @@ struct ZoneJudge {
         return try view.shown(DecodedRecord(stored))
     }
 
-    /// That a record may not lie where a participant wants it, or at all (P-11).
+    /// The error when a participant may not create a record, or not in this place (P-11).
     func creationDenied(_ name: RecordName) -> CloudError {
         AccessVerdict.denied("CREATE operation not permitted", name, rule: "P-11")
     }
 
-    // MARK: Another's zone
+    // MARK: Another person's zone
 
-    /// The parent that a save gives. A participant does not move a root, whose parent they do not see, and is not
-    /// told a parent that they do not see from one that is not there.
+    /// The parent that a save sets. A participant cannot move a root, whose parent they do not see, and cannot
+    /// distinguish a hidden parent from a missing one.
     private func parentChange(
         _ change: SaveVerdict.ParentChange, of item: ItemSave, _ stored: Record?, _ claims: FieldClaims
     ) throws -> SaveVerdict.ParentChange {
@@ -163,7 +170,7 @@ struct ZoneJudge {
         return try ruled(refusal, rule: save.isShare ? "X-13" : "P-10", stored)
     }
 
-    /// A refusal with the rule of sharing that it is of, and the share in which the caller sees the record.
+    /// A refusal with its rule of sharing and the share in which the caller sees the record.
     private func ruled(_ refusal: CloudError, rule: String, _ stored: StoredRecord?) throws -> CloudError {
         guard let zone, let stored else { return refusal.ofSharing(rule: rule) }
         let record = stored.record
@@ -178,5 +185,138 @@ struct ZoneJudge {
     private func userRecordOwner(of name: RecordName) throws -> Account? {
         try UserRecords.owner(
             of: name, in: request.zone, caller: account, service.accountDirectory, reader: reader)
+    }
+}
+
+// MARK: Shares
+
+extension ZoneJudge {
+    /// The new content of the share that this item saves, written into its record; nil for every other record.
+    private func shareDraft(of item: ItemSave, stored: Record?, _ record: inout Record) throws -> ShareDraft? {
+        guard record.type == ShareContent.recordType else { return nil }
+        let old = try stored?.shareContent()
+        if old == nil { try checkPlace(of: item) }
+        let draft: ShareDraft
+        if let claim = item.save.sharing, let secrets = item.secrets {
+            do { draft = try revised(old, claim, secrets) } catch let refusal as CloudError {
+                let root = old?.root?.text ?? claim.root?.recordName
+                throw refusal.ofSharing(rule: "X-22", record: item.name.text, root: root, share: item.name.text)
+            }
+        } else if let old {
+            draft = ShareDraft(old: old, new: old)
+        } else {
+            throw CloudError(.invalidArguments, "A new share needs a list of participants.")
+                .ofSharing(rule: "SH-04", record: item.name.text)
+        }
+        record = record.with(draft.new)
+        try record.checkSize(service.options)
+        return draft
+    }
+
+    /// The share's record without the caller, who leaves it.
+    private func leaving(_ stored: StoredRecord) throws -> JudgedSave {
+        let record = stored.record
+        guard let old = try record.shareContent(), let left = ShareRevision(leaving: account.userName, old) else {
+            throw AccessVerdict.denied(
+                "DELETE operation not permitted", record.name, rule: "P-13", root: try record.shareContent()?.root,
+                share: record.name)
+        }
+        return JudgedSave(
+            name: record.name, record: record.with(left.content), old: stored,
+            share: ShareDraft(old: old, new: left.content))
+    }
+
+    /// Checks that the zone can hold such a share, and that the root can be a root.
+    private func checkPlace(of item: ItemSave) throws {
+        if let root = item.save.sharing?.root.map({ RecordName($0.recordName) }),
+            request.saves.contains(where: { $0.name == root && $0.save.isShare })
+        {
+            throw CloudError(.invalidArguments, "A share cannot be the root of another share. Share a record.")
+                .ofSharing(rule: "SH-02", record: item.name.text, root: root.text, share: item.name.text)
+        }
+        let isZoneWide = item.name == ShareContent.zoneWideName
+        var capabilities: ZoneCapabilities = []
+        if request.zone.isTransactional, let zone {
+            let scope = try ZoneFacts.encryptionScope(
+                of: request.zone.id.name, DatabaseKeys(zone.keys.database), in: reader)
+            capabilities = ZoneVerdict.capabilities(of: request.zone, scope)
+        }
+        guard !capabilities.contains(isZoneWide ? .zoneWideSharing : .sharing) else { return }
+        throw CloudError(
+            .invalidArguments, "The zone cannot be shared in this way. Save the records in another zone.",
+            ["zone": request.zone.address.description]
+        ).ofSharing(
+            rule: "X-21", record: item.name.text, root: item.save.sharing?.root?.recordName, share: item.name.text)
+    }
+
+    private func revised(_ old: ShareContent?, _ claim: ShareClaim, _ secrets: ShareSecrets) throws -> ShareDraft {
+        guard let owner = request.zone.id.database.owner else { throw ShareRevision.notAllowed }
+        let root = claim.root.map { RecordName($0.recordName) }
+        let (stored, gone) = try old.map { try withoutGone($0) } ?? (nil, [])
+        var wanted = claim
+        wanted.participants.removeAll { gone.contains(ParticipantID($0.id)) }
+        var situation = ShareSituation(
+            stored: stored, root: root, token: old?.token ?? secrets.token, owner: owner, editor: account.userName,
+            people: [:], handleOwners: [:], secrets: secrets,
+            participantLimit: service.options.participantCount)
+        if old == nil, let zone, let token = try ShareWriter.token(of: root, in: zone) { situation.token = token }
+        try resolve(wanted, &situation)
+        let revision = try ShareRevision(wanted, situation)
+        return ShareDraft(
+            old: old, new: revision.content, invited: revision.invited, approved: revision.approved,
+            handleOwners: situation.handleOwners)
+    }
+
+    /// The share without invited people and requesters whose accounts were deleted, and the IDs of these participants.
+    /// No client sees them (`SharePeople`); the next save removes them.
+    private func withoutGone(_ content: ShareContent) throws -> (ShareContent?, Set<ParticipantID>) {
+        func isGone(_ user: UserName) throws -> Bool {
+            try service.accountDirectory.account(userName: user, in: reader) == nil
+        }
+        var content = content
+        let gone = try content.participants.filter { participant in
+            guard participant.status == .pending, let user = participant.user else { return false }
+            return try isGone(user)
+        }
+        let ids = Set(gone.map(\.id))
+        content.participants.removeAll { ids.contains($0.id) }
+        try content.requesters.removeAll { try isGone($0.user) }
+        return (content, ids)
+    }
+
+    /// Looks up the people whom the claim newly names, and those who have not accepted yet.
+    ///
+    /// Throws `invalidArguments` for a malformed handle and for a user record that belongs to no account.
+    private func resolve(_ claim: ShareClaim, _ situation: inout ShareSituation) throws {
+        let stored = situation.stored?.participants ?? []
+        let known = Set(stored.map(\.id))
+        for participant in stored where participant.user == nil {
+            guard let handle = participant.invitation?.handle else { continue }
+            situation.handleOwners[handle] =
+                try service.accountDirectory.account(handle: handle, in: reader)?.userName
+        }
+        for (place, participant) in claim.participants.enumerated() {
+            guard !known.contains(ParticipantID(participant.id)), let lookup = participant.lookup else { continue }
+            let person = try person(lookup)
+            situation.people[place] = person
+            if let handle = person.handle { situation.handleOwners[handle] = person.user }
+        }
+    }
+
+    private func person(_ lookup: IdentityLookup) throws -> ResolvedPerson {
+        if let handle = lookup.handle {
+            let normalized = try AccountLimits.normalized(handle)
+            let owner = try service.accountDirectory.account(handle: normalized, in: reader)
+            return .handle(normalized, owner: owner?.userName)
+        }
+        guard case .userRecord(let name) = lookup, name != ZoneAddress.currentUser else {
+            return .userRecord(account.userName)
+        }
+        guard let found = try service.accountDirectory.account(userName: UserName(name), in: reader) else {
+            throw CloudError(
+                .invalidArguments, "No person has this user record. Look them up by a handle.",
+                ["rule": "X-11", "userRecord": name])
+        }
+        return .userRecord(found.userName)
     }
 }

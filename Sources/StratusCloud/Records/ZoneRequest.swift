@@ -1,4 +1,5 @@
-// The part of a request that goes to one zone, as values: it is made before the transaction, whose body may run twice.
+// The part of a request that goes to one zone, as values. `RequestSorter` creates it before the transaction, whose body
+// may run twice. It checks what is wrong with an item by itself, and draws the secrets of shares.
 
 import StratusModel
 
@@ -7,10 +8,10 @@ struct ItemSave: Sendable {
     let index: Int
     let name: RecordName
     let save: RecordSave
-    /// Why it fails before its transaction: a planned fault, a misuse, a bad name, what was refused before its files were
-    /// taken in.
+    /// Why it fails before its transaction: a planned fault, a misuse, a bad name, or a refusal before its files were
+    /// stored.
     var error: CloudError?
-    /// That its owner had no room for it and its files, which were therefore not taken in: it must not be written.
+    /// Set if its owner had no room for it and its files. The files were not stored, so it must not be written.
     var quotaError: CloudError?
     /// Drawn for the save of a share.
     var secrets: ShareSecrets?
@@ -29,20 +30,20 @@ struct ZoneRequest: Sendable {
     var saves: [ItemSave] = []
     var deletes: [ItemDelete] = []
     let policy: SavePolicy
-    /// Whether the zone is changed whole or not at all.
+    /// Whether all items of the zone are applied or none.
     let isAtomic: Bool
-    /// What the client wants to recognise the change by (T-11); nil where the zone has no feed.
+    /// The client's token, by which it recognizes the change (T-11); nil if the zone has no feed.
     var clientToken: [UInt8]?
-    /// Why nothing of it can be done: a planned fault, or a zone that is not there.
+    /// Why no item can be applied: a planned fault, or a missing zone.
     var error: CloudError?
 
-    /// Whether nothing of it will be written, whatever its records and files hold.
+    /// Whether it is already certain that nothing will be written.
     var isRefused: Bool {
         if error != nil { return true }
         return isAtomic && (saves.contains { $0.error != nil } || deletes.contains { $0.error != nil })
     }
 
-    /// The same error for every item that has none of its own.
+    /// The same error for every item that has no error of its own.
     func answer(failing error: CloudError) -> ZoneAnswer {
         var answer = ZoneAnswer()
         for item in saves { answer.saves[item.index] = .failure(item.error ?? error) }
@@ -55,13 +56,13 @@ struct ZoneRequest: Sendable {
 struct ZoneAnswer: Sendable {
     var saves: [Int: Result<ClientRecord, CloudError>] = [:]
     var deletes: [Int: Result<Void, CloudError>] = [:]
-    /// Whom the host is to tell that they are invited, when the commit is made.
+    /// The people to whom the host must send an invitation after the commit.
     var invitations: [ShareInvitation] = []
     /// The shares that deletions have ended.
     var endedShares: [RecordAddress] = []
 }
 
-/// Thrown by the body of a zone's transaction that writes nothing, so that nothing is committed.
+/// Thrown by the body of a zone's transaction if it writes nothing, so that nothing is committed.
 struct NothingWritten: Error {
     let answer: ZoneAnswer
 }
@@ -74,10 +75,11 @@ struct RequestSorter {
     let account: Account
     let database: DatabaseSelector
 
-    /// What the request asks of each zone, in the order in which it names them, and the answers to items that mean no
-    /// zone.
+    /// What the request asks of each zone, in the order in which it names them, and the answers to items whose address
+    /// names no zone.
     ///
-    /// Throws `invalidArguments` when a record is named twice (S-11, A-03), and for a new share without its root (SH-04).
+    /// Throws `invalidArguments` when a record is named twice (S-11, A-03), and for a new share without its root
+    /// (SH-04).
     func sorted() throws(CloudError) -> (zones: [ZoneRequest], answers: ZoneAnswer) {
         try checkDuplicates()
         try checkRoots()
@@ -117,7 +119,7 @@ struct RequestSorter {
     private func note(_ address: RecordAddress, _ seen: inout Set<RecordAddress>) throws(CloudError) {
         guard !seen.insert(ScopeVerdict.canonical(address, caller: account.userName)).inserted else { return }
         throw CloudError(
-            .invalidArguments, "A record is saved or deleted twice, or both, in one operation: name it once.",
+            .invalidArguments, "A record is saved or deleted more than once in one operation. Name it once.",
             ["record": address.description])
     }
 
@@ -127,7 +129,7 @@ struct RequestSorter {
         if let known = places[address] { return known }
         let zone = try ScopeVerdict.zone(
             address, in: database, container: caller.container, caller: account.userName)
-        // The caller's own name and the one that stands for the caller are one zone.
+        // The caller's own user name and the placeholder for it name the same zone.
         let place = places[zone.address] ?? zones.count
         if place == zones.count {
             let point = FaultPoint.zone(zone.address, caller, .modifyRecords)
@@ -142,14 +144,13 @@ struct RequestSorter {
         return place
     }
 
-    /// A planned fault of the record. One of its zone ends the record's work before, and leaves that of the record for
-    /// another request.
+    /// A planned fault of the record. If its zone has a fault, the record's is kept for another request.
     private func fault(at address: RecordAddress, in zone: ZoneRequest) -> CloudError? {
         guard zone.error == nil else { return nil }
         return service.environment.faults?.error(at: .record(address, caller, .modifyRecords))
     }
 
-    /// What is wrong with a save by itself.
+    /// The error of a save by itself.
     private func saveError(_ save: RecordSave) -> CloudError? {
         if let misuse = save.misuse { return CloudError(.invalidArguments, text: misuse) }
         if let error = originError(save) { return error }
@@ -158,14 +159,14 @@ struct RequestSorter {
         return shareError(save)
     }
 
-    /// That the record belongs to another container, database or account. Under a policy that compares no tags it
-    /// would be written over whatever has its name here.
+    /// The error if the record belongs to another container, database or account. Under a policy that compares
+    /// no tags the save would overwrite the record of the same name here.
     private func originError(_ save: RecordSave) -> CloudError? {
         guard let origin = save.origin else { return nil }
         guard origin.container == caller.container, origin.database == database else {
             return CloudError(
                 .invalidArguments,
-                "The record belongs to another container or database: save it there, or save a new record here.",
+                "The record belongs to another container or database. Save it there, or save a new record here.",
                 [
                     "record": save.address.description, "container": origin.container.text,
                     "database": "\(origin.database)",
@@ -173,9 +174,138 @@ struct RequestSorter {
         }
         guard origin.account == nil || origin.account == account.id else {
             return CloudError(
-                .invalidArguments, "The record was fetched by another account: fetch it by the one that saves it.",
+                .invalidArguments, "Another account fetched the record. Fetch it with the account that saves it.",
                 ["record": save.address.description])
         }
         return nil
+    }
+}
+
+// MARK: Shares
+
+extension RecordSave {
+    var isShare: Bool { RecordType(type) == ShareContent.recordType }
+}
+
+extension RequestSorter {
+    /// Throws `invalidArguments` when a share that was never saved comes without its root (SH-04).
+    private func checkRoots() throws(CloudError) {
+        var saved: Set<RecordAddress>?
+        for save in request.saves where save.isShare && save.baseTag == nil {
+            guard let root = save.sharing?.root else { continue }
+            let addresses =
+                saved ?? Set(request.saves.map { ScopeVerdict.canonical($0.address, caller: account.userName) })
+            saved = addresses
+            guard !addresses.contains(ScopeVerdict.canonical(root, caller: account.userName)) else { continue }
+            throw CloudError(
+                .invalidArguments,
+                "An added share is being saved without its rootRecord being saved in the same operation",
+                ["root": root.description, "share": save.address.description]
+            ).ofSharing(rule: "SH-04", record: root.description)
+        }
+    }
+
+    /// The error if the host has switched off sharing for the container (P-19).
+    private func sharingDisabled(_ address: RecordAddress, _ isSharing: Bool) -> CloudError? {
+        guard isSharing, !service.options.isSharingEnabled(in: caller.container) else { return nil }
+        return CloudError(
+            .permissionFailure, inner: CloudError.InnerCode.permission,
+            "Shared zone update is not enabled for container"
+        ).ofSharing(rule: "P-19", record: address.description)
+    }
+
+    /// The error of a share, or of a record that has a share's name.
+    private func shareError(_ save: RecordSave) -> CloudError? {
+        let name = save.address.recordName
+        return claimError(save)?.ofSharing(
+            rule: "SH-02", record: name, root: save.sharing?.root?.recordName, share: save.isShare ? name : nil)
+    }
+
+    private func claimError(_ save: RecordSave) -> CloudError? {
+        let isZoneWide = RecordName(save.address.recordName) == ShareContent.zoneWideName
+        guard save.isShare else {
+            guard isZoneWide else { return nil }
+            return CloudError(
+                .invalidArguments, "Only the share of a whole zone has this name. Choose another.", ["rule": "C-13"])
+        }
+        guard database != .public else {
+            return CloudError(
+                .badDatabase, "The public database has no shares: everyone can read it.", ["rule": "X-21"])
+        }
+        if let error = save.sharing.flatMap({ claimSizeError($0) }) { return error }
+        guard save.baseTag == nil else { return nil }
+        return newShareError(save, isZoneWide: isZoneWide)
+    }
+
+    /// The error if a claim names more people than a share can have. It is checked before the transaction, which looks
+    /// these people up.
+    private func claimSizeError(_ claim: ShareClaim) -> CloudError? {
+        // A share may have more participants than a limit that was lowered since.
+        let participantLimit = max(service.options.participantCount, CloudOptions().participantCount)
+        guard claim.participants.count <= participantLimit + 1 else {
+            return CloudError(
+                .tooManyParticipants, "The share has too many participants. Remove some of them.",
+                [
+                    "limit": "\(service.options.participantCount)", "participants": "\(claim.participants.count)",
+                    "rule": "X-10",
+                ])
+        }
+        let requesterLimit = AccessRequestVerdict.requesterLimit
+        let lists = [
+            (claim.denied, requesterLimit), (claim.blocked, requesterLimit + participantLimit),
+            (claim.unblocked, AccessRequestVerdict.blockedLimit),
+        ]
+        for (people, limit) in lists where people.count > limit {
+            return CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "Too many people are denied, blocked or unblocked. Name only people who asked for access or are blocked.",
+                ["limit": "\(limit)", "people": "\(people.count)", "rule": "P-20"])
+        }
+        return nil
+    }
+
+    private func newShareError(_ save: RecordSave, isZoneWide: Bool) -> CloudError? {
+        guard let claim = save.sharing else {
+            return CloudError(
+                .invalidArguments, "A share needs a root record or a zone. Create it as a CKShare, not as a record.",
+                ["rule": "SH-04"])
+        }
+        guard (claim.root == nil) == isZoneWide else {
+            return CloudError(
+                .invalidArguments, "The share of a whole zone has a reserved name. Use it for no other share (C-13).",
+                ["rule": "C-13"])
+        }
+        guard let root = claim.root else { return nil }
+        guard
+            ScopeVerdict.canonical(root.zone, caller: account.userName)
+                == ScopeVerdict.canonical(save.address.zone, caller: account.userName)
+        else {
+            return CloudError(
+                .invalidArguments, "A share must be in the zone of its root. Create it there.",
+                ["record": save.address.description, "root": root.description, "rule": "X-21"])
+        }
+        guard RecordName(root.recordName) != RecordName(save.address.recordName) else {
+            return CloudError(.invalidArguments, "A share cannot be its own root.")
+        }
+        return NameRules.recordNameError(root.recordName)
+    }
+
+    private func secrets(for save: RecordSave) -> ShareSecrets? {
+        guard save.isShare, let claim = save.sharing else { return nil }
+        return service.drawShareSecrets(participantCount: claim.participants.count)
+    }
+}
+
+extension CloudService {
+    /// Draws the secrets for the save of a share with so many participants.
+    func drawShareSecrets(participantCount: Int) -> ShareSecrets? {
+        func token() -> ShareToken? {
+            ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
+        }
+        guard let own = token() else { return nil }
+        return ShareSecrets(
+            date: environment.clock.now, token: own, oneTimeTokens: (0..<participantCount).compactMap { _ in token() },
+            ownerID: makeParticipantID(),
+            participantIDs: (0..<participantCount).map { _ in makeParticipantID() })
     }
 }

@@ -1,13 +1,17 @@
-// What a query may ask: (query, its record type, mode) → the fields it asks of, or a refusal. No input or
-// output.
+// Checks a client's query, and translates it into a query of the record layer for one zone. Pure decisions:
 //
-// In production only what the schema marks can be asked: queryable to filter by, sortable to sort by, searchable to search.
-// In development everything can be asked that some schema could mark; what has no index is looked for record by record.
+//   QueryVerdict      (query, its record type, mode) → the fields it uses, or refusal
+//   QueryTranslation  (verdict, zone, caller) → query of the record layer
+//
+// In production a query may only filter by fields that the schema marks queryable, sort by sortable and search
+// searchable ones. In development it may use every field that some schema could mark; without an index the records are
+// read one by one.
 
+import FoundationEssentials
 import StratusModel
 import StratusRecords
 
-/// A query that may be asked, with its fields resolved.
+/// A valid query, with its fields resolved.
 struct QueryVerdict {
     /// Values in the list of one comparison (L-11).
     static let maximumListCount = 250
@@ -15,11 +19,11 @@ struct QueryVerdict {
     static let maximumClauseCount = 100
 
     let query: ClientQuery
-    /// The field of each filter; nil for a search of words.
+    /// The field of each filter; nil for a search for words.
     private(set) var filterFields: [QueryField?] = []
     private(set) var sortFields: [QueryField] = []
     private(set) var searchedFields: Set<FieldKey> = []
-    /// Fields that no record has had so far, of a type whose schema was only learnt: a misspelling, or a field to come.
+    /// Fields that no record has had so far, of a type that was never imported: misspelled, or not used yet.
     private(set) var unknownFields: [FieldKey] = []
 
     private let type: RecordTypeSchema
@@ -74,7 +78,7 @@ struct QueryVerdict {
         return field
     }
 
-    /// A field by its name, that of a system field in either spelling.
+    /// A field by its name; a system field by either spelling.
     private mutating func resolved(_ key: String) throws(CloudError) -> QueryField {
         switch key {
         case "___recordID", "recordID", "recordName": return .recordName
@@ -98,7 +102,7 @@ struct QueryVerdict {
         }
     }
 
-    /// Whether a field may be asked for in this way.
+    /// Checks that a query may use a field in this way.
     private func check(_ field: QueryField, _ key: String, _ index: FieldIndexes) throws(CloudError) {
         switch field {
         case .field(let name):
@@ -108,7 +112,7 @@ struct QueryVerdict {
                 throw Self.unmarked(key, index)
             }
         case .parent, .share:
-            // The hierarchy itself answers; there is no order by it.
+            // The hierarchy answers these filters; it gives no order.
             if index == .sortable { throw Self.unmarked(key, index) }
         case .recordName, .created, .modified, .creator, .modifier:
             guard mode == .production else { return }
@@ -138,7 +142,7 @@ struct QueryVerdict {
 
     // MARK: Types
 
-    /// The type of a field's values; nil where it is not known yet.
+    /// The type of a field's values; nil if it is not known yet.
     func valueType(of field: QueryField) -> FieldType? {
         switch field {
         case .field(let key): type.fields[key]?.type
@@ -151,7 +155,7 @@ struct QueryVerdict {
         guard let known = valueType(of: field) else { return }
         guard (known.scalar == .location) == (sort.origin != nil) else {
             throw CloudError(
-                .invalidArguments, "A place is sorted by its distance, and nothing else is: use a location sort.",
+                .invalidArguments, "Sort locations, and only locations, by distance with a location sort.",
                 ["field": sort.key])
         }
     }
@@ -176,18 +180,18 @@ struct QueryVerdict {
             else { throw Self.mismatch(filter, expected.map { "\($0)" } ?? "UNKNOWN", operand.typeName) }
         }
         if filter.comparator == .isNear, filter.radius.map({ $0.isNaN }) ?? true {
-            throw CloudError(.invalidArguments, "A circle has a radius.", ["field": filter.key])
+            throw CloudError(.invalidArguments, "The radius of a circle must be a number.", ["field": filter.key])
         }
     }
 
     private static func fits(_ operand: ScalarType, _ field: ScalarType, _ which: QueryField) -> Bool {
         let numbers: Set<ScalarType> = [.int64, .double, .number]
         if numbers.contains(operand) { return numbers.contains(field) }
-        // The name of a record is a text too.
+        // The name of a record is also compared with texts.
         return operand == field || operand == .string && which == .recordName
     }
 
-    /// What to write instead, where only one side of a comparison is a list.
+    /// What to write instead if only one side of a comparison is a list.
     private static func advice(_ filter: QueryFilter, _ field: FieldType) -> String {
         switch (filter.comparator, field.isList) {
         case (.listContains, false), (.listDoesNotContain, false):
@@ -195,11 +199,11 @@ struct QueryVerdict {
                 ? ": CONTAINS asks for a member of a list, so write BEGINSWITH for the beginning of a text, or "
                     + "self CONTAINS 'words' for words in it"
                 : ": CONTAINS asks for a member of a list, so write == for the value itself"
-        case (.listContainsAny, false), (.listContainsNoneOf, false): ": the field is no list, so leave ANY out"
-        case (.isIn, true), (.isNotIn, true): ": the field is a list, so write ANY before it"
-        case (.listMemberBeginsWith, false), (.noListMemberBeginsWith, false):
-            ": the field is no list, so leave ANY out"
-        case (.beginsWith, true), (.doesNotBeginWith, true): ": the field is a list, so write ANY before it"
+        case (.listContainsAny, false), (.listContainsNoneOf, false), (.listMemberBeginsWith, false),
+            (.noListMemberBeginsWith, false):
+            ": the field is not a list, so leave ANY out"
+        case (.isIn, true), (.isNotIn, true), (.beginsWith, true), (.doesNotBeginWith, true):
+            ": the field is a list, so write ANY before it"
         case (.equals, true), (.notEquals, true): ": the field is a list, so write CONTAINS for one of its members"
         default: ""
         }
@@ -216,14 +220,14 @@ struct QueryVerdict {
 }
 
 extension QueryComparator {
-    /// What a comparator compares with what.
+    /// The types that a comparator compares.
     struct Shape {
-        /// The kinds of operands, or of the items of one that is a list.
+        /// The types of operands, or of the items of a list operand.
         var scalars: Set<ScalarType>
         var takesList = false
         /// Whether the field is a list.
         var isOfList = false
-        /// Whether the field is a list or not.
+        /// Whether the field may be a list or not.
         var isOfEither = false
     }
 
@@ -250,7 +254,7 @@ extension QueryComparator {
 }
 
 extension FieldType {
-    /// Whether some schema could mark a field of the type so. What cannot be is refused in every mode.
+    /// Whether a schema could mark a field of the type like this. If not, the query is refused in every mode.
     fileprivate func canHave(_ index: FieldIndexes) -> Bool {
         if isEncrypted || scalar == .bytes || scalar == .asset { return false }
         return index != .sortable || !isList
@@ -275,5 +279,128 @@ extension ClientValue {
     fileprivate var typeName: String {
         guard case .list(let items) = self else { return scalar?.name ?? "UNKNOWN" }
         return (items.first?.scalar?.name ?? "EMPTY") + "_LIST"
+    }
+}
+
+/// Translates a query for one zone. References name records of one zone, so a reference into another zone
+/// matches no record of this zone.
+struct QueryTranslation {
+    let verdict: QueryVerdict
+    let zone: ResolvedZone
+    /// The caller's user name, for which `__defaultOwner__` is the placeholder.
+    let caller: UserName?
+    /// Metres in one unit of a radius.
+    let metresPerUnit: Double
+
+    func query() -> RecordQuery {
+        var query = RecordQuery(
+            type: RecordType(verdict.query.recordType), searchedFields: verdict.searchedFields,
+            hidesParentsOfRoots: zone.isShared)
+        for (filter, field) in zip(verdict.query.filters, verdict.filterFields) {
+            query.filters.append(self.filter(filter, field))
+        }
+        for (sort, field) in zip(verdict.query.sorts, verdict.sortFields) {
+            query.sorts.append(RecordSort(field, isAscending: sort.isAscending, origin: sort.origin))
+        }
+        return query
+    }
+
+    private func filter(_ filter: QueryFilter, _ field: QueryField?) -> RecordFilter {
+        func positive(_ test: FilterTest) -> RecordFilter { RecordFilter(field, test) }
+        func negative(_ test: FilterTest) -> RecordFilter { RecordFilter(field, test, isNegated: true) }
+        let operand = filter.operand
+        switch filter.comparator {
+        case .equals: return positive(equality(operand, field))
+        case .notEquals: return negative(equality(operand, field))
+        case .lessThan: return positive(bound(operand, field) { .below(ValueBound($0, isInclusive: false)) })
+        case .lessThanOrEquals: return positive(bound(operand, field) { .below(ValueBound($0, isInclusive: true)) })
+        case .greaterThan: return positive(bound(operand, field) { .above(ValueBound($0, isInclusive: false)) })
+        case .greaterThanOrEquals: return positive(bound(operand, field) { .above(ValueBound($0, isInclusive: true)) })
+        case .isIn: return positive(.isIn(values(operand, field)))
+        case .isNotIn: return negative(.isIn(values(operand, field)))
+        case .isAnyOf: return positive(membership(operand, field))
+        case .isNoneOf: return negative(membership(operand, field))
+        case .beginsWith: return positive(.beginsWith(operand.text))
+        case .doesNotBeginWith: return negative(.beginsWith(operand.text))
+        case .listContains: return positive(.listContainsAny(values(operand, field)))
+        case .listDoesNotContain: return negative(.listContainsAny(values(operand, field)))
+        case .listContainsAny: return positive(.listContainsAny(values(operand, field)))
+        case .listContainsNoneOf: return negative(.listContainsAny(values(operand, field)))
+        case .listContainsAll: return positive(containsAll(operand, field))
+        case .listDoesNotContainAll: return negative(containsAll(operand, field))
+        case .listMemberBeginsWith: return positive(.listMemberBeginsWith(operand.text))
+        case .noListMemberBeginsWith: return negative(.listMemberBeginsWith(operand.text))
+        case .containsAnyToken: return positive(.anyWord(SearchWords.words(of: operand.text)))
+        case .containsAllTokens: return positive(.allWords(SearchWords.words(of: operand.text)))
+        case .isNear:
+            guard case .location(let place) = operand, let radius = filter.radius else { return positive(.isIn([])) }
+            return positive(.isNear(place, radiusMetres: radius * metresPerUnit))
+        }
+    }
+
+    private func equality(_ operand: ClientValue, _ field: QueryField?) -> FilterTest {
+        if case .list(let items) = operand {
+            let values = items.compactMap { value($0, field) }
+            // No record of this zone has a list with a reference into another zone.
+            return values.count == items.count ? .equals(.list(values)) : .isIn([])
+        }
+        return value(operand, field).map { .equals($0) } ?? .isIn([])
+    }
+
+    private func containsAll(_ operand: ClientValue, _ field: QueryField?) -> FilterTest {
+        let values = values(operand, field)
+        guard case .list(let items) = operand, items.count == values.count else { return .isIn([]) }
+        return .listContainsAll(values)
+    }
+
+    /// Whether a value, or a member of a list, is in the operand.
+    private func membership(_ operand: ClientValue, _ field: QueryField?) -> FilterTest {
+        let isList = field.flatMap { verdict.valueType(of: $0)?.isList } ?? false
+        let values = values(operand, field)
+        return isList ? .listContainsAny(values) : .isIn(values)
+    }
+
+    private func bound(_ operand: ClientValue, _ field: QueryField?, _ test: (FieldValue) -> FilterTest) -> FilterTest {
+        value(operand, field).map(test) ?? .isIn([])
+    }
+
+    private func values(_ operand: ClientValue, _ field: QueryField?) -> [FieldValue] {
+        guard case .list(let items) = operand else { return value(operand, field).map { [$0] } ?? [] }
+        return items.compactMap { value($0, field) }
+    }
+
+    /// A value to compare with; nil for a value that no record of this zone can have.
+    private func value(_ value: ClientValue, _ field: QueryField?) -> FieldValue? {
+        switch value {
+        case .string(let text):
+            field == .recordName
+                ? .reference(RecordReference(target: RecordName(text), action: .none)) : .string(text)
+        case .int64(let number): .int64(number)
+        case .double(let number): .double(number)
+        case .date(let date): .date(date)
+        case .bytes(let bytes): .bytes(bytes.bytes)
+        case .location(let place): .location(place)
+        case .reference(let reference):
+            target(reference, field).map { .reference(RecordReference(target: $0, action: .none)) }
+        case .asset, .list: nil
+        }
+    }
+
+    private func target(_ reference: ClientReference, _ field: QueryField?) -> RecordName? {
+        let name = reference.target.recordName
+        switch field {
+        case .creator?, .modifier?:
+            // User records are not compared by zone.
+            return name == ZoneAddress.currentUser ? caller.map { RecordName($0.text) } : RecordName(name)
+        default:
+            let address = ScopeVerdict.canonical(reference.target.zone, caller: caller)
+            return address == zone.address ? RecordName(name) : nil
+        }
+    }
+}
+
+extension ClientValue {
+    fileprivate var text: String {
+        if case .string(let text) = self { text } else { "" }
     }
 }

@@ -1,47 +1,47 @@
-// Whether a record fits its type: fields of the right types (S-14), new types and fields learnt in development and
-// refused in production (S-13).
+// Stores the schemas of containers and checks records against them: fields must have the right types (S-14); new types
+// and fields are added in development and refused in production (S-13).
 //
-// A known type costs no read: the cache holds it since a version, is told of every change in the instant it is
-// published, and is passed over while a change of the type is in flight (`SchemaCache`).
+// A known type costs no read. The cache holds it with the version since which it is valid, gets every change at the
+// time of its publication, and is not used while a change of the type is in flight.
 
 import StratusLayout
 package import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// What became of records that were held against their types.
+/// The result of checking records against their types.
 package struct SchemaJudgement: Sendable {
     package let container: ContainerName
-    /// Why records do not fit.
+    /// The errors of records that do not fit.
     package fileprivate(set) var errors: [RecordName: CloudError] = [:]
-    /// The types that know more than before.
+    /// The types that are new or have new fields.
     package fileprivate(set) var learnt: [RecordType: RecordTypeSchema] = [:]
-    /// The types of the records that fit, as they will be known.
+    /// The types of the records that fit, after the save.
     package fileprivate(set) var types: [RecordType: RecordTypeSchema] = [:]
 
     init(container: ContainerName) { self.container = container }
 
-    /// The most bytes that `learn` writes.
+    /// The maximum number of bytes that `learn` writes.
     var byteCount: Int {
         learnt.reduce(0) { sum, entry in
-            return sum + entry.value.entry.encoded().count + GlobalKeys.schema(container, entry.key).count
+            sum + entry.value.entry.encoded().count + GlobalKeys.schema(container, entry.key).count
         }
     }
 }
 
 /// Keeps the schemas of a store's containers.
 package final class SchemaKeeper: Sendable {
-    let cache = SchemaCache(maximumCount: 10_000)
+    let cache = PublishedCache<SchemaCacheKey, RecordTypeSchema>(maximumCount: 10_000)
 
     package init() {}
 
-    /// Checks records against their types, in their order: the first one decides the type of a new field.
+    /// Checks records against their types, in their order: the first record with a new field determines its type.
     ///
-    /// Nothing is written: what is learnt in development is in the judgement, for `learn`. A record that does not fit has
-    /// an error there, and nothing is learnt from it. An empty list teaches nothing, and fits every field that is a list: as
-    /// the first value of a field it is refused, unless another of the records gives the field its type, in any order, or the
-    /// record held it before, as those of earlier versions may. `stored` gives the records as they were. In the public
-    /// database encrypted values are refused (C-08).
+    /// Writes nothing: the result has the additions of development mode, for `learn`. A record that does not fit has an
+    /// error there and adds nothing. An empty list adds no field, and fits every list field. As the first value of a
+    /// field it is refused, unless another of the records, in any order, gives the field its type, or the record held
+    /// it before, as records of earlier versions may. `stored` returns the records as they were. In the public database
+    /// encrypted values are refused (C-08).
     package func judge(
         _ records: [Record], replacing stored: (RecordName) -> Record? = { _ in nil }, container: ContainerName,
         mode: SchemaMode, isPublic: Bool = false, in reader: RecordReader
@@ -57,7 +57,7 @@ package final class SchemaKeeper: Sendable {
             }
             judgement.errors.merge(refused) { own, _ in own }
             if found.isEmpty { return judgement }
-            // Discard what a refused record taught.
+            // Check again, without what refused records have added.
             refused.merge(found) { own, _ in own }
         }
     }
@@ -82,7 +82,7 @@ package final class SchemaKeeper: Sendable {
         return judgement
     }
 
-    /// Whether a record sets a field to an empty list whose type is not known: another record of its batch may give it one.
+    /// Whether a record sets a field of unknown type to an empty list. Another record of its batch may give it a type.
     func hasEmptyListOfNoType(
         _ record: Record, replacing stored: Record?, container: ContainerName, in reader: RecordReader
     ) throws -> Bool {
@@ -90,15 +90,15 @@ package final class SchemaKeeper: Sendable {
         return SchemaVerdict.emptyListError(record, known, replacing: { _ in stored }) != nil
     }
 
-    /// Writes what the judgement of this transaction's records has learnt. Called when all of them are written, so that a
-    /// record that something else refuses teaches nothing (S-13).
+    /// Writes the additions of the judgement of this transaction's records. Call it after writing all of them, so that
+    /// a record that is refused for another reason adds nothing (S-13).
     package func learn(_ judgement: SchemaJudgement, in transaction: RecordTransaction) throws {
         for (_, schema) in judgement.learnt.sorted(by: { $0.key < $1.key }) {
             try write(schema, container: judgement.container, in: transaction)
         }
     }
 
-    /// A record type as the reader sees it; nil when it is not known.
+    /// A record type as the reader sees it; nil if it is not known.
     package func schema(
         of type: RecordType, container: ContainerName, in reader: RecordReader
     ) throws -> RecordTypeSchema? {
@@ -119,7 +119,7 @@ package final class SchemaKeeper: Sendable {
         guard let entry else { return nil }
         guard case .type(let fields, let grants, let isImported) = entry else {
             throw RecordsError(
-                .corruption, "A record type's entry holds something else: restore the store from a backup.",
+                .corruption, "The entry of a record type is damaged. Restore the store from a backup.",
                 ["key": "\(KeyDescription(key))"])
         }
         return RecordTypeSchema(name: type, fields: fields, grants: grants, isImported: isImported)
@@ -141,4 +141,59 @@ package final class SchemaKeeper: Sendable {
 extension RecordTypeSchema {
     /// The type as it is stored under its name.
     fileprivate var entry: SchemaEntry { .type(fields: fields, grants: grants, isImported: isImported) }
+}
+
+// MARK: Import and export
+
+extension SchemaKeeper {
+    /// The whole schema of a container.
+    package func schema(of container: ContainerName, in reader: RecordReader) throws -> ContainerSchema {
+        var schema = ContainerSchema()
+        try reader.store.scan(GlobalKeys.schema(of: container).keyRange) { key, value in
+            let type = try GlobalKeys.readSchemaKey(key).type
+            switch (type, try SchemaEntry(decoding: value)) {
+            case (let type?, .type(let fields, let grants, let isImported)):
+                schema.types[type] = RecordTypeSchema(
+                    name: type, fields: fields, grants: grants, isImported: isImported)
+            case (nil, .roles(let roles)): schema.roles = roles
+            default:
+                throw RecordsError(
+                    .corruption, "An entry of a schema is damaged. Restore the store from a backup.",
+                    ["key": "\(KeyDescription([UInt8](copying: key)))"])
+            }
+            return .next
+        }
+        return schema
+    }
+
+    /// Replaces a container's schema. In production it may only grow. In development missing types and fields are
+    /// removed, and added again by the next record that has them. Records never change.
+    ///
+    /// Throws `invalidArguments` or `limitExceeded` if the change is not allowed; then nothing changes.
+    package func replaceSchema(
+        of container: ContainerName, with new: ContainerSchema, mode: SchemaMode, in transaction: RecordTransaction
+    ) throws {
+        let old = try schema(of: container, in: transaction)
+        let change = try SchemaChange(from: old, to: new, mode: mode)
+        for type in change.written { try write(type, container: container, in: transaction) }
+        for type in change.removed { try remove(type, container: container, in: transaction) }
+        for type in change.written.map(\.name) + change.removed {
+            // Upkeep updates the zones' indexes.
+            try transaction.set(GlobalKeys.indexReview(container, type), to: IndexReviewEntry().encoded())
+        }
+        if change.roles != old.roles {
+            let key = GlobalKeys.schemaRoles(container)
+            if change.roles.isEmpty {
+                try transaction.delete(key)
+            } else {
+                try transaction.set(key, to: SchemaEntry.roles(change.roles).encoded())
+            }
+        }
+    }
+}
+
+/// A record type of a container.
+struct SchemaCacheKey: Hashable, Sendable {
+    let container: ContainerName
+    let type: RecordType
 }

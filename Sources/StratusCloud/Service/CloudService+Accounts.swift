@@ -1,4 +1,5 @@
-// The host's calls about accounts, and what a client may ask about its own.
+// The host's calls about accounts, and a client's look-ups of other people: by e-mail address, telephone number or user
+// record.
 
 package import StratusModel
 import StratusRecords
@@ -7,8 +8,8 @@ import StratusStore
 extension CloudService {
     /// Creates an account.
     ///
-    /// Throws `invalidArguments` for a malformed handle or a broken limit, `constraintViolation` when the external
-    /// identifier or a handle belongs to another account; nothing is written then.
+    /// Throws `invalidArguments` for a malformed handle or an exceeded limit, `constraintViolation` if the external
+    /// identifier or a handle belongs to another account; then nothing is written.
     @discardableResult
     package func createAccount(_ draft: AccountDraft) throws(CloudError) -> Account {
         let birth = drawBirth()
@@ -17,10 +18,10 @@ extension CloudService {
         }
     }
 
-    /// The account with the host's own identifier; created from `draft` when there is none. Two callers that ask at the
-    /// same time get the same account.
+    /// The account with the host's own identifier; created from `draft` if there is none. Two concurrent callers get
+    /// the same account.
     ///
-    /// Throws as `createAccount` when it has to be created.
+    /// Throws like `createAccount` if it must create one.
     package func account(externalID: String, createIfMissing draft: AccountDraft) throws(CloudError) -> Account {
         if let known = try account(externalID: externalID) { return known }
         var draft = draft
@@ -34,7 +35,7 @@ extension CloudService {
         }
     }
 
-    /// The account, or nil when there is none. Costs no look-up when it has been asked for lately.
+    /// The account, or nil if there is none. Needs no look-up if the cache has it.
     package func account(_ id: AccountID) throws(CloudError) -> Account? {
         if let known = accountDirectory.cache.newest(for: id) { return known }
         return try reading { try accountDirectory.account(id, in: $0) }
@@ -44,7 +45,7 @@ extension CloudService {
         try reading { try accountDirectory.account(externalID: externalID, in: $0) }
     }
 
-    /// The account that owns a handle, however it is written.
+    /// The account that owns a handle, in any spelling.
     package func account(handle: Handle) throws(CloudError) -> Account? {
         try reading { try accountDirectory.account(handle: handle, in: $0) }
     }
@@ -58,9 +59,9 @@ extension CloudService {
         try reading { try accountDirectory.accounts(after: id, limit: limit, in: $0) }
     }
 
-    /// Changes an account as `change` says. `change` may run twice.
+    /// Changes an account. `change` may run twice.
     ///
-    /// Throws `unknownItem` when there is no such account, and as `createAccount`.
+    /// Throws `unknownItem` if there is no such account, and like `createAccount`.
     @discardableResult
     package func changeAccount(
         _ id: AccountID, _ change: (inout Account) throws -> Void
@@ -87,11 +88,6 @@ extension CloudService {
     }
 
     @discardableResult
-    package func setExternalID(_ externalID: String?, of id: AccountID) throws(CloudError) -> Account {
-        try changeAccount(id) { $0.externalID = externalID }
-    }
-
-    @discardableResult
     package func setName(_ name: PersonName, of id: AccountID) throws(CloudError) -> Account {
         try changeAccount(id) { $0.name = name }
     }
@@ -100,7 +96,7 @@ extension CloudService {
     package func setStanding(_ standing: AccountStanding, of id: AccountID) throws(CloudError) -> Account {
         let account = try changeAccount(id) { $0.standing = standing }
         guard AccountVerdict.status(of: account) == .available else { return account }
-        // What has waited for them is handed out again.
+        // Notifications that have waited for the account are delivered again.
         deliveryBell.keep(Set(try devices(of: id)))
         tellOfDeliveries()
         return account
@@ -111,7 +107,7 @@ extension CloudService {
         try changeAccount(id) { $0.isDiscoverable = isDiscoverable }
     }
 
-    /// Sets how many bytes the account's private databases may hold; nil for the store's default. What is there stays.
+    /// Sets how many bytes the account's private databases may hold; nil for the store's default. Existing data stays.
     @discardableResult
     package func setQuota(_ byteCount: Int64?, of id: AccountID) throws(CloudError) -> Account {
         try changeAccount(id) { $0.quotaByteCount = byteCount }
@@ -125,14 +121,111 @@ extension CloudService {
 }
 
 extension CloudService {
-    /// Runs `body` with every error in the client's words.
+    /// Runs `body` and converts every error to a `CloudError`.
     func answering<Result>(_ body: () throws -> Result) throws(CloudError) -> Result {
         defer { tellOfDeliveries() }
         do { return try body() } catch { throw CloudError(answering: error) }
     }
 
-    /// Runs `body` on a snapshot, with every error in the client's words.
+    /// Runs `body` on a snapshot and converts every error to a `CloudError`.
     func reading<Result>(_ body: (RecordReader) throws -> Result) throws(CloudError) -> Result {
         do { return try engine.read(body) } catch { throw CloudError(answering: error) }
+    }
+}
+
+// MARK: Other people
+
+extension CloudService {
+    /// Looks up people, in the order of `lookups`; nil for those who do not exist or do not want to be found. The
+    /// caller always finds themself.
+    ///
+    /// Throws `notAuthenticated` and similar errors without a usable account, `limitExceeded` for too many look-ups
+    /// (L-01).
+    package func discover(
+        _ lookups: [IdentityLookup], as caller: Caller
+    ) throws(CloudError) -> [DiscoveredIdentity?] {
+        try reporting(.discoverUsers, caller, itemCount: lookups.count) { _ in
+            let asking = try requireAccount(caller)
+            try checkCount(of: lookups)
+            return try reading { reader in
+                try lookups.map { lookup in
+                    guard let found = try account(lookup, asking, in: reader), found.isFound(by: asking) else {
+                        return nil
+                    }
+                    return DiscoveredIdentity(lookup: lookup, userName: found.userName, name: found.name)
+                }
+            }
+        }
+    }
+
+    /// Looks up people to invite, in the order of `lookups`. An unknown handle is a person without an account; a
+    /// malformed one fails with `invalidArguments`, an unknown user record with `unknownItem`.
+    ///
+    /// Throws like `discover`.
+    package func resolveInvited(
+        _ lookups: [IdentityLookup], as caller: Caller
+    ) throws(CloudError) -> [Result<InvitableIdentity, CloudError>] {
+        try resolveInvited(lookups, as: caller, reporting: .discoverUsers)
+    }
+
+    /// The same, as another kind of request.
+    func resolveInvited(
+        _ lookups: [IdentityLookup], as caller: Caller, reporting kind: RequestKind
+    ) throws(CloudError) -> [Result<InvitableIdentity, CloudError>] {
+        try reporting(kind, caller, itemCount: lookups.count) { _ in
+            let asking = try requireAccount(caller)
+            try checkCount(of: lookups)
+            return try reading { reader in
+                try lookups.map { lookup in try resolve(lookup, asking, in: reader) }
+            }
+        }
+    }
+
+    private func resolve(
+        _ lookup: IdentityLookup, _ asking: Account, in reader: RecordReader
+    ) throws -> Result<InvitableIdentity, CloudError> {
+        if let handle = lookup.handle {
+            do throws(CloudError) { _ = try AccountLimits.normalized(handle) } catch { return .failure(error) }
+        }
+        let found = try account(lookup, asking, in: reader)
+        if found == nil, case .userRecord(let name) = lookup {
+            return .failure(
+                CloudError(
+                    .unknownItem, inner: CloudError.InnerCode.unknownItem,
+                    "No person has this user record. Look them up by a handle.", ["userRecord": name]))
+        }
+        guard let found, found.standing != .suspended else {
+            return .success(InvitableIdentity(lookup: lookup, hasAccount: false))
+        }
+        let mayBeKnown = found.isFound(by: asking)
+        return .success(
+            InvitableIdentity(
+                lookup: lookup, hasAccount: true,
+                userName: mayBeKnown || lookup.handle == nil ? found.userName : nil,
+                name: mayBeKnown ? found.name : nil))
+    }
+
+    private func account(_ lookup: IdentityLookup, _ asking: Account, in reader: RecordReader) throws -> Account? {
+        switch lookup {
+        case .email, .phone: try lookup.handle.flatMap { try accountDirectory.account(handle: $0, in: reader) }
+        case .userRecord(ZoneAddress.currentUser): asking
+        case .userRecord(let name): try accountDirectory.account(userName: UserName(name), in: reader)
+        }
+    }
+
+    private func checkCount(of lookups: [IdentityLookup]) throws(CloudError) {
+        guard lookups.count <= options.requestItemCount else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "The request looks up too many people. Split it.",
+                ["count": "\(lookups.count)", "limit": "\(options.requestItemCount)"])
+        }
+    }
+}
+
+extension Account {
+    /// Whether another account may find this one by a handle.
+    fileprivate func isFound(by asking: Account) -> Bool {
+        id == asking.id || (isDiscoverable && standing != .suspended)
     }
 }

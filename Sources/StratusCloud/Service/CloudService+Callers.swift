@@ -1,12 +1,14 @@
-// Who asks: the caller's account, its status, its user name, and what its data takes.
+// The caller of a request: the account, its status, user name and quota; and web tokens, by which a web service knows
+// the account of a request.
 
+import FoundationEssentials
 package import StratusModel
 import StratusRecords
 
 extension CloudService {
-    /// The status of the caller's account. It never fails for lack of an account (O-18).
+    /// The status of the caller's account. It never fails because an account is missing (O-18).
     ///
-    /// Throws what a fault plan says, and the store's errors: a store that is closed or damaged does not know of accounts.
+    /// Throws a planned fault, and the store's errors: a closed or damaged store cannot look up accounts.
     package func accountStatus(of caller: Caller) throws(CloudError) -> AccountStatus {
         try reporting(.accountStatus, caller, itemCount: 1) { _ in
             guard let id = caller.account else { return .noAccount }
@@ -16,33 +18,33 @@ extension CloudService {
 
     /// The record name of the caller's user record.
     ///
-    /// Throws `notAuthenticated` without an account (O-17), and as `requireAccount`.
+    /// Throws `notAuthenticated` without an account (O-17), and like `requireAccount`.
     package func userName(of caller: Caller) throws(CloudError) -> UserName {
         try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).userName }
     }
 
     /// Whether the host lets others find the caller.
     ///
-    /// Throws as `userName`.
+    /// Throws like `userName`.
     package func isDiscoverable(_ caller: Caller) throws(CloudError) -> Bool {
         try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).isDiscoverable }
     }
 
-    /// The caller's account when it may be used now. Costs no look-up in the store when it has been asked for lately.
+    /// The caller's account, if it may be used now. Needs no look-up in the store if the cache has it.
     ///
-    /// Throws `notAuthenticated` when nobody is signed in or the account is gone or closed, `managedAccountRestricted`
-    /// when it is restricted, `accountTemporarilyUnavailable` when it must be verified again (S-17).
+    /// Throws `notAuthenticated` if no account is signed in or it was deleted or closed, `managedAccountRestricted` if
+    /// it is restricted, `accountTemporarilyUnavailable` if it must be verified again (S-17).
     @discardableResult
     package func requireAccount(_ caller: Caller) throws(CloudError) -> Account {
         guard let id = caller.account else { throw AccountVerdict.notSignedIn }
         return try AccountVerdict.require(account(id))
     }
 
-    /// The most bytes the private databases of an account may hold; nil for no limit (S-16).
+    /// Bytes that the private databases of an account may hold; nil for no limit (S-16).
     package func quotaLimit(of account: Account) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
 
-    /// Whom the records of a zone are charged to, and what may be held: the zone's owner for private data, whoever writes
-    /// it, the app for public data (S-16).
+    /// The owner who is charged for the records of a zone, and their limit: the zone's owner for private data by any
+    /// writer, the app for public data (S-16).
     func charged(
         for zone: ResolvedZone, _ caller: Account, in reader: RecordReader
     ) throws -> (owner: UserName, limit: Int64?) {
@@ -64,16 +66,88 @@ extension CloudService {
 }
 
 extension CloudService {
-    /// Compares what is counted for an owner with what is there.
+    /// Compares an owner's counters with what their zones hold.
     package func verifyUsage(of owner: UserName) throws(CloudError) -> UsageReport {
         try reading { try QuotaLedger.verify(owner, in: $0) }
     }
+}
 
-    /// Sets an owner's counters to what is there, and says what it was before.
-    @discardableResult
-    package func recountUsage(of owner: UserName) throws(CloudError) -> UsageReport {
-        let before = try verifyUsage(of: owner)
-        try answering { try QuotaLedger.recount(owner, in: engine) }
-        return before
+// MARK: Web tokens
+
+extension CloudService {
+    /// A token for the caller and the service with this `apiToken`, as text that is valid in a URL. The client passes
+    /// it to the service, and the service to the host.
+    ///
+    /// A token is the account and the time, sealed like a change token for one container and one service. It is
+    /// not stored, and nothing else can create one.
+    ///
+    /// Throws `invalidArguments` without an `apiToken`, `notAuthenticated` and similar errors, a planned fault, and the
+    /// store's failures.
+    package func webAuthToken(apiToken: String, as caller: Caller) throws(CloudError) -> String {
+        try reporting(.fetchWebAuthToken, caller, itemCount: 1) { _ in
+            let account = try requireAccount(caller)
+            guard !apiToken.isEmpty else {
+                throw CloudError(.invalidArguments, "A web token needs the API token of its service.")
+            }
+            let claim = WebClaim(apiToken: apiToken, account: account.id, made: environment.clock.now)
+            let bytes = try tokenKeeper.seal(of: engine, environment.identifiers)
+                .sealed(claim.content, .web, for: Self.binding(caller.container))
+            return Data(bytes).base64EncodedString()
+                .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        }
+    }
+
+    /// The account of a token; nil if it is not from this store for this container and service, if it is older than
+    /// `maximumAgeSeconds`, or if the account was deleted or may not be used.
+    package func account(
+        ofWebAuthToken token: String, apiToken: String, container: ContainerName, maximumAgeSeconds: Double
+    ) throws(CloudError) -> Account? {
+        try answering {
+            let text = token.replacing("-", with: "+").replacing("_", with: "/")
+            let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+            guard let data = Data(base64Encoded: text + padding) else { return nil }
+            let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
+            guard let content = seal.opened([UInt8](data), .web, for: Self.binding(container)),
+                let claim = try? WebClaim(content), claim.apiToken.utf8.elementsEqual(apiToken.utf8),
+                environment.clock.now.timeIntervalSince(claim.made) <= maximumAgeSeconds
+            else { return nil }
+            let known = try self.account(claim.account)
+            return AccountVerdict.status(of: known) == .available ? known : nil
+        }
+    }
+
+    /// The database does not matter for web tokens.
+    private static func binding(_ container: ContainerName) -> TokenBinding {
+        TokenBinding(user: nil, container: container, database: .private)
+    }
+}
+
+/// The content of a web token.
+private struct WebClaim {
+    private static let version: UInt8 = 1
+
+    var apiToken: String
+    var account: AccountID
+    var made: Date
+
+    var content: [UInt8] {
+        var writer = CursorWriter()
+        writer.append(byte: Self.version)
+        writer.append(apiToken)
+        writer.append(account.text)
+        writer.append(made.timeIntervalSinceReferenceDate)
+        return writer.bytes
+    }
+}
+
+extension WebClaim {
+    /// Throws `CursorReader.Failure` for other bytes.
+    init(_ content: [UInt8]) throws(CursorReader.Failure) {
+        var reader = CursorReader(content)
+        guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
+        apiToken = try reader.readText()
+        account = AccountID(try reader.readText())
+        made = Date(timeIntervalSinceReferenceDate: try reader.readDouble())
+        try reader.expectEnd()
     }
 }

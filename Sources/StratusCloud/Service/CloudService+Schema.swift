@@ -1,20 +1,22 @@
-// Importing and exporting schemas in Apple's schema language.
+// Imports and exports schemas in Apple's schema language, and warns of unknown fields in queries.
 
+import FoundationEssentials
 package import StratusModel
 import StratusRecords
+import StratusStore
 
 extension CloudService {
-    /// Bytes of a schema's text; a longer one is refused unread.
+    /// The maximum number of bytes of a schema's text; a longer one is not parsed.
     static let maximumSchemaByteCount = 8 << 20
 
-    /// Replaces the schema of a container with what a text (the content of a `.ckdb` file) defines. The text is the
-    /// whole schema. In production a schema may only grow; a field's type never changes. What it grants holds in the
-    /// public database; roles that it creates have no members.
+    /// Replaces the schema of a container with the schema in a text (the content of a `.ckdb` file). The text is the
+    /// whole schema. In production a schema may only grow; a field's type never changes. Its grants apply to the public
+    /// database; roles that it creates have no members.
     ///
-    /// With `marking` only these types are marked as imported, else all of them.
+    /// Marks the types in `marking` as imported, or all if it is nil.
     ///
-    /// Throws `CloudError` with `invalidArguments`, which names the line and column of a mistake or the type and field in
-    /// the way, and `limitExceeded` for a text or type that is too large. Nothing is changed then.
+    /// Throws `invalidArguments` with the line and column of a mistake, or with the conflicting type and field, and
+    /// `limitExceeded` for a text or type that is too large. Then nothing changes.
     package func importSchema(
         _ text: String, into container: ContainerName, marking imported: Set<RecordType>? = nil
     ) throws(CloudError) {
@@ -25,7 +27,7 @@ extension CloudService {
         var schema: ContainerSchema
         do throws(SchemaTextError) { schema = try SchemaParser.schema(of: text) } catch {
             throw CloudError(
-                .invalidArguments, text: "The text is no schema: \(error)",
+                .invalidArguments, text: "The text is not a schema: \(error)",
                 ["column": "\(error.column)", "line": "\(error.line)"])
         }
         for type in schema.types.keys { schema.types[type]?.isImported = imported?.contains(type) ?? true }
@@ -37,9 +39,9 @@ extension CloudService {
         }
     }
 
-    /// The schema of a container as text, which can be imported again, and the types that were imported.
+    /// The schema of a container as importable text, and the types that were imported.
     ///
-    /// Throws what reading the store throws.
+    /// Throws the errors of reading the store.
     package func markedSchema(
         of container: ContainerName
     ) throws(CloudError) -> (text: String, imported: Set<RecordType>) {
@@ -50,5 +52,63 @@ extension CloudService {
     /// The text alone.
     package func exportSchema(of container: ContainerName) throws(CloudError) -> String {
         try markedSchema(of: container).text
+    }
+}
+
+/// Collects the fields in queries and subscriptions that no record has had, so that the host gets a warning, once per
+/// type and field. A misspelled field finds nothing, without an error, until the schema is deployed to
+/// production, which refuses it. The host's hook is called after the request, when no lock or snapshot is held.
+final class UnknownFields: Sendable {
+    struct Name: Hashable {
+        /// The store's, because a process may have several.
+        var incarnation: UUID
+        var container: ContainerName
+        var type: RecordType
+        var field: FieldKey
+    }
+
+    /// The fields with a warning already. The least recently used field is dropped.
+    final class Memory: Sendable {
+        static let ofProcess = Memory()
+
+        fileprivate let warned = Locked(RecentEntries<Name, Bool>(room: 1_000))
+    }
+
+    private let incarnation: UUID
+    private let memory: Memory
+    private let pending = Locked<[Name]>([])
+
+    init(incarnation: UUID, memory: Memory = .ofProcess) {
+        self.incarnation = incarnation
+        self.memory = memory
+    }
+
+    func note(_ fields: [FieldKey], of type: RecordType, in container: ContainerName) {
+        guard !fields.isEmpty else { return }
+        let names = fields.map { Name(incarnation: incarnation, container: container, type: type, field: $0) }
+        let new = memory.warned.withLock { warned in
+            names.filter { name in
+                if warned.find(name) != nil { return false }
+                warned.insert(name, true)
+                return true
+            }
+        }
+        if !new.isEmpty { pending.withLock { $0 += new } }
+    }
+
+    /// The new warnings.
+    func takeWarnings() -> [CloudEvent] {
+        let names = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        return names.map { name in
+            CloudEvent(
+                kind: .queryUnknownField, caller: Caller(container: name.container, account: nil),
+                error: CloudError(
+                    .invalidArguments,
+                    "A query names a field that no record has had. Check its spelling, or import the schema.",
+                    ["field": name.field.text, "recordType": name.type.text]))
+        }
     }
 }

@@ -1,17 +1,19 @@
-// The server: every request comes in here. Each kind of request is an extension in a file of its own.
+// The server. Each kind of request is an extension in its own file. Here are what the server gets from its host; what all
+// requests share: planned faults, the event for the host, and the limits; and the host's calls about assets.
 
+package import StratusModel
 package import StratusRecords
 
-/// What a server is given from outside.
+/// What a server gets from its host.
 package struct CloudEnvironment: Sendable {
     package var clock: any CloudClock
     package var identifiers: any IdentifierSource
     package var faults: (any FaultSource)?
-    /// Told of every request when it has been answered; must be quick.
+    /// Called after every request; must be quick.
     package var onEvent: (@Sendable (CloudEvent) -> Void)?
-    /// Told of everybody who has been invited, after the commit; must be quick.
+    /// Called for each invited person, after the commit; must be quick.
     package var onInvitation: (@Sendable (ShareInvitation) -> Void)?
-    /// Told after a commit that there is something for `deliverNotifications` to do; must be quick.
+    /// Called after a commit if `deliverNotifications` has something to do; must be quick.
     package var onSomethingToDeliver: (@Sendable () -> Void)?
 
     package init(
@@ -30,13 +32,13 @@ package struct CloudEnvironment: Sendable {
 
 /// The server's rules over one store, for all its accounts and containers.
 ///
-/// Requests block their thread until their commits are durable; they are never made on the cooperative pool.
+/// Requests block their thread until their commits are durable. Never call them on the cooperative pool.
 package final class CloudService: Sendable {
     package let engine: RecordEngine
     package let environment: CloudEnvironment
     package let options: CloudOptions
     package let accountDirectory = AccountDirectory()
-    /// The contents of assets; nil where none can be saved.
+    /// The contents of assets; nil if none can be saved.
     package let assets: AssetStore?
     package let assetLedger: AssetLedger
     package let schemaKeeper = SchemaKeeper()
@@ -58,17 +60,133 @@ package final class CloudService: Sendable {
         subscriptionDirectory = SubscriptionDirectory(byteCount: options.keptSubscriptionByteCount)
     }
 
-    /// What carries out the changes of somebody's device, or of nobody's.
+    /// The journal for changes of a device, or of the host.
     func journal(_ origin: CommitOrigin = CommitOrigin()) -> CommitJournal {
         CommitJournal(
             directory: subscriptionDirectory, schemas: schemaKeeper, mode: options.schemaMode,
             metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
     }
 
-    /// Tells the host of what commits have left behind to be delivered, and of fields that queries misspell. To be called when
-    /// nothing of the store is held.
+    /// Tells the host that there is something to deliver, and which unknown fields queries have used. Call it when no
+    /// lock or snapshot is held.
     func tellOfDeliveries() {
         for warning in unknownFields.takeWarnings() { environment.onEvent?(warning) }
         if deliveryBell.hasRung() { environment.onSomethingToDeliver?() }
     }
+}
+
+extension CloudService {
+    /// Checks for a planned fault, runs `body`, checks for a fault that loses the answer (S-21), and sends the host's
+    /// event.
+    func reporting<Result>(
+        _ kind: RequestKind, _ caller: Caller, itemCount: Int,
+        _ body: (inout CloudEvent) throws -> Result
+    ) throws(CloudError) -> Result {
+        let start = environment.clock.uptimeSeconds
+        var event = CloudEvent(kind: kind, caller: caller, itemCount: itemCount)
+        defer {
+            event.durationSeconds = environment.clock.uptimeSeconds - start
+            environment.onEvent?(event)
+            tellOfDeliveries()
+        }
+        do {
+            if let fault = environment.faults?.error(at: .request(kind, caller)) { throw fault }
+            let result = try body(&event)
+            if let fault = environment.faults?.error(at: .response(kind, caller)) { throw fault }
+            return result
+        } catch {
+            let error = CloudError(answering: error)
+            event.error = error
+            throw error
+        }
+    }
+}
+
+extension CloudEvent {
+    /// Counts the failed items of an answer.
+    mutating func count<Value>(_ results: [Result<Value, CloudError>]) {
+        for case .failure(let error) in results {
+            failedItemCount += 1
+            if error.code == .serverRecordChanged { conflictCount += 1 }
+        }
+    }
+}
+
+/// The limits of one request, for callers that need them before a request.
+package struct RequestSize: Hashable, Codable, Sendable {
+    /// Items of any kind.
+    package var itemCount: Int
+    /// Bytes of records, assets not counted.
+    package var byteCount: Int
+
+    /// The default limits.
+    package init() { self.init(CloudOptions()) }
+
+    init(_ options: CloudOptions) {
+        itemCount = options.requestItemCount
+        byteCount = options.requestByteCount
+    }
+
+    /// Throws `limitExceeded` for more items than one request may have (L-01).
+    package func check(itemCount: Int) throws(CloudError) {
+        guard itemCount > self.itemCount else { return }
+        throw CloudError(
+            .limitExceeded, inner: CloudError.InnerCode.limit, "The request has too many items. Split it in half.",
+            ["items": "\(itemCount)", "limit": "\(self.itemCount)"])
+    }
+}
+
+extension CloudService {
+    /// The limits of one request (L-01).
+    package func requestLimits() -> RequestSize { RequestSize(options) }
+
+    /// Whether a file is too large for an asset (L-04); false for a file that cannot be read.
+    package func isTooLarge(fileAt path: String) -> Bool {
+        guard let assets else { return false }
+        do throws(CloudError) {
+            _ = try assets.byteCount(ofFile: path)
+            return false
+        } catch {
+            return error.code == .limitExceeded
+        }
+    }
+}
+
+// MARK: Assets
+
+extension CloudService {
+    /// Notes that no client's object refers to these copies any longer. They are removed after a wait, and `unseen`,
+    /// whose paths no client knows, without a wait. Returns at once.
+    package func releaseCopies(_ paths: [String], unseen: [String] = []) {
+        assets?.releaseCopies(paths, unseen: unseen)
+    }
+
+    /// The owner of a database's assets: its owner, or the app for a public one.
+    package static func assetOwner(of database: DatabaseID) -> UserName {
+        database.owner ?? AssetStore.publicOwner(of: database.container)
+    }
+
+    /// Removes contents that lost their last record, or never got one, in this session, and step by step those that
+    /// earlier sessions left. Call it repeatedly in the background.
+    ///
+    /// Returns how many were removed. Throws like `AssetCollector.collect`.
+    @discardableResult
+    package func collectAssets(shouldContinue: () -> Bool = { true }) throws -> Int {
+        guard let assets else { return 0 }
+        return try AssetCollector(engine: engine, store: assets).collect(shouldContinue: shouldContinue)
+    }
+
+    /// What is wrong with the assets: files against ledger, ledger against records. Has the first
+    /// `VerifierReport.maximumCount` findings of each kind.
+    package func verifyAssets(readsContents: Bool = true) throws -> [AssetFinding] {
+        guard let assets else { return [] }
+        let verifier = AssetVerifier(engine: engine, store: assets)
+        let files = try verifier.verify(readsContents: readsContents)
+        return try verifier.verifyCounts(addingTo: files) { Self.assetOwner(of: $0) }.findings
+    }
+}
+
+extension ResolvedZone {
+    /// The owner of the zone's records and assets.
+    var assetOwner: UserName { CloudService.assetOwner(of: id.database) }
 }

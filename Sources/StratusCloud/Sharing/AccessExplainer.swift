@@ -1,4 +1,5 @@
-// Explains access in one snapshot. What may be done is asked of `ZoneAccess`, as every path does; the rest says why.
+// Explains, in one snapshot, what a person may do with a record and why: for people in words, and for programs as a
+// value. `ZoneAccess` decides, as on every path; the rest finds the reasons.
 
 package import StratusModel
 import StratusRecords
@@ -27,7 +28,7 @@ struct AccessExplainer {
         let isUsable = say(standingOf: account)
         if zone.database.scope == .public {
             explanation.relation = .world
-            say("The record lies in a public database: the schema's grants for its type decide.")
+            say("The record is in a public database: the schema's grants for its type decide.")
         } else if zone.database.owner == user {
             explanation.relation = .owner
             say("The zone \(zone.name) belongs to \(user), who may do everything in it.")
@@ -52,11 +53,11 @@ struct AccessExplainer {
     /// Whether the account may be used now.
     private mutating func say(standingOf account: Account?) -> Bool {
         switch account?.standing {
-        case nil: say("Nobody has the user record \(user): the account does not exist.")
+        case nil: say("No account has the user record \(user).")
         case .good: return true
-        case .restricted: say("The account of \(user) is restricted, and may do nothing meanwhile.")
-        case .needsVerification: say("The account of \(user) must be verified again, and may do nothing meanwhile.")
-        case .suspended: say("The account of \(user) is suspended, and may do nothing meanwhile.")
+        case .restricted: say("The account of \(user) is restricted: until that ends it may do nothing.")
+        case .needsVerification: say("The account of \(user) must be verified again: until then it may do nothing.")
+        case .suspended: say("The account of \(user) is suspended: until that ends it may do nothing.")
         }
         return false
     }
@@ -68,7 +69,7 @@ struct AccessExplainer {
             explanation.chain = [name.text]
             explanation.share = name.text
             explanation.root = try record.shareContent()?.root?.text
-            say("The record is a share itself: whoever has accepted it sees it.")
+            say("The record is a share: everyone who has accepted it sees it.")
             return
         }
         let membership = try zoneReader.shareMembership(of: name)
@@ -85,12 +86,12 @@ struct AccessExplainer {
             say("The whole zone is shared by \(ShareContent.zoneWideName).")
         } else {
             say(
-                "It lies in no share: neither it nor a record above it is a root (\(path)), and the zone is not shared."
+                "It is in no share: neither it nor a record above it is a root (\(path)), and the zone is not shared."
             )
         }
     }
 
-    /// Finds the participant that the person is.
+    /// Finds the person's participant.
     private mutating func match(_ account: Account, _ zoneReader: ZoneReader) throws {
         guard let share = explanation.share,
             let content = try zoneReader.record(RecordName(share))?.record.shareContent()
@@ -119,7 +120,7 @@ struct AccessExplainer {
         }
     }
 
-    /// Asks what may be done.
+    /// Sets the verdict.
     private mutating func decide(_ stored: StoredRecord, caller: UserName?) throws {
         guard caller != nil || zone.database.scope == .public else { return }
         let access = try ZoneAccess(service, to: ResolvedZone(id: zone, as: user), caller: caller, in: reader)
@@ -128,7 +129,7 @@ struct AccessExplainer {
             mayRead: permissions.contains(.read), mayChange: permissions.contains(.write),
             mayDelete: try access.mayDelete(stored), mayCreateBelow: try access.mayCreate(below: stored))
         if permissions.contains(.write), !explanation.verdict.mayDelete {
-            say("It is the share's root: only its owner deletes it.")
+            say("It is the share's root: only its owner may delete it.")
         }
     }
 
@@ -142,8 +143,8 @@ struct AccessExplainer {
 }
 
 extension CloudService {
-    /// Why somebody may do what they may with a record: the chain that is walked, the share that is found, the participant
-    /// that they are, and the verdict. For hosts: it tells what the person may not know.
+    /// Why a person may or may not access a record: the chain of parents, the share, the participant, and the verdict.
+    /// Only for hosts, because it contains what the person may not know.
     ///
     /// Throws the store's failures.
     package func explainAccess(
@@ -152,5 +153,93 @@ extension CloudService {
         try reading { reader in
             try AccessExplainer(self, record, in: zone, for: user, reader: reader).explained()
         }
+    }
+}
+
+/// What a person may do with a record, and why.
+package struct AccessExplanation: Hashable, Sendable, Encodable {
+    /// What the person is to the share of the record.
+    package enum Relation: String, Hashable, Sendable, Encodable {
+        /// The zone is theirs.
+        case owner
+        /// They have accepted.
+        case member
+        /// They are invited and have not accepted.
+        case invited
+        case requester
+        case blocked
+        case outsider
+        /// The record is in a public database, where the schema's grants decide.
+        case world
+    }
+
+    /// The person's participant.
+    package struct Participant: Hashable, Sendable, Encodable {
+        package var id: String
+        package var role: String
+        package var permission: String
+        package var status: String
+    }
+
+    /// The verdict.
+    package struct Verdict: Hashable, Sendable, Encodable {
+        package var mayRead = false
+        package var mayChange = false
+        /// For a share's own record: a participant who deletes it leaves the share (P-13).
+        package var mayDelete = false
+        /// Whether the person may put new records below it.
+        package var mayCreateBelow = false
+    }
+
+    /// The record name of the person's user record.
+    package var user: String
+    package var container: String
+    /// Nil for a public database.
+    package var owner: String?
+    package var zone: String
+    package var record: String
+    /// Whether the zone and the record exist.
+    package var exists = false
+    /// The record and its ancestors, up to the root of a share, or to the top if there is none.
+    package var chain: [String] = []
+    /// The share of the record, or of its whole zone.
+    package var share: String?
+    /// The share's root; nil for a share of a whole zone.
+    package var root: String?
+    package var publicPermission: String?
+    package var relation = Relation.outsider
+    package var participant: Participant?
+    package var verdict = Verdict()
+    /// The steps in words, in their order; the last one is the verdict.
+    package var reasons: [String] = []
+}
+
+extension AccessExplanation: CustomStringConvertible {
+    /// The reasons, a line each.
+    package var description: String { reasons.joined(separator: "\n") }
+}
+
+extension AccessExplanation.Verdict {
+    /// The verdict as a sentence about `user`, and a record that exists or not.
+    func sentence(_ user: String, exists: Bool) -> String {
+        let all = [
+            (mayRead, "read it"), (mayChange, "change it"), (mayDelete, "delete it"),
+            (mayCreateBelow, "put records below it"),
+        ]
+        let (granted, denied) = (all.filter(\.0).map(\.1), all.filter { !$0.0 }.map(\.1))
+        if granted.isEmpty {
+            return "So \(user) may do nothing with it" + (exists ? ", and does not learn that it exists." : ".")
+        }
+        let may = "So \(user) may " + granted.joined(separator: ", ")
+        return denied.isEmpty ? may + "." : may + "; but not " + denied.joined(separator: ", ") + "."
+    }
+}
+
+extension AccessExplanation.Participant {
+    init(_ participant: ShareParticipant, in content: ShareContent) {
+        id = participant.id.text
+        role = "\(participant.role)"
+        permission = "\(content.permission(of: participant))"
+        status = "\(participant.status)"
     }
 }

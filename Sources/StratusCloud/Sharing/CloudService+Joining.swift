@@ -1,5 +1,6 @@
-// Accepting shares. Whoever the caller is to the share is found and judged in the same transaction that writes them into
-// it, so two people cannot both use one one-time URL, and nobody joins who was removed or blocked meanwhile.
+// Accepts shares, and asks the owners of shares for access. One transaction finds the share, judges what the caller is
+// to it, and writes it. So two people cannot both use a one-time URL, and a person who was removed or blocked meanwhile
+// cannot join.
 
 import FoundationEssentials
 import StratusLayout
@@ -8,16 +9,16 @@ import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Accepts shares by their URLs for the caller, each in a commit of its own; answered with the share as the caller
-    /// sees it then (M-06). Members are answered the same, and nothing is written.
+    /// Accepts shares by their URLs for the caller, each in its own commit. Returns the shares as the caller then sees
+    /// them (M-06). For members nothing is written.
     ///
-    /// Throws as `shareMetadata`. Beside the errors of its items one fails with `badContainer` where the share is another
-    /// container's (M-01), with `tooManyParticipants` where a public share is full.
+    /// Throws like `shareMetadata`. In addition to the errors of its items, an item fails with `badContainer` if the
+    /// share belongs to another container (M-01), with `tooManyParticipants` if a public share is full.
     package func acceptShares(
         _ urls: [String], as caller: Caller
     ) throws(CloudError) -> [Result<ClientRecord, CloudError>] {
         try reporting(.acceptShares, caller, itemCount: urls.count) { event in
-            try RequestLimits.checkItemCount(urls.count, options)
+            try requestLimits().check(itemCount: urls.count)
             try requireSharing(in: caller.container)
             try requireAccount(caller)
             let answers = urls.map { url in
@@ -28,10 +29,10 @@ extension CloudService {
         }
     }
 
-    /// What tapping a URL does: finds the share in whatever container it is, accepts it for the account, and tells of it
-    /// . `device` is the account's device on which it was tapped, where that gets notifications.
+    /// Opens a URL as a tap does: finds the share in any container, accepts it for the account, and returns its
+    /// metadata. `device` is the account's device on which it was tapped, if it gets notifications.
     ///
-    /// Throws what accepting or telling of one share does.
+    /// Throws the errors of `acceptShares` and `shareMetadata` for one share.
     package func openShare(
         _ url: String, as account: AccountID, device: String? = nil
     ) throws(CloudError) -> ClientShareMetadata {
@@ -48,7 +49,7 @@ extension CloudService {
         return try metadata.get()
     }
 
-    /// Runs `body` with the share of a URL in a transaction of its own. Outsiders get as far as their error.
+    /// Runs `body` with the share of a URL in its own transaction, also for outsiders.
     func changingShare<Answer>(
         _ url: String, as caller: Caller, _ event: inout CloudEvent,
         _ body: (FoundShare, ShareDraw, RecordTransaction) throws -> ShareAnswer<Answer>
@@ -58,7 +59,7 @@ extension CloudService {
             origin: CommitOrigin(caller))
         do {
             let answer = try engine.transact { transaction in
-                // Again, because the account may have gone since.
+                // Again, because the account may have been deleted since.
                 let account = try accountDirectory.requireAccount(of: caller, in: transaction)
                 let finder = ShareFinder(accounts: accountDirectory, reader: transaction)
                 guard let found = try finder.find(url, for: account) else { throw JoinVerdict.notFound }
@@ -78,7 +79,7 @@ extension CloudService {
         guard found.place.container == container else {
             throw found.refusal(
                 CloudError(
-                    .badContainer, "The share belongs to another container: accept it there.",
+                    .badContainer, "The share belongs to another container. Accept it there.",
                     ["container": found.place.container.text]), rule: "M-01")
         }
         if found.verdict == .open { try checkReturns(of: found, transaction) }
@@ -93,8 +94,8 @@ extension CloudService {
             hasWritten: content != found.content)
     }
 
-    /// That somebody who needs no invitation does not come and go without end: each time the zone remembers when they saw
-    /// the share, until the purge horizon, for their feeds.
+    /// Throws if a person without an invitation has joined and left too often. Each time adds an entry to the zone,
+    /// which stays until the purge horizon, for their feeds.
     private func checkReturns(of found: FoundShare, _ transaction: RecordTransaction) throws {
         let zone = try transaction.existingZone(found.place.zoneID)
         var count = 0
@@ -107,13 +108,13 @@ extension CloudService {
         throw found.refusal(
             CloudError(
                 .requestRateLimited, inner: CloudError.InnerCode.limit,
-                "The person has joined and left too often: join again when the store has forgotten some of it.",
+                "The person has joined and left the share too often. Join again later.",
                 ["limit": "\(options.returnCount)"], retryAfterSeconds: Self.returnRetrySeconds), rule: "P-05")
     }
 
     private static let returnRetrySeconds = 24.0 * 3_600
 
-    /// Writes a share's new content, if it is another one.
+    /// Writes a share's new content, if it differs.
     func write(
         _ content: ShareContent, in found: FoundShare, modifiedBy user: UserName, _ draw: ShareDraw,
         _ transaction: RecordTransaction
@@ -126,12 +127,12 @@ extension CloudService {
     }
 }
 
-/// What a change of a share is given from outside, drawn before its transaction.
+/// The identifiers and the date for a change of a share, drawn before its transaction.
 struct ShareDraw: Sendable {
     let id: ParticipantID
     let date: Date
     let tagSalt: UInt32
-    /// Whose device it is that asks.
+    /// The device that sends the request.
     let origin: CommitOrigin
 }
 
@@ -139,4 +140,47 @@ struct ShareDraw: Sendable {
 struct ShareAnswer<Value> {
     let value: Value
     let hasWritten: Bool
+}
+
+// MARK: Requests for access
+
+extension CloudService {
+    /// Asks the owners of shares for access (P-20, P-22). The answer only confirms the request: it is the same for
+    /// members, for people who are invited or may join, and for people who have asked or are blocked.
+    ///
+    /// Only owner and administrators may learn of a request. So the share's record keeps its tag, its dates and
+    /// its place in the feeds, and only gets one more requester.
+    ///
+    /// Throws like `shareMetadata`. An item fails with `unknownItem` if the share accepts no requests, as for a missing
+    /// share (P-20), with `limitExceeded` if too many people have asked.
+    package func requestShareAccess(
+        _ urls: [String], as caller: Caller
+    ) throws(CloudError) -> [Result<Void, CloudError>] {
+        try reporting(.requestShareAccess, caller, itemCount: urls.count) { event in
+            try requestLimits().check(itemCount: urls.count)
+            try requireSharing(in: caller.container)
+            try requireAccount(caller)
+            let answers = urls.map { url in
+                changingShare(url, as: caller, &event) { found, draw, transaction in
+                    try ask(for: found, draw, transaction)
+                }
+            }
+            event.count(answers)
+            return answers
+        }
+    }
+
+    /// Commits for everyone who may ask, even if it changes nothing: the time of a commit must not reveal to a person
+    /// that they are blocked.
+    private func ask(
+        for found: FoundShare, _ draw: ShareDraw, _ transaction: RecordTransaction
+    ) throws -> ShareAnswer<Void> {
+        let requesters = try AccessRequestVerdict.requesters(
+            of: found.content, found.verdict, askedBy: found.guest, id: draw.id, date: draw.date)
+        guard let requesters else { return ShareAnswer(value: (), hasWritten: false) }
+        let zone = try transaction.existingZone(found.place.zoneID)
+        try ShareWriter(acceptanceDirectory, to: zone, in: transaction).write(
+            requesters, of: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: found.guest.user))
+        return ShareAnswer(value: (), hasWritten: true)
+    }
 }

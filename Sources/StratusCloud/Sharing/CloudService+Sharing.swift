@@ -1,15 +1,17 @@
-// What clients ask about people whom they want to invite, and what all requests for shares by their URLs have in common.
+// Requests about shares that change nothing: people to invite, shares by their URLs, permissions for the host, and the
+// trail of what happened to a zone's shares.
 
 import FoundationEssentials
 import StratusLayout
-import StratusModel
+package import StratusModel
 import StratusRecords
+import StratusStore
 
 extension CloudService {
-    /// People as participants of a share that they are not in yet (P-01), in the order of `lookups`. Each has an
-    /// identifier of their own; nothing is written.
+    /// People as new participants of a share (P-01), in the order of `lookups`, each with a new identifier. Writes
+    /// nothing.
     ///
-    /// Throws as `resolveInvited`.
+    /// Throws like `resolveInvited`.
     package func shareParticipants(
         for lookups: [IdentityLookup], as caller: Caller
     ) throws(CloudError) -> [Result<ClientParticipant, CloudError>] {
@@ -27,8 +29,8 @@ extension CloudService {
         }
     }
 
-    /// What a caller may know of the share that a record is; nil for every other record, and where the record was
-    /// read without the field that holds it. `own` is the caller's own entry where their user name does not tell.
+    /// What a caller may know of a share's record; nil for every other record, and if the record was read
+    /// without the field that holds the content. `own` is the caller's own entry if it does not have their user name.
     func sharing(
         of stored: StoredRecord, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil,
         in reader: RecordReader
@@ -48,10 +50,10 @@ extension CloudService {
         return record
     }
 
-    /// The name of somebody new in a share; drawn before the transaction.
+    /// The identifier of a new participant; drawn before the transaction.
     func makeParticipantID() -> ParticipantID { ParticipantID(environment.identifiers.makeUUID().uuidString) }
 
-    /// Throws where nothing of the container can be shared (P-19).
+    /// Throws if sharing is switched off for the container (P-19).
     func requireSharing(in container: ContainerName) throws(CloudError) {
         guard !options.isSharingEnabled(in: container) else { return }
         throw CloudError(
@@ -60,8 +62,194 @@ extension CloudService {
         ).ofSharing(rule: "P-19")
     }
 
-    /// An item that may fail by itself; the store's failures are those of the request.
+    /// Runs `body` for an item that may fail by itself; the store's failures are those of the request.
     func item<Value>(_ body: () throws -> Value) throws -> Result<Value, CloudError> {
         do { return .success(try body()) } catch let error as CloudError { return .failure(error) }
+    }
+}
+
+// MARK: Metadata
+
+extension CloudService {
+    /// Shares by their URLs, before and after accepting them, as the caller may know them, in the order of the request
+    /// (M-01 … M-05).
+    ///
+    /// Throws for the request as a whole: `notAuthenticated` and similar errors, `limitExceeded` (L-01),
+    /// `permissionFailure` if sharing is switched off (P-19), a planned fault, and the store's failures. The item of a
+    /// share that the caller may not know of fails with `unknownItem`; if the share allows requests for access, with
+    /// `permissionFailure` or `participantMayNeedVerification` (P-18). Another person's one-time URL fails with
+    /// `participantAlreadyInvited` (P-17).
+    package func shareMetadata(
+        _ request: ShareMetadataRequest, as caller: Caller
+    ) throws(CloudError) -> [Result<ClientShareMetadata, CloudError>] {
+        try reporting(.shareMetadata, caller, itemCount: request.urls.count) { event in
+            try requestLimits().check(itemCount: request.urls.count)
+            try requireSharing(in: caller.container)
+            try requireAccount(caller)
+            let answers = try engine.read { reader in
+                let account = try accountDirectory.requireAccount(of: caller, in: reader)
+                let finder = ShareFinder(accounts: accountDirectory, reader: reader)
+                return try request.urls.map { url in
+                    try item { try metadata(of: finder.share(url, for: account), url, request, in: reader) }
+                }
+            }
+            event.count(answers)
+            return answers
+        }
+    }
+
+    private func metadata(
+        of found: FoundShare, _ url: String, _ request: ShareMetadataRequest, in reader: RecordReader
+    ) throws -> ClientShareMetadata {
+        if case .invitedOtherwise = found.verdict { throw found.refusal(JoinVerdict.alreadyInvited, rule: "P-17") }
+        // The entry of a person who may join is not stored, and its identifier is never returned.
+        let nobody = ParticipantID("")
+        guard
+            let participant = found.verdict.participant(
+                in: found.content, guest: found.guest, id: nobody, date: found.stored.system.modified.date)
+        else { throw JoinVerdict.notFound }
+        let viewer = found.guest.user
+        let own = participant.id == nobody ? nil : participant.id
+        let view = ShareView(
+            found.content, zone: found.zone, viewer: viewer, own: own, urlBase: options.shareURLBase)
+        let people = try SharePeople(in: view, accountDirectory, reader)
+        var share = ClientRecord(found.stored, zone: found.zone, viewer: viewer)
+        share.sharing = view.share(people)
+        let access = SharedAccess(role: participant.role, permission: found.content.permission(of: participant))
+        return ClientShareMetadata(
+            url: url, container: found.place.container, share: share,
+            rootRecord: request.wantsRootRecord && access.isAdmitted
+                ? try root(of: found, keys: request.rootDesiredKeys, in: reader) : nil,
+            role: access.role, status: participant.status, permission: access.permission, owner: view.owner(people))
+    }
+
+    /// The root, which can be read before the share is accepted (M-02); nil for a share of a whole zone.
+    private func root(
+        of found: FoundShare, keys: Set<String>?, in reader: RecordReader
+    ) throws -> ClientRecord? {
+        guard let name = found.content.root else { return nil }
+        let fields = keys.map { FieldSelection.only(Set($0.map { FieldKey($0) })) } ?? .all
+        guard let stored = try reader.existingZone(found.place.zoneID).record(name, fields: fields) else {
+            throw RecordsError(
+                .corruption, "A share's root is missing. Verify the store, then restore it from a backup.",
+                ["root": name.text, "share": found.place.share.text])
+        }
+        var record = ClientRecord(stored, zone: found.zone, viewer: found.guest.user)
+        // The parent of a root is not shared.
+        if found.place.owner != found.guest.user { record.parent = nil }
+        return record
+    }
+}
+
+// MARK: Permissions
+
+extension CloudService {
+    /// A person's permissions for records of a zone, in the order of `records`. There are none for records that do not
+    /// exist or that the person does not see, and for a person whose account may not be used. `explainAccess` says why.
+    ///
+    /// Costs a walk up each record's parents, in memory if the hierarchy is cached, and a look-up of the acceptance;
+    /// only records of a public database are read.
+    ///
+    /// Throws the store's failures.
+    package func permissions(
+        for records: [RecordName], in zone: ZoneID, of user: UserName
+    ) throws(CloudError) -> [RecordPermissions] {
+        try reading { reader in
+            let account = try accountDirectory.account(userName: user, in: reader)
+            let isUsable = AccountVerdict.status(of: account) == .available
+            guard isUsable || zone.database.scope == .public else { return records.map { _ in [] } }
+            let resolved = ResolvedZone(id: zone, as: user)
+            let access = try ZoneAccess(self, to: resolved, caller: isUsable ? user : nil, in: reader)
+            return try records.map { try access.permissions(at: $0) }
+        }
+    }
+}
+
+// MARK: Trail
+
+/// The position of an event in a zone's trail.
+package struct ShareEventPosition: Hashable, Sendable {
+    /// The change of the zone that includes the event.
+    package var sequence: UInt64
+    /// The number of the event in that change, from 0.
+    package var index: UInt64
+}
+
+/// Some events in the order in which they happened.
+package struct ShareTrailPage: Hashable, Sendable {
+    package var events: [ShareEvent]
+    /// Where the next page starts; nil after the last one.
+    package var next: ShareEventPosition?
+}
+
+extension CloudService {
+    /// The events of a zone's shares after `position`, at most `limit` (up to 1,000). The trail is deleted with the
+    /// zone; upkeep keeps the newest `CloudOptions.shareEventCount` events of a long one.
+    ///
+    /// Throws `zoneNotFound`, and the store's failures.
+    package func shareEvents(
+        of zone: ZoneID, after position: ShareEventPosition? = nil, limit: Int = 200
+    ) throws(CloudError) -> ShareTrailPage {
+        let limit = min(max(limit, 1), Self.maximumEventCount)
+        return try reading { reader in
+            let keys = try reader.existingZone(zone).keys
+            let range =
+                position.map {
+                    keys.shareEvents(after: ShareEventKeyParts(sequence: $0.sequence, index: $0.index))
+                } ?? keys.shareEvents
+            var page = ShareTrailPage(events: [], next: nil)
+            var last: ShareEventPosition?
+            try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
+                guard page.events.count < limit else {
+                    page.next = last
+                    return .stop
+                }
+                let parts = try keys.readShareEventKey(key)
+                last = ShareEventPosition(sequence: parts.sequence, index: parts.index)
+                page.events.append(try ShareEventEntry(decoding: value).event)
+                return .next
+            }
+            return page
+        }
+    }
+
+    private static let maximumEventCount = 1_000
+
+    /// Removes all but the newest `shareEventCount` events of a zone's trail. A person who repeatedly joins and leaves
+    /// a public share writes into another person's zone, and is not charged for it.
+    ///
+    /// Returns how many were removed; 0 for a deleted zone. Throws the store's failures.
+    @discardableResult
+    func trimShareTrail(of zone: ZoneID, shouldContinue: () -> Bool = { true }) throws -> Int {
+        guard let newest = try newestDispensableEvent(of: zone) else { return 0 }
+        var count = 0
+        while shouldContinue() {
+            let deleted = try engine.transact { transaction in
+                guard let keys = try transaction.zone(zone)?.keys else { return 0 }
+                var range = keys.shareEvents.keyRange
+                range.upper = newest + [0]
+                let expired = try transaction.store.keys(in: range, limit: engine.options.limits.purgeBatchCount)
+                for key in expired { try transaction.delete(key) }
+                return expired.count
+            }
+            guard deleted > 0 else { break }
+            count += deleted
+        }
+        return count
+    }
+
+    /// The key of the newest event to remove.
+    private func newestDispensableEvent(of zone: ZoneID) throws -> [UInt8]? {
+        try engine.read { reader in
+            guard let keys = try reader.zone(zone)?.keys else { return nil }
+            var count = 0
+            var found: [UInt8]?
+            try reader.store.scan(keys.shareEvents.keyRange, .backward, limit: options.shareEventCount + 1) { key, _ in
+                count += 1
+                if count > options.shareEventCount { found = [UInt8](copying: key) }
+                return .next
+            }
+            return found
+        }
     }
 }

@@ -1,52 +1,52 @@
-// Everybody who can see a record, and how: the question of access, asked the other way round. Who may be one of them is
-// told by the record's share; whether they are is asked of `ZoneAccess`, as every path does.
+// The people who see a record, with their permissions: the reverse of an access check. The record's share has the
+// candidates; `ZoneAccess` decides for each, as on every path.
 
 package import StratusModel
 import StratusRecords
 
-/// Who sees a record.
+/// The people who see a record.
 package struct RecordAudience: Hashable, Sendable {
-    /// Somebody who sees it.
+    /// A person who sees it.
     package struct Viewer: Hashable, Sendable {
         /// Their user name.
         package var user: UserName
         /// Nil for the owner, and for the creator of a public record.
         package var participant: ShareParticipant?
-        /// What they may do with the record.
+        /// Their permissions for the record.
         package var permissions: RecordPermissions
     }
 
-    /// The share that the record is in; nil where it is in none.
+    /// The share of the record; nil if it is not shared.
     package var share: RecordName?
-    /// The root of that share; nil for that of the whole zone.
+    /// The root of that share; nil for a share of the whole zone.
     package var root: RecordName?
-    /// What whoever has the share's URL may do.
+    /// The permission of everyone with the share's URL.
     package var publicPermission: ParticipantPermission = .none
-    /// The owner first, then in the order in which they came.
+    /// The owner first, then in the order in which they joined.
     package var viewers: [Viewer] = []
-    /// Who takes part and sees nothing: they may do nothing, or their account is closed.
+    /// Participants who see nothing, because they have no permission or their account is closed.
     package var excluded: [ShareParticipant] = []
-    /// Who is invited and has not accepted: they see nothing yet.
+    /// Invited people who have not accepted: they see nothing yet.
     package var invited: [ShareParticipant] = []
-    /// What everybody may do with a record of a public database.
+    /// Everyone's permissions for a record of a public database.
     package var world: RecordPermissions = []
-    /// What everybody with an account may do with it.
+    /// The permissions of everyone with an account.
     package var anyUser: RecordPermissions = []
-    /// Behind whom the next page begins; nil after the last one, and where no pages were asked for.
+    /// The participant before the next page; nil after the last page, and without pages.
     package var next: ParticipantID?
 }
 
-/// Which of the people of a record are wanted.
+/// A page of the people who see a record.
 ///
-/// The owner comes first, then everybody else in the order of their names within the share. That order does not change
-/// while others come and go: a person who takes part all the while is on exactly one page.
+/// The owner comes first, then the others in the order of their participant identifiers. That order does not change
+/// while others join and leave: a person who stays is on exactly one page.
 package struct AudiencePage: Hashable, Sendable {
-    /// What precedes every participant's name: the page behind the owner begins there.
+    /// Before every participant's identifier: the page after the owner starts there.
     static let afterOwner: ParticipantID = ""
 
-    /// Where the page before this one ended; nil for the first.
+    /// Where the previous page ended; nil for the first page.
     package var after: ParticipantID?
-    /// How many people are looked at, 1 at least.
+    /// How many people are checked, at least 1.
     package var limit: Int
 
     package init(after: ParticipantID? = nil, limit: Int) {
@@ -54,7 +54,7 @@ package struct AudiencePage: Hashable, Sendable {
         self.limit = limit
     }
 
-    /// Those of a share's participants who are on the page, without the owner, and where the next page begins.
+    /// The participants on the page, without the owner, and where the next page starts.
     func cut(_ participants: [ShareParticipant]) -> (participants: [ShareParticipant], next: ParticipantID?) {
         let rest = participants.filter { $0.role != .owner && $0.id > after ?? Self.afterOwner }.sorted {
             $0.id < $1.id
@@ -67,17 +67,17 @@ package struct AudiencePage: Hashable, Sendable {
 }
 
 extension CloudService {
-    /// Everybody who sees a record, or a page of them, with all that is known of them: for hosts alone.
+    /// All people who see a record, or a page of them, with everything known of them. Only for hosts.
     ///
-    /// Without a page people come in the order in which they came to the share.
+    /// Without a page, people are in the order in which they joined the share.
     ///
-    /// Throws `unknownItem` where there is no such record, and the store's failures.
+    /// Throws `unknownItem` if there is no such record, and the store's failures.
     package func audience(
         of name: RecordName, in zone: ZoneID, page: AudiencePage? = nil
     ) throws(CloudError) -> RecordAudience {
         try reading { reader in
             guard let zoneReader = try reader.zone(zone), let stored = try zoneReader.record(name) else {
-                throw CloudError(.unknownItem, "There is no such record.", ["record": name.text])
+                throw CloudError(.unknownItem, "The record does not exist.", ["record": name.text])
             }
             guard let owner = zone.database.owner else { return try publicAudience(of: stored, zone, reader) }
             var audience = RecordAudience()
@@ -101,7 +101,7 @@ extension CloudService {
         }
     }
 
-    /// Asks what somebody may do, and takes them up.
+    /// Adds a person, with their permissions.
     private func note(
         _ user: UserName, as participant: ShareParticipant?, _ stored: StoredRecord, _ zone: ZoneID,
         _ reader: RecordReader, in audience: inout RecordAudience
@@ -119,7 +119,8 @@ extension CloudService {
         }
     }
 
-    /// Who has created a public record is the only person who may do more than everybody: they fit on one page.
+    /// The audience of a public record. Only its creator may have more permissions than everyone, so it fits on one
+    /// page.
     private func publicAudience(
         of stored: StoredRecord, _ zone: ZoneID, _ reader: RecordReader
     ) throws -> RecordAudience {

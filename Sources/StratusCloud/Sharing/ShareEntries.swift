@@ -1,20 +1,24 @@
-// Which entries outside its zone exist because of a share: one rule, which saving, removing and verifying all ask.
+// The entries outside its zone that exist because of a share. One rule, for saving, removing and verifying shares:
 //
-//   * For everybody who has accepted, but for the owner: an acceptance, which is all that access asks.
-//   * For the share's URL, and for every one-time URL: an entry under the digest of its secret. One that was used still
-//     leads whoever has used it to the share, so that an answer that got lost can be asked for again; for others it is
-//     dead (`JoinVerdict`).
+//   * For everyone who has accepted, except the owner: an acceptance, which access checks read.
+//   * For the share's URL and every one-time URL: an entry under the digest of its secret. A used one-time URL still leads
+//     its user to the share, so that they can repeat a request whose answer was lost; for others it is dead (`JoinVerdict`).
 //
-// A change of a share writes entries(new) ⊖ entries(old). What an acceptance says of the past, since when and when it was
-// accepted, does not follow from the content: it is kept where the person went on seeing the share, and begins anew
-// otherwise.
+// A change of a share writes entries(new) ⊖ entries(old). The past in an acceptance (since when the person sees the
+// share, and when they accepted) does not follow from the content: it is kept while the person keeps seeing the share.
+//
+// Deleting a zone is O(1), so these entries stay for a while. They are dead, because they name the zone by its
+// identity. `ShareReleaser` removes them later. The zone's own keys exist until its release entry becomes a purge
+// entry, which happens only after that. After a crash it starts again, and deletes only what exists, so each entry is
+// counted once.
 
 package import FoundationEssentials
 package import StratusLayout
 package import StratusModel
 package import StratusRecords
+import StratusStore
 
-/// Where a share lies: what its entries outside the zone say of it.
+/// The place of a share, as its entries outside the zone have it.
 package struct SharePlace: Hashable, Sendable {
     package var container: ContainerName
     package var owner: UserName
@@ -30,14 +34,14 @@ package struct SharePlace: Hashable, Sendable {
         self.share = share
     }
 
-    /// Nil for a zone outside the private databases, where nothing is shared.
+    /// Nil for a zone outside the private databases, which has no shares.
     package init?(_ zone: ZoneID, identity: UUID, share: RecordName) {
         guard zone.database.scope == .private, let owner = zone.database.owner else { return nil }
         self.init(
             container: zone.database.container, owner: owner, zone: zone.name, zoneIdentity: identity, share: share)
     }
 
-    /// The zone it lies in, by name.
+    /// The zone it is in, by name.
     package var zoneID: ZoneID {
         ZoneID(database: DatabaseID(container: container, owner: owner, scope: .private), name: zone)
     }
@@ -56,7 +60,7 @@ extension AcceptedPart {
     }
 }
 
-/// Somebody who saw a share up to a change, and does not from then on.
+/// A person who stopped seeing a share with a change.
 package struct EndedAcceptance: Hashable, Sendable {
     package var user: UserName
     /// The change since which they saw it.
@@ -68,21 +72,21 @@ package struct EndedAcceptance: Hashable, Sendable {
     }
 }
 
-/// What turns the entries of a share's old content into those of the new.
+/// The difference between the entries of a share's old and new content.
 package struct ShareEntriesDifference: Hashable, Sendable {
     package var set: [IndexEntry] = []
     package var deleted: [[UInt8]] = []
-    /// The keys of URLs that the share did not have: nothing may lie there yet.
+    /// The keys of new URLs: no entry of another share may exist there.
     package var newURLs: [[UInt8]] = []
-    /// Whoever does not see the share any more, in the order of their names: to be noted in the zone.
+    /// The people who no longer see the share, in the order of their names. They are noted in the zone.
     package var ended: [EndedAcceptance] = []
 
     package init() {}
 }
 
-/// The rule.
+/// The rule for the entries.
 package enum ShareEntries {
-    /// The digest under which the entry of a URL lies.
+    /// The digest in the key of a URL's entry.
     package static func digest(of token: ShareToken) -> [UInt8] { ContentDigest.sha256(token.bytes) }
 
     /// The entries of a share's URLs: its own and those of its participants.
@@ -102,13 +106,13 @@ package enum ShareEntries {
             + urlEntries(of: content, at: place).map(\.key)
     }
 
-    /// What turns the entries of `old` into those of `new`; nil is a share that is not there.
+    /// The difference between the entries of `old` and `new`; nil means that the share does not exist.
     ///
-    /// `sequence` is the change of the zone that does so, `date` its date. `stored` reads an acceptance that is there: it
-    /// is asked for those alone that change.
+    /// `sequence` is the zone's change that does this, `date` its date. `stored` reads a stored acceptance; it is
+    /// called only for those that change.
     ///
-    /// Throws what `stored` throws, `RecordsError` with `corruption` where an acceptance is missing, and `CloudError` where
-    /// one of another zone lies in the place of a new one.
+    /// Throws what `stored` throws, `RecordsError` with `corruption` if an acceptance is missing, and `CloudError` if
+    /// one of another zone is in the place of a new one.
     package static func difference(
         from old: ShareContent?, to new: ShareContent?, at place: SharePlace, sequence: UInt64, date: Date,
         stored: (UserName) throws -> AcceptanceEntry?
@@ -163,7 +167,106 @@ package enum ShareEntries {
 
     private static func missing(_ key: [UInt8]) -> RecordsError {
         RecordsError(
-            .corruption, "Somebody has accepted a share and has no acceptance: verify the store, or restore a backup.",
+            .corruption, "A participant has accepted a share, but the acceptance is missing. Restore a backup.",
             ["key": "\(KeyDescription(key))"])
+    }
+}
+
+/// Removes the entries outside deleted zones that existed because of their shares.
+struct ShareReleaser {
+    let engine: RecordEngine
+
+    /// Whether a zone holds a share: one seek.
+    static func holdsShares(_ zone: ZoneReader) throws -> Bool {
+        try zone.store.hasEntry(in: zone.keys.types(of: ShareContent.recordType).keyRange)
+    }
+
+    /// How many shares of a zone `releaseShares` will read.
+    static func shareCount(
+        of release: ReleaseEntry, in reader: RecordReader, _ counter: WorkCounter? = nil
+    ) throws -> Int {
+        guard release.last == nil else { return 0 }
+        return try reader.entryCount(in: reader.zone(of: release).keys.types(of: ShareContent.recordType), counter)
+    }
+
+    /// Removes all entries outside the zone that exist because of its shares. `mayCommit` is called before each
+    /// transaction; after it returns false, call this again for the rest. `didCommit` gets the number of deleted
+    /// entries, `didLook` the number of finished shares.
+    ///
+    /// Returns false if `mayCommit` stopped it. Throws the store's errors, and `corruption` if a share cannot be read,
+    /// so that its entries are not known.
+    @discardableResult
+    func releaseShares(
+        of release: ReleaseEntry, mayCommit: () -> Bool = { true }, didCommit: (_ entryCount: Int) -> Void = { _ in },
+        didLook: (_ shareCount: Int) -> Void = { _ in }
+    ) throws -> Bool {
+        // The assets of a zone are released after its shares.
+        guard release.last == nil else { return true }
+        var position: RecordName?
+        repeat {
+            let batch = try engine.read { try nextBatch(of: release, after: position, in: $0) }
+            if !batch.keys.isEmpty {
+                guard mayCommit() else { return false }
+                try engine.transact { transaction in
+                    for key in batch.keys { try transaction.delete(key) }
+                }
+                didCommit(batch.keys.count)
+            }
+            if batch.shareCount > 0 { didLook(batch.shareCount) }
+            position = batch.last
+        } while position != nil
+        return true
+    }
+
+    private struct Batch {
+        var keys: [[UInt8]] = []
+        var shareCount = 0
+        /// The last share that was read; nil if there are no more.
+        var last: RecordName?
+    }
+
+    private func nextBatch(
+        of release: ReleaseEntry, after position: RecordName?, in reader: RecordReader
+    ) throws -> Batch {
+        let zone = reader.zone(of: release)
+        let limit = engine.options.limits.purgeBatchCount
+        let type = ShareContent.recordType
+        let range = position.map { zone.keys.types(of: type, after: $0) } ?? zone.keys.types(of: type)
+        var batch = Batch()
+        try zone.store.scan(range.keyRange) { key, _ in
+            let name = try zone.keys.readTypeKey(key).name
+            batch.shareCount += 1
+            guard let record = try zone.record(name)?.record else { return .next }
+            let place = SharePlace(release, share: name)
+            for key in ShareEntries.keys(of: try ShareContentEntry(of: record).content, at: place)
+            where try reader.store.contains(key) {
+                batch.keys.append(key)
+            }
+            guard batch.keys.count >= limit else { return .next }
+            batch.last = name
+            return .stop
+        }
+        return batch
+    }
+}
+
+extension SharePlace {
+    /// A share of a deleted zone. The names of container and zone are no longer known, and no key contains them.
+    fileprivate init(_ release: ReleaseEntry, share: RecordName) {
+        self.init(container: "", owner: release.owner, zone: "", zoneIdentity: release.identity, share: share)
+    }
+}
+
+extension ShareContentEntry {
+    /// The content in a share's record.
+    ///
+    /// Throws `RecordsError` with `corruption` if there is none, and the layout's error if it cannot be read.
+    init(of record: Record) throws {
+        guard case .bytes(let bytes)? = record.fields[ShareContent.fieldKey]?.value else {
+            throw RecordsError(
+                .corruption, "A share has no content. Restore the store from a backup.",
+                ["share": record.name.text])
+        }
+        try self.init(decoding: bytes.span)
     }
 }

@@ -1,63 +1,63 @@
-// Finds the share that a URL leads to, and what the caller is to it.
+// Finds the share of a URL, and what the caller is to it.
 //
-// Whoever may not know that a share exists must not learn it from how long the answer takes either (M-04, X-18). So every
-// URL takes the same way through the store, and where there is nothing, nothing is looked for all the same: the URL's
-// entry, the database, the zone, the share's record with its chunks. Four reads, none of them from a cache. Of the record
-// only who takes part is decoded before it is known what the caller is to the share, and for an outsider nothing else is.
-// Where there is no share the same is done with nobody's (`NobodysShare`): decoded, compared, judged, and passed over. What
-// is left of a difference is that of one share and another, which have more people and more bytes or less.
+// A caller who may not know that a share exists must not learn it from the time of the answer either (M-04, X-18). So
+// every URL causes the same four reads, none of them from a cache, even if something on the way is missing: the URL's
+// entry, the database, the zone, the share's record with its chunks. Only the content is decoded before it is known
+// what the caller is to the share, and for an outsider nothing else is. If there is no share, a placeholder
+// (`NobodysShare`) is decoded, compared and judged, and the result ignored. The remaining difference is that between
+// shares of different sizes.
 
 import FoundationEssentials
 import StratusLayout
-import StratusModel
+package import StratusModel
 import StratusRecords
 import StratusStore
 
 /// A share that was found by a URL, and what the caller is to it.
 struct FoundShare {
     let place: SharePlace
-    /// Without the fields that anybody may set where the caller may not know of the share.
+    /// Without its fields if the caller may not know of the share.
     let stored: StoredRecord
     let content: ShareContent
     let guest: ShareGuest
     let verdict: JoinVerdict
 
-    /// The share's zone as the caller is told of it (D-02).
+    /// The share's zone as the caller's address (D-02).
     var zone: ZoneAddress {
         place.owner == guest.user
             ? ZoneAddress(zoneName: place.zone.text)
             : ZoneAddress(zoneName: place.zone.text, ownerName: place.owner.text)
     }
 
-    /// A refusal of somebody who may know of the share (X-02).
+    /// A refusal for a caller who may know of the share (X-02).
     func refusal(_ error: CloudError, rule: String) -> CloudError {
         error.ofSharing(rule: rule, record: place.share.text, root: content.root?.text, share: place.share.text)
     }
 }
 
-/// Looks URLs up in one snapshot, or in a transaction.
+/// Looks up URLs in a snapshot or transaction.
 struct ShareFinder {
     let accounts: AccountDirectory
     let reader: RecordReader
 
-    /// The share of a URL, for somebody who may know of it: a member, somebody who is invited, anybody where it is public.
+    /// The share of a URL, for a caller who may know of it: a member, an invited person, anyone if it is public.
     ///
-    /// Throws the error of an outsider, which is that of a URL that leads nowhere where the share takes no requests for
-    /// access (M-04, M-05, P-18, X-18); `corruption` where the entry of a URL and its share contradict each other.
+    /// Throws the error for an outsider, which is the same as for an unknown URL if the share allows no requests for
+    /// access (M-04, M-05, P-18, X-18); `corruption` if the entry of a URL and its share contradict each other.
     func share(_ url: String, for account: Account) throws -> FoundShare {
         guard let found = try find(url, for: account) else { throw JoinVerdict.notFound }
         if found.verdict == .outsider { throw try outsiderError(found.content) }
         return found
     }
 
-    /// The share of a URL; nil where it leads nowhere.
+    /// The share of a URL; nil if there is none.
     func find(_ url: String, for account: Account) throws -> FoundShare? {
         let token = ShareLink.token(of: url)
         let key = GlobalKeys.shareURL(token.map { ShareEntries.digest(of: $0) } ?? Self.nobodysDigest)
         let entry = try reader.store.withValue(forKey: key) { try ShareURLEntry(decoding: $0) }
         let place = entry.map { SharePlace($0) } ?? Self.nowhere
         let (identity, value) = try recordValue(at: place)
-        // A zone of another identity is another zone: the share is gone with its own.
+        // A zone with another identity is another zone: the share was deleted with its own.
         let isThere = token != nil && entry != nil && identity == entry?.zoneIdentity
         let bytes = try isThere && !value.isEmpty ? RecordChunks.join(value) : NobodysShare.bytes
         guard try !RecordCodec.isTombstone(bytes.span) else { throw Self.damaged(key) }
@@ -74,7 +74,7 @@ struct ShareFinder {
             guest: guest, verdict: verdict)
     }
 
-    /// The answer to an outsider. Whose addresses the others are is looked up only where the share may be known.
+    /// The error for an outsider. Looks up the owners of invited handles only if the caller may know of the share.
     func outsiderError(_ content: ShareContent) throws -> CloudError {
         guard content.allowsAccessRequests else { return JoinVerdict.notFound }
         let hasUnclaimedHandle = try content.participants.contains { participant in
@@ -86,7 +86,7 @@ struct ShareFinder {
         return JoinVerdict.outsiderError(content, hasUnclaimedHandle: hasUnclaimedHandle)
     }
 
-    /// The identity of the zone that has this name now, and what lies under the record's keys.
+    /// The identity of the zone that has this name now, and the values under the record's keys.
     private func recordValue(at place: SharePlace) throws -> (identity: UUID?, value: [[UInt8]]) {
         let database = try reader.databaseEntry(place.zoneID.database)?.number ?? Self.noDatabase
         let zone = try reader.store.withValue(forKey: DatabaseKeys(database).zone(place.zone)) {
@@ -101,7 +101,7 @@ struct ShareFinder {
         return (zone?.identity, value)
     }
 
-    // What is looked for in place of what is not there. No secret has this digest; no database and no zone has the last
+    // Placeholders to read if something is missing. No secret has this digest; no database and no zone has the last
     // number.
     private static let nobodysDigest = [UInt8](repeating: 0, count: 32)
     private static let noDatabase = DatabaseNumber(.max)
@@ -113,13 +113,12 @@ struct ShareFinder {
 
     private static func damaged(_ key: [UInt8]) -> RecordsError {
         RecordsError(
-            .corruption, "A share's URL leads to what is no share of it: verify the store, then restore a backup.",
+            .corruption, "The entry of a share's URL and the share do not match. Restore the store from a backup.",
             ["key": "\(KeyDescription(key))"])
     }
 }
 
-/// What is decoded and judged in place of a share that is not there: a small one, in which nobody takes part but an owner
-/// and two who are invited.
+/// The placeholder for a missing share: a small one, with an owner and two invited people.
 private enum NobodysShare {
     static let bytes: [UInt8] = {
         let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 0), user: UserName("_nobody"))
@@ -153,5 +152,28 @@ extension ShareContent {
             return false
         }
         return own.isSame(as: token)
+    }
+}
+
+/// The URLs of shares: a base that the host chooses, and the secret after its last slash. Only the secret matters:
+/// host, path, query and fragment may differ, so that links work after a change of the base, and a client may append a
+/// title (SH-14).
+package enum ShareLink {
+    /// The maximum length of a URL in bytes.
+    static let maximumByteCount = 4_096
+
+    package static func url(_ base: String, _ token: ShareToken) -> String {
+        base.utf8.last == UInt8(ascii: "/") ? base + token.text : base + "/" + token.text
+    }
+
+    /// The secret of a URL: its last path component; nil if that is not a secret.
+    package static func token(of url: String) -> ShareToken? {
+        guard url.utf8.count <= maximumByteCount else { return nil }
+        let path = url.utf8.prefix { $0 != UInt8(ascii: "#") && $0 != UInt8(ascii: "?") }
+        let slash = UInt8(ascii: "/")
+        guard let end = path.lastIndex(where: { $0 != slash }) else { return nil }
+        let trimmed = path[...end]
+        let start = trimmed.lastIndex(of: slash).map { trimmed.index(after: $0) } ?? trimmed.startIndex
+        return ShareToken(text: String(decoding: trimmed[start...], as: UTF8.self))
     }
 }

@@ -1,10 +1,10 @@
-// What holds for the content of every share, whoever has written it: (content, where it lies) → what is wrong with it.
-// How many people may take part is the host's to say, and change: what one server has let in is no damage.
+// The invariants of every share's content: (content, place) → problems. The number of participants is not among them,
+// because a host may change its limit.
 
 import StratusModel
 
 enum ShareInvariants {
-    /// What is wrong with a share's content by itself; nothing of a sound one.
+    /// What is wrong with a share's content by itself; empty for a valid one.
     static func problems(of content: ShareContent, at place: SharePlace) -> [String] {
         ownerProblems(content, place) + participantProblems(content) + publicProblems(content)
             + petitionerProblems(content)
@@ -45,7 +45,7 @@ enum ShareInvariants {
                 problems.append("the participant \(id) has accepted and is nobody")
             }
             switch participant.invitation {
-            // An address by which somebody has accepted may be another's by now, who is invited by it too.
+            // A handle by which a person has accepted may now belong to another, who is also invited by it.
             case .handle(let handle) where participant.status == .pending && !handles.insert(handle).inserted:
                 problems.append("the participant \(id) is invited by an address of another")
             case .userRecord where participant.user == nil:
@@ -60,7 +60,7 @@ enum ShareInvariants {
         return problems
     }
 
-    /// Public and private participants are never mixed (P-05, X-14).
+    /// A share cannot have public and private participants (P-05, X-14).
     private static func publicProblems(_ content: ShareContent) -> [String] {
         content.participants.dropFirst().compactMap { participant in
             let id = participant.id

@@ -1,21 +1,23 @@
-// A share as one person may know it: (what the server keeps, who looks, who the people are) → what a client is told.
+// A share as one person may know it: (content, viewer, accounts of the people) → the client's form. Pure, except for
+// `SharePeople`, which looks up the accounts.
 //
-// Who is shown at all, `SharePortion` says. How somebody was invited, and one-time URLs, are for owner and administrators;
-// everybody sees how they themselves were invited. The caller's own user name is the one that stands for the caller, all
-// others are shown as they are (D-02). Who waits to be let in and is gone is shown to nobody.
+// `SharePortion` decides who is visible. Only owner and administrators see how people were invited, and one-time URLs;
+// everyone sees how they themselves were invited. The caller's own user name is `__defaultOwner__` (D-02). Invited
+// people and requesters whose accounts were deleted are not visible.
 
-import StratusModel
+package import StratusModel
+import StratusRecords
 
 struct ShareView {
-    /// What the viewer may know of.
+    /// The part that the viewer may know.
     let portion: SharePortion
-    /// The share's zone as the viewer is told of it.
+    /// The share's zone as the viewer's address.
     let zone: ZoneAddress
     let viewer: UserName?
     let urlBase: String
 
     var content: ShareContent { portion.content }
-    /// The viewer's own entry; of somebody who was invited by a handle only a `JoinVerdict` knows it.
+    /// The viewer's own entry. For a person invited by a handle, only a `JoinVerdict` knows it.
     var own: ParticipantID? { portion.own }
     private var managesShare: Bool { portion.managesShare }
 
@@ -36,7 +38,7 @@ struct ShareView {
             blocked: portion.blocked.map { shown($0, people) })
     }
 
-    /// The owner as the viewer is told of them.
+    /// The owner as the viewer sees them.
     func owner(_ people: SharePeople) -> ClientIdentity {
         content.participants.first { $0.role == .owner }.map { identity(of: $0, people) }
             ?? ClientIdentity(lookup: nil, userName: nil, name: nil, hasAccount: false)
@@ -52,7 +54,7 @@ struct ShareView {
             isOneTime: participant.isUnusedOneTime)
     }
 
-    /// After it was used, that of the share (P-16).
+    /// The one-time URL; after its use, the URL of the share (P-16).
     private func oneTimeURL(of participant: ShareParticipant) -> String? {
         guard managesShare, case .oneTime(let token)? = participant.invitation else { return nil }
         return participant.isUnusedOneTime ? ShareLink.url(urlBase, token) : url
@@ -60,7 +62,7 @@ struct ShareView {
 
     private func identity(of participant: ShareParticipant, _ people: SharePeople) -> ClientIdentity {
         let account = participant.user.flatMap { people.accounts[$0] }
-        // Who has accepted is known to all; who has not, to the world only if they want to be found (P-03).
+        // Everyone sees the names of people who have accepted; other names only if the people can be found (P-03).
         let isNamed = participant.status == .accepted || participant.id == own || account?.isDiscoverable == true
         return ClientIdentity(
             lookup: managesShare || participant.id == own ? lookup(of: participant, account) : nil,
@@ -68,7 +70,7 @@ struct ShareView {
             hasAccount: people.hasAccount(participant))
     }
 
-    /// An address that has changed hands since its person accepted leads to somebody else: it is not told.
+    /// How the participant was invited. A handle that now belongs to another person is left out.
     private func lookup(of participant: ShareParticipant, _ account: Account?) -> IdentityLookup? {
         guard let user = participant.user, let handle = participant.invitation?.handle, let account,
             !account.handles.contains(handle)
@@ -76,7 +78,8 @@ struct ShareView {
         return .userRecord(user.text)
     }
 
-    /// Whoever is invited by what is told here must be the person who has asked, whoever owns the address by now.
+    /// A requester. An invitation with the returned look-up must reach the person who asked, so a handle that now
+    /// belongs to another is left out.
     private func shown(_ petitioner: SharePetitioner, _ people: SharePeople) -> ClientPetitioner {
         let account = people.accounts[petitioner.user]
         let handle = petitioner.handle.flatMap { account?.handles.contains($0) == true ? $0 : nil }
@@ -92,10 +95,10 @@ struct ShareView {
 }
 
 extension ShareParticipant {
-    /// Whether the person may change who takes part, and how (P-04): owner and administrators, once they have accepted.
+    /// Whether the person may change the participants (P-04): owner and administrators, after they have accepted.
     var managesShare: Bool { status == .accepted && (role == .owner || role == .administrator) }
 
-    /// How the person was invited, in a client's words.
+    /// How the person was invited, in the client's form.
     var lookup: IdentityLookup? {
         switch invitation {
         case .handle(let handle): IdentityLookup(handle)
@@ -111,5 +114,86 @@ extension IdentityLookup {
         case .email(let address): self = .email(address)
         case .phone(let number): self = .phone(number)
         }
+    }
+}
+
+/// The part of a share that one person may know, for clients and for the command-line tool. Owner and
+/// administrators who have accepted know everyone. Others know the owner, themselves and people who have accepted, but
+/// no requesters or blocked people.
+package struct SharePortion {
+    package let content: ShareContent
+    /// The viewer's own entry; nil for an outsider.
+    package let own: ParticipantID?
+    /// Whether the viewer knows everything.
+    package let managesShare: Bool
+
+    /// The part of a user. `own` is their entry if it does not have their user name yet; nil to look it up by name.
+    package init(_ content: ShareContent, viewer: UserName?, own: ParticipantID? = nil) {
+        let entry = content.participants.first { own == nil ? viewer != nil && $0.user == viewer : $0.id == own }
+        self.content = content
+        self.own = entry?.id
+        managesShare = entry.map(\.managesShare) ?? false
+    }
+
+    /// The participants that the viewer may know of, in the order of the share.
+    package var participants: [ShareParticipant] {
+        managesShare
+            ? content.participants
+            : content.participants.filter { $0.role == .owner || $0.status == .accepted || $0.id == own }
+    }
+
+    package var requesters: [SharePetitioner] { managesShare ? content.requesters : [] }
+    package var blocked: [SharePetitioner] { managesShare ? content.blocked : [] }
+}
+
+/// The accounts of the people in a share that a person sees.
+struct SharePeople {
+    /// The accounts of people with known user names.
+    var accounts: [UserName: Account] = [:]
+    /// The handles that lead to an account.
+    var reachableHandles: Set<Handle> = []
+
+    init() {}
+
+    /// Looks up the people that a view shows, and no others.
+    init(in view: ShareView, _ directory: AccountDirectory, _ reader: RecordReader) throws {
+        for participant in view.portion.participants {
+            if let user = participant.user {
+                accounts[user] = try directory.account(userName: user, in: reader)
+            } else if case .handle(let handle)? = participant.invitation {
+                try note(handle, directory, reader)
+            }
+        }
+        for petitioner in view.portion.requesters + view.portion.blocked {
+            accounts[petitioner.user] = try directory.account(userName: petitioner.user, in: reader)
+        }
+    }
+
+    /// Whether a person has an account that may take part. An account that the host has closed does not count.
+    func hasAccount(_ participant: ShareParticipant) -> Bool {
+        if let user = participant.user { return hasAccount(user) }
+        if case .handle(let handle)? = participant.invitation { return reachableHandles.contains(handle) }
+        return false
+    }
+
+    func hasAccount(_ user: UserName) -> Bool {
+        guard let account = accounts[user] else { return false }
+        return account.standing != .suspended
+    }
+
+    /// Whether an invited person has deleted their account. No other person can accept in their place, because user
+    /// names are never reused. People who have accepted leave when their account is deleted (`ShareDeparture`).
+    func isGone(_ participant: ShareParticipant) -> Bool {
+        guard participant.status == .pending, let user = participant.user else { return false }
+        return accounts[user] == nil
+    }
+
+    func isGone(_ petitioner: SharePetitioner) -> Bool { accounts[petitioner.user] == nil }
+
+    private mutating func note(_ handle: Handle, _ directory: AccountDirectory, _ reader: RecordReader) throws {
+        guard let account = try directory.account(handle: handle, in: reader), account.standing != .suspended else {
+            return
+        }
+        reachableHandles.insert(handle)
     }
 }

@@ -1,9 +1,11 @@
-// What goes along when a share's record is written: the entries outside its zone by which it is found and by which access
-// is decided, what has ended, what has happened, and the secret of its root.
+// Writes everything that belongs to a share besides its record: the entries outside its zone for finding it and for
+// access checks, ended acceptances, the trail, and the secret of its root.
 //
-// Two steps, as everywhere: `settlement` only reads, and says what will be written and how much; `carryOut` writes it,
-// after the plan of the records. Whoever writes a share's record settles it in the same transaction; nobody else writes
-// these keys, but for the release of a deleted zone.
+//   1. `settlement` only reads, and returns what must be written.
+//   2. `write` writes it, after the plan of the records.
+//
+// Every write of a share's record is settled in the same transaction. Only the release of a deleted zone also writes
+// these keys.
 
 import FoundationEssentials
 import StratusLayout
@@ -11,12 +13,12 @@ package import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// A share before and after a transaction; nil where it is not there.
-package struct ShareChange: Hashable, Sendable {
+/// A share before and after a transaction; nil if it does not exist.
+package struct ShareTransition: Hashable, Sendable {
     package var share: RecordName
     package var old: ShareContent?
     package var new: ShareContent?
-    /// Who had asked for access, and is invited by this change.
+    /// The people who had asked for access and whom this change invites.
     package var approved: [UserName]
 
     package init(share: RecordName, old: ShareContent?, new: ShareContent?, approved: [UserName] = []) {
@@ -27,7 +29,7 @@ package struct ShareChange: Hashable, Sendable {
     }
 }
 
-/// All that has to be written beside the records of shares: a value, made before anything is written.
+/// Everything to write besides the records of shares: a value, created before anything is written.
 package struct ShareSettlement: Sendable {
     fileprivate var entries: [IndexEntry] = []
     fileprivate var deleted: [[UInt8]] = []
@@ -45,7 +47,7 @@ package struct ShareWriter {
     let acceptances: AcceptanceDirectory
     let zone: ZoneReader
     let transaction: RecordTransaction
-    /// What carries out the plans that are made here; nil where nobody is told of them.
+    /// Applies the plans; nil to write no news for subscribers.
     private let journal: CommitJournal?
 
     package init(
@@ -58,22 +60,22 @@ package struct ShareWriter {
         self.journal = journal
     }
 
-    /// What has to be written beside the records of these shares. `plan` writes those records, and is carried out first.
-    /// `stamp` says who has done it, and when.
+    /// What must be written besides the records of these shares. `plan` writes those records, and is applied first.
+    /// `stamp` has the actor and the date.
     ///
-    /// Throws `corruption` where what is stored contradicts the old content, and `CloudError` with `internalError` where
-    /// the secret of a new URL, or the identity of the zone, is that of another.
+    /// Throws `corruption` if the store contradicts the old content, and `CloudError` with `internalError` if the
+    /// secret of a new URL, or the identity of the zone, is already used.
     package func settlement(
-        of changes: [ShareChange], with plan: MutationPlan, stamp: Stamp
+        of changes: [ShareTransition], with plan: MutationPlan, stamp: Stamp
     ) throws -> ShareSettlement {
         var settlement = ShareSettlement()
         var eventCounts: [UInt64: UInt64] = [:]
         for change in changes where change.old != change.new {
             let saved = plan.saved.first { $0.record.name == change.share }
-            // Of a share that is deleted the plan's last change tells as well when it ended.
+            // A deleted share ended with the plan's last change.
             let sequence = saved?.system.changeSequence ?? plan.header.sequence
             guard let place = SharePlace(zone.id, identity: plan.header.identity, share: change.share) else {
-                throw CloudError(.badDatabase, "Records are shared in private databases alone.")
+                throw CloudError(.badDatabase, "Only records in private databases can be shared.")
             }
             try append(change, at: place, sequence, stamp, to: &settlement)
             for event in ShareEvents.between(
@@ -91,17 +93,17 @@ package struct ShareWriter {
         return settlement
     }
 
-    package func carryOut(_ settlement: ShareSettlement) throws {
+    package func write(_ settlement: ShareSettlement) throws {
         for entry in settlement.entries { try transaction.set(entry.key, to: entry.value) }
         for key in settlement.deleted { try transaction.delete(key) }
         acceptances.forget(settlement.entries.map(\.key) + settlement.deleted, in: transaction)
     }
 
-    /// Gives a share that is there another content, and carries out all that follows. `stamp` is that of the record,
-    /// `actor` whoever has done it. What the record takes more or less is charged to the zone's owner, who is not
-    /// asked for room: others have done it (S-16).
+    /// Replaces the content of an existing share, with everything that follows. `stamp` is for the record, `actor` is
+    /// the person who did it. The change of the record's size is charged to the zone's owner without a limit, because
+    /// others have caused it (S-16).
     ///
-    /// Returns the record as it then lies in the store. Throws as `settlement` and as planning does.
+    /// Returns the stored record. Throws like `settlement` and planning.
     package func write(
         _ content: ShareContent, replacing old: ShareContent, in stored: StoredRecord, stamp: Stamp, actor: UserName,
         tagSalt: UInt32
@@ -110,7 +112,7 @@ package struct ShareWriter {
         let plan = try transaction.plan(
             MutationRequest([.save(record)], stamp: stamp, tagSalt: tagSalt), in: zone.id)
         guard let saved = plan.saved.first else { return stored }
-        let change = ShareChange(share: record.name, old: old, new: content)
+        let change = ShareTransition(share: record.name, old: old, new: content)
         let settlement = try settlement(of: [change], with: plan, stamp: Stamp(date: stamp.date, user: actor))
         if let owner = zone.id.database.owner {
             let byteCount = QuotaLedger.byteCount(of: record) - QuotaLedger.byteCount(of: stored.record)
@@ -118,18 +120,18 @@ package struct ShareWriter {
                 byteCount: byteCount, to: owner, zone: plan.header.identity, limit: nil, in: transaction)
         }
         if let journal {
-            try journal.carryOut(plan, in: zone.id, transaction, keeping: settlement.byteCount)
+            try journal.apply(plan, in: zone.id, transaction, keeping: settlement.byteCount)
         } else {
             try transaction.apply(plan, in: zone.id)
         }
-        try carryOut(settlement)
+        try write(settlement)
         return saved
     }
 
-    /// Gives a share that is there other requesters, and nothing else: the record is as new as before. The trail tells of
-    /// it, behind what happened with the zone's last change.
+    /// Replaces only the requesters of an existing share: its record keeps its tag and dates. Adds events to the trail,
+    /// after those of the zone's last change.
     ///
-    /// Throws `corruption` where the store contradicts `stored`.
+    /// Throws `corruption` if the store contradicts `stored`.
     package func write(
         _ requesters: [SharePetitioner], of old: ShareContent, in stored: StoredRecord, stamp: Stamp
     ) throws {
@@ -148,7 +150,7 @@ package struct ShareWriter {
         }
     }
 
-    /// The place behind what the trail tells of the zone's last change.
+    /// The index after the events of the zone's last change.
     private func nextEventIndex(at sequence: UInt64) throws -> UInt64 {
         var next: UInt64 = 0
         try zone.store.scan(zone.keys.shareEvents.keyRange, .backward, limit: 1) { key, _ in
@@ -159,21 +161,21 @@ package struct ShareWriter {
         return next
     }
 
-    /// The secret of a root's URL, or of the whole zone's; nil where it was never shared.
+    /// The secret of the URL of a root or of the whole zone; nil if it was never shared.
     package func token(of root: RecordName?) throws -> ShareToken? { try Self.token(of: root, in: zone) }
 
     static func token(of root: RecordName?, in zone: ZoneReader) throws -> ShareToken? {
         try zone.store.withValue(forKey: zone.keys.shareToken(root)) { try ShareTokenEntry(decoding: $0).token }
     }
 
-    /// Forgets the secret of a root's URL: its record is deleted, and another one of its name is another root.
+    /// Deletes the secret of a root's URL with its record: a later record of the same name is another root.
     package func forgetToken(of root: RecordName) throws {
         let key = zone.keys.shareToken(root)
         if try transaction.store.contains(key) { try transaction.delete(key) }
     }
 
     private func append(
-        _ change: ShareChange, at place: SharePlace, _ sequence: UInt64, _ stamp: Stamp,
+        _ change: ShareTransition, at place: SharePlace, _ sequence: UInt64, _ stamp: Stamp,
         to settlement: inout ShareSettlement
     ) throws {
         let difference = try ShareEntries.difference(
@@ -199,7 +201,7 @@ package struct ShareWriter {
             IndexEntry(key: zone.keys.shareToken(new.root), value: ShareTokenEntry(token: new.token).encoded()))
     }
 
-    /// What the clients of people have left in the zone who see nothing of it any more: nobody is charged for it.
+    /// The client tokens in the zone of people who no longer see anything in it. No owner is charged for these.
     private func clientTokens(leftBy deleted: [[UInt8]], in zoneIdentity: UUID) throws -> [[UInt8]] {
         let gone = Set(deleted)
         var keys: [[UInt8]] = []
@@ -218,14 +220,14 @@ package struct ShareWriter {
 }
 
 extension Record {
-    /// The record with what the server keeps of the share that it is.
+    /// A share's record with another content.
     package func with(_ content: ShareContent) -> Record {
         var record = self
         record.fields[ShareContent.fieldKey] = Field(.bytes(ShareContentEntry(content).encoded()))
         return record
     }
 
-    /// The record as its schema knows it (L-09).
+    /// The record as its schema has it (L-09).
     var withoutShareContent: Record {
         guard fields[ShareContent.fieldKey] != nil else { return self }
         var record = self
@@ -233,14 +235,14 @@ extension Record {
         return record
     }
 
-    /// What the server keeps of the share that the record is; nil for every other record.
+    /// The content of a share's record; nil for every other record.
     ///
-    /// Throws `corruption` where it cannot be read.
+    /// Throws `corruption` if it cannot be read.
     package func shareContent() throws -> ShareContent? {
         guard let field = fields[ShareContent.fieldKey] else { return nil }
         guard case .bytes(let bytes) = field.value else {
             throw RecordsError(
-                .corruption, "What is kept of a share is no content of one: restore the store from a backup.",
+                .corruption, "The content of a share is damaged. Restore the store from a backup.",
                 ["share": name.text])
         }
         return try ShareContentEntry(decoding: bytes.span).content

@@ -1,30 +1,30 @@
-// What a caller may do with the records of one zone, in one snapshot or transaction: read, change, create and delete. Every
-// path asks here: fetching, saving, deleting, queries, feeds, listing zones, copying assets, explaining.
+// What a caller may do with the records of one zone, in one snapshot or transaction: read, change, create and delete.
+// Every path uses it: fetching, saving, deleting, queries, feeds, listing zones, copying assets, explaining.
 //
-//   public database    what the container's schema grants                                     (GrantVerdict)
-//   own private one    everything
-//   another's zone     what the caller has accepted of the share that decides about the record        (SharedAccess)
+//   public database         the grants of the container's schema                             (GrantVerdict)
+//   own private database    everything
+//   another person's zone   the caller's acceptance of the share that decides about the record   (SharedAccess)
 //
-// The nearest root is found by a walk up the record's parents; a root's own parent is beyond it. Who may do nothing
-// sees nothing: such a zone is answered as one that is not there, such a record as one that is missing.
+// A walk up the record's parents finds the nearest root; a root's own parent is outside the share. A caller
+// without permissions sees nothing: a zone is answered like a missing zone, a record like a missing record.
 
 import FoundationEssentials
 import StratusLayout
-import StratusModel
-import StratusRecords
+package import StratusModel
+package import StratusRecords
 
 struct ZoneAccess {
     let zone: ResolvedZone
     private let service: CloudService
-    /// The caller's name, when the caller has an account that may be used.
+    /// The caller's name, if the caller has an account that may be used.
     private let caller: UserName?
     private let reader: RecordReader
-    /// Nil where the zone is made by its first record.
+    /// Nil if the first record creates the zone.
     private let zoneReader: ZoneReader?
-    /// The identity of another's zone.
+    /// The identity of another person's zone.
     private let identity: UUID?
-    /// The acceptance that was asked for last, because neighbours lie in the same share. Of a snapshot only: in a
-    /// transaction acceptances change under way.
+    /// The last acceptance that was used, because neighbors are often in the same share. Only in a snapshot: in a
+    /// transaction acceptances may change meanwhile.
     private let latest: LatestAcceptance?
 
     init(
@@ -39,18 +39,18 @@ struct ZoneAccess {
         latest = reader is RecordTransaction ? nil : LatestAcceptance()
     }
 
-    /// Whether the caller sees anything of the zone: to be asked before anything else is done with it.
+    /// Whether the caller sees anything in the zone. Check it before everything else.
     func isZoneVisible() throws -> Bool {
         guard zone.isShared else { return true }
         guard let identity, let caller else { return false }
         return try service.acceptanceDirectory.isVisible(zone.id, identity: identity, to: caller, in: reader)
     }
 
-    /// Whether the caller has accepted the share of this name, whatever it lets them do: they may leave it, also where
-    /// they see nothing of the zone (P-13).
+    /// Whether the caller has accepted the share of this name, with any permission: they may leave it even if they see
+    /// nothing in the zone (P-13).
     func mayLeave(_ share: RecordName) throws -> Bool { try zone.isShared && access(to: share) != nil }
 
-    /// What the caller may do with a record that is there.
+    /// The caller's permissions for an existing record.
     func permissions(for stored: StoredRecord) throws -> RecordPermissions {
         let record = stored.record
         guard zone.isShared else { return try granted(record.type, isCreator: stored.system.created.user == caller) }
@@ -58,8 +58,8 @@ struct ZoneAccess {
         return try accessToShare(of: record)?.permissions ?? []
     }
 
-    /// What the caller may do with the record of this name, nothing where there is none. Only in the public database is
-    /// the record read.
+    /// The caller's permissions for the record of this name; none if it does not exist. Reads the record only in the
+    /// public database.
     func permissions(at name: RecordName) throws -> RecordPermissions {
         guard let zoneReader else { return [] }
         guard !zone.isPublic else {
@@ -70,13 +70,13 @@ struct ZoneAccess {
         case .absent: return []
         case .covered(let membership): return try access(toRecordsIn: membership.share)?.permissions ?? []
         case .uncovered:
-            // A share lies below no root, and nothing but a share can be accepted.
+            // A share has no parent, and only shares have acceptances.
             if let own = try access(to: name) { return own.permissionsForShare }
             return try access(toRecordsIn: nil)?.permissions ?? []
         }
     }
 
-    /// Whether the caller may delete a record that is there. Of another's share that is to leave it (P-13).
+    /// Whether the caller may delete an existing record. Deleting another person's share means leaving it (P-13).
     func mayDelete(_ stored: StoredRecord) throws -> Bool {
         let record = stored.record
         guard zone.isShared else { return try permissions(for: stored).contains(.write) }
@@ -84,20 +84,20 @@ struct ZoneAccess {
         return try accessToShare(of: record)?.mayDelete(isRoot: record.share != nil) ?? false
     }
 
-    /// What the caller may do with records of a type that nobody has created yet. In another's zone it is where a record
-    /// will finally lie that decides (`mayPlace`), but nobody shares what is not theirs.
+    /// The caller's permissions for new records of a type. In another person's zone the final place of a record decides
+    /// (`mayPlace`), but only the owner may create shares.
     func permissions(toCreate type: RecordType) throws -> RecordPermissions {
         guard zone.isShared else { return try granted(type, isCreator: false) }
         return type == ShareContent.recordType ? [] : .all
     }
 
-    /// Whether a record of the caller's may lie in this share, or in none, after the request (P-11).
+    /// Whether a record that the caller saves may be in this share, or in none, after the request (P-11).
     func mayPlace(in membership: ShareMembership?) throws -> Bool {
         guard zone.isShared else { return true }
         return try access(toRecordsIn: membership?.share)?.mayPlace ?? false
     }
 
-    /// Whether the caller may put a new record below one that is there.
+    /// Whether the caller may create a record below an existing one.
     func mayCreate(below stored: StoredRecord) throws -> Bool {
         let record = stored.record
         guard record.type != ShareContent.recordType else { return false }
@@ -107,24 +107,24 @@ struct ZoneAccess {
         return try accessToShare(of: record)?.mayPlace ?? false
     }
 
-    /// Whether the caller sees the record of this name, if there is one.
+    /// Whether the caller sees the record of this name, if it exists.
     func sees(_ name: RecordName) throws -> Bool {
         guard zone.isShared else { return true }
         return try permissions(at: name).contains(.read)
     }
 
-    /// What the share that decides about a record lets the caller do.
+    /// The caller's access to the share that decides about a record.
     private func accessToShare(of record: Record) throws -> SharedAccess? {
         try access(toRecordsIn: zoneReader?.shareMembership(of: record.name)?.share)
     }
 
-    /// The same by the share of the nearest root, nil where there is none.
+    /// The same, by the share of the nearest root; nil if there is none.
     private func access(toRecordsIn nearest: RecordName?) throws -> SharedAccess? {
         try access(to: SharedAccess.share(decidingFor: nearest))
     }
 
-    /// What the caller has accepted of a share. It is small, and remembered by itself: to copy a whole acceptance takes as
-    /// long as all the rest of a question.
+    /// The caller's access to a share, if they have accepted it. It is cached separately, because it is small: copying
+    /// a whole acceptance would take as long as the rest of the check.
     private func access(to share: RecordName) throws -> SharedAccess? {
         guard let identity, let caller else { return nil }
         if let latest, latest.share == share { return latest.access }
@@ -143,8 +143,57 @@ struct ZoneAccess {
     }
 }
 
-/// What one caller has accepted of one share, and whether they have.
+/// One caller's access to one share; nil if they have not accepted it.
 private final class LatestAcceptance {
     var share: RecordName?
     var access: SharedAccess?
+}
+
+extension CloudService {
+    /// The zones of a person's shared database: other people's zones in which they see something (P-09, Z-05, D-06), in
+    /// no order.
+    ///
+    /// Throws the store's errors, and `corruption` if an acceptance cannot be read.
+    package func visibleZones(
+        of user: UserName, in container: ContainerName, _ reader: RecordReader
+    ) throws -> [(id: ZoneID, owner: UserName, listing: ZoneListing)] {
+        var found: [ZoneID: (owner: UserName, identities: Set<UUID>)] = [:]
+        try acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
+            guard acceptance.container == container, SharedAccess(acceptance).isAdmitted else { return }
+            found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(parts.zone)
+        }
+        return try found.compactMap { id, known in
+            // A deleted zone, or a new one of the same name, is not the one that was shared.
+            guard let listing = try reader.listing(of: id), known.identities.contains(listing.entry.identity) else {
+                return nil
+            }
+            return (id, known.owner, listing)
+        }
+    }
+}
+
+/// Converts the records of one zone for one caller, who may read them, including shares.
+final class RecordPresenter {
+    let zone: ResolvedZone
+    private let service: CloudService
+    private let viewer: UserName?
+    private let reader: RecordReader
+    private let showing: RecordShowing
+
+    init(service: CloudService, zone: ResolvedZone, viewer: Account?, reader: RecordReader) {
+        self.service = service
+        self.zone = zone
+        self.viewer = viewer?.userName
+        self.reader = reader
+        showing = RecordShowing(
+            zone: zone.address, viewer: viewer?.userName, hidesParentsOfRoots: zone.isShared)
+    }
+
+    func shown(_ decoded: DecodedRecord) throws -> ClientRecord {
+        var record = ClientRecord(decoded, showing)
+        if decoded.stored.record.type == ShareContent.recordType {
+            record.sharing = try service.sharing(of: decoded.stored, zone: zone.address, viewer: viewer, in: reader)
+        }
+        return record
+    }
 }

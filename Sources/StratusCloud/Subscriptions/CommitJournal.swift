@@ -1,12 +1,13 @@
-// What commits leave behind for those who have subscribed.
+// The outbox: what each commit notes for subscribers.
 //
-// Everything that changes records or zones on behalf of anybody is carried out through here. Where nobody may care, nothing
-// is read and nothing written beside it. Else what happened is written into the outbox in the same transaction, under keys
-// that are the commit's own, so that commits of different zones do not meet; `CloudService.deliverNotifications` makes
-// notifications of it. So nothing is told that has not happened, and nothing that has happened is forgotten.
+// All changes of records and zones go through `CommitJournal`. If no subscription may be interested, it reads and
+// writes nothing in addition. Otherwise it writes the news into the outbox in the same transaction, under keys of this
+// commit, so that commits of different zones do not conflict. `CloudService.deliverNotifications` later creates
+// notifications from the entries. So no notification is sent for a change that did not happen, and no change is
+// forgotten.
 //
-// What an entry says was judged with the records as they were before and after the commit: which queries they matched, and
-// which shares they were in. Whoever delivers it later asks nothing of records that may be gone by then.
+// An entry is computed from the records before and after the commit: which queries they matched, and which shares they
+// were in. Delivery reads no records, which may be gone by then.
 
 import FoundationEssentials
 import StratusLayout
@@ -14,13 +15,13 @@ package import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Which device a commit comes from; it is told of nothing that it has done (N-05).
+/// The device from which a commit comes. It gets no notifications of its own changes (N-05).
 package struct CommitOrigin: Hashable, Sendable {
     package var account: AccountID?
-    /// Nil where it is none that gets notifications.
+    /// Nil if it gets no notifications.
     package var device: String?
 
-    /// Nobody's device: a host's own work.
+    /// No device: the host's own work.
     package init() {}
 
     package init(_ caller: Caller) {
@@ -29,11 +30,12 @@ package struct CommitOrigin: Hashable, Sendable {
     }
 }
 
-/// Carries out what changes records and zones, and notes it.
+/// Applies changes of records and zones, and notes them in the outbox.
 package struct CommitJournal: Sendable {
-    /// The bytes that what is noted takes at least, if it is noted at all.
+    /// The minimum number of bytes of a note, if there is one.
     private static let reservedByteCount = 256 << 10
-    /// The most bytes that matches of queries, or ended subscriptions, take in one commit; what is over is dropped (N-05).
+    /// The maximum number of bytes of query matches, or of ended subscriptions, in one commit. The rest is dropped
+    /// (N-05).
     private static let matchesByteCount = 4 << 20
 
     let directory: SubscriptionDirectory
@@ -43,15 +45,15 @@ package struct CommitJournal: Sendable {
     let bell: DeliveryBell
     let origin: CommitOrigin
 
-    /// The bytes that carrying out a plan in this zone writes besides, at least.
+    /// The minimum number of bytes that applying a plan in this zone writes in addition.
     func byteCount(in zone: ZoneID, _ transaction: RecordTransaction) throws -> Int {
         try directory.interest(in: zone, transaction) == nil ? 0 : Self.reservedByteCount
     }
 
-    /// Carries out a plan, as `RecordTransaction.apply`, and notes what it does. `learnt` are types of which the
-    /// transaction knows more than the store; `byteCount` bytes are left for what is still to be written.
+    /// Applies a plan, like `RecordTransaction.apply`, and notes its changes. `learnt` are the types that this
+    /// transaction adds or extends. Leaves `byteCount` bytes of the transaction for later writes.
     @discardableResult
-    func carryOut(
+    func apply(
         _ plan: MutationPlan, in id: ZoneID, _ transaction: RecordTransaction,
         learnt: [RecordType: RecordTypeSchema] = [:], keeping byteCount: Int = 1 << 20
     ) throws -> MutationPlan {
@@ -83,7 +85,7 @@ package struct CommitJournal: Sendable {
         return done
     }
 
-    /// Notes that a zone was made.
+    /// Notes that a zone was created.
     func noteCreation(of id: ZoneID, in transaction: RecordTransaction) throws {
         guard try directory.interest(in: id, transaction)?.isOwnerInterested == true else { return }
         let zone = try transaction.existingZone(id)
@@ -91,13 +93,13 @@ package struct CommitJournal: Sendable {
         var note = OutboxNote(
             entry: entry(of: zone, identity: header.identity, sequence: header.sequence),
             database: zone.keys.database, counter: header.databaseCounter)
-        // It has no records.
+        // The zone has no records.
         note.add(.records([]))
         try write(note, in: transaction)
     }
 
-    /// Deletes a zone, as `RecordTransaction.deleteZone`, ends its owner's subscriptions to it, and notes it. Those to the
-    /// zone itself are told of its end, which deletes all that they ask for.
+    /// Deletes a zone, like `RecordTransaction.deleteZone`, ends its owner's subscriptions to it, and notes the
+    /// deletion. Subscriptions to the zone itself fire once more.
     func deleteZone(
         _ id: ZoneID, holdsShares: Bool, releasingAssetsOf owner: UserName?, in transaction: RecordTransaction
     ) throws -> Bool {
@@ -124,7 +126,8 @@ package struct CommitJournal: Sendable {
         return isDeleted
     }
 
-    /// Subscriptions to a zone, and queries of it, end with it. One seek. Returns those to the zone, with what they say.
+    /// Deletes the subscriptions to a zone and to queries in it. One seek. Returns those to the zone, with their
+    /// templates.
     private func endSubscriptions(
         to id: ZoneID, in transaction: RecordTransaction
     ) throws -> [(parts: SubscriptionKeyParts, template: NotificationTemplate?)] {
@@ -166,24 +169,18 @@ package struct CommitJournal: Sendable {
     }
 }
 
-/// The entries that one commit leaves behind.
+/// The entries of one commit.
 private struct OutboxNote {
-    /// Where it was made, and by whom; its news are each part's.
+    /// The place and the origin; each part has its own news.
     let entry: OutboxEntry
     let database: DatabaseNumber
     let counter: UInt64
     private(set) var entries: [(key: [UInt8], value: [UInt8])] = []
     private(set) var byteCount = 0
 
-    init(entry: OutboxEntry, database: DatabaseNumber, counter: UInt64) {
-        self.entry = entry
-        self.database = database
-        self.counter = counter
-    }
-
-    /// Matches in one entry: whoever delivers it does so in one commit for each user.
+    /// Matches in one entry. Delivery uses one commit for each user.
     private static let matchCount = 16
-    /// The bytes of names in one entry, about.
+    /// About the number of bytes of names in one entry.
     private static let partByteCount = 32 << 10
 
     mutating func add(_ news: OutboxEntry.News) {
@@ -195,7 +192,7 @@ private struct OutboxNote {
         byteCount += key.count + value.count
     }
 
-    /// Adds matches as far as there is room for them.
+    /// Adds as many matches as there is room for.
     mutating func add(matches: [QueryMatch], limit: Int) {
         let start = byteCount
         var rest = matches[...]
@@ -206,7 +203,7 @@ private struct OutboxNote {
         }
     }
 
-    /// Shares so that each part fits into one entry.
+    /// Splits shares into parts that fit into one entry each.
     static func parts(of shares: [SharedNews]) -> [[SharedNews]] {
         var parts: [[SharedNews]] = []
         var size = 0
@@ -227,5 +224,122 @@ extension SharedNews {
     fileprivate var byteCount: Int {
         let types = (types ?? []).reduce(0) { $0 + $1.text.utf8.count }
         return (users ?? []).reduce(share.text.utf8.count + types) { $0 + $1.text.utf8.count }
+    }
+}
+
+/// A record before and after a commit; nil if it does not exist.
+struct RecordChangePair: Sendable {
+    var old: StoredRecord?
+    var new: StoredRecord?
+}
+
+/// The changes of a plan, as far as subscribers may be interested.
+struct CommitChanges {
+    /// The types of all changed records; nil if there are too many.
+    private(set) var types: [RecordType]?
+    /// The records of the types that subscribed queries use.
+    private(set) var records: [RecordType: [RecordChangePair]] = [:]
+
+    /// The maximum number of types in the news of one zone or share.
+    private static let typeCount = 32
+
+    private struct Old {
+        let type: RecordType
+        /// The share it is in, or that it is.
+        let share: RecordName?
+    }
+
+    private let plan: MutationPlan
+    private var old: [RecordName: Old] = [:]
+    /// The shares among the records.
+    private var contents: [RecordName: (old: ShareContent?, new: ShareContent?)] = [:]
+    /// Whether other people may be interested, because something in the zone is or becomes shared.
+    private let holdsShares: Bool
+
+    /// Reads the records before the change; create it before applying the plan. `isSharedNow` is whether other people
+    /// may be interested because the zone already has shares.
+    init(_ plan: MutationPlan, _ interest: ZoneInterest, isShared isSharedNow: Bool, in zone: ZoneReader) throws {
+        self.plan = plan
+        holdsShares = interest.isSharedWanted
+        let isZoneWide = try isSharedNow && zone.node(ShareContent.zoneWideName) != nil
+        var found: Set<RecordType> = []
+        for stored in plan.saved {
+            let (name, type) = (stored.record.name, stored.record.type)
+            found.insert(type)
+            let isAsked = interest.queries[type] != nil
+            let before = isAsked || holdsShares && type == ShareContent.recordType ? try zone.record(name) : nil
+            if isAsked { records[type, default: []].append(RecordChangePair(old: before, new: stored)) }
+            guard holdsShares else { continue }
+            if type == ShareContent.recordType {
+                contents[name] = (try before?.record.shareContent(), try stored.record.shareContent())
+                if before != nil { old[name] = Old(type: type, share: name) }
+            } else if try zone.node(name) != nil {
+                old[name] = Old(type: type, share: try Self.share(of: name, isZoneWide, in: zone))
+            }
+        }
+        for (name, type) in plan.deleted {
+            found.insert(type)
+            let isShare = isSharedNow && type == ShareContent.recordType
+            if interest.queries[type] != nil || isShare, let before = try zone.record(name) {
+                if interest.queries[type] != nil {
+                    records[type, default: []].append(RecordChangePair(old: before, new: nil))
+                }
+                if isShare { contents[name] = (try before.record.shareContent(), nil) }
+            }
+            guard isSharedNow else { continue }
+            old[name] = Old(type: type, share: isShare ? name : try Self.share(of: name, isZoneWide, in: zone))
+        }
+        types = found.count > Self.typeCount ? nil : found.sorted()
+    }
+
+    /// The share of an existing record: that of its nearest root, or of the whole zone.
+    private static func share(of name: RecordName, _ isZoneWide: Bool, in zone: ZoneReader) throws -> RecordName? {
+        let share = SharedAccess.share(decidingFor: try zone.shareMembership(of: name)?.share)
+        return share == ShareContent.zoneWideName && !isZoneWide ? nil : share
+    }
+
+    /// The records of one share that changed.
+    private struct Touch {
+        var types: Set<RecordType> = []
+        /// Whether a record moved into or out of the share, with everything below it: records of any type.
+        var isMoved = false
+    }
+
+    /// The news of shares. Call it after applying the plan.
+    ///
+    /// Anyone who saw a record before the commit, or sees it after, does so through a share that it was or is in.
+    func sharedNews(in zone: ZoneReader) throws -> [SharedNews] {
+        guard holdsShares else { return [] }
+        let isZoneWide = try zone.node(ShareContent.zoneWideName) != nil
+        var touches: [RecordName: Touch] = [:]
+        func touch(_ share: RecordName?, _ type: RecordType, isMoved: Bool = false) {
+            guard let share else { return }
+            touches[share, default: Touch()].types.insert(type)
+            if isMoved { touches[share]?.isMoved = true }
+        }
+        for stored in plan.saved {
+            let (name, type) = (stored.record.name, stored.record.type)
+            let share =
+                type == ShareContent.recordType ? name : try Self.share(of: name, isZoneWide, in: zone)
+            let before = old[name]
+            let isMoved = before != nil && before?.share != share
+            touch(before?.share, type, isMoved: isMoved)
+            touch(share, type, isMoved: isMoved)
+        }
+        for (name, _) in plan.deleted { if let before = old[name] { touch(before.share, before.type) } }
+        return touches.sorted { $0.key < $1.key }.flatMap { news(of: $0.key, $0.value) }
+    }
+
+    private func news(of share: RecordName, _ touch: Touch) -> [SharedNews] {
+        let types = touch.isMoved || touch.types.count > Self.typeCount ? nil : touch.types.sorted()
+        guard let content = contents[share] else { return [SharedNews(share: share, types: types, users: nil)] }
+        let (before, after) = (content.old?.viewers ?? [], content.new?.viewers ?? [])
+        // For people who start or stop seeing the share, all its records change.
+        let others = before.symmetricDifference(after)
+        var news: [SharedNews] = []
+        if !others.isEmpty { news.append(SharedNews(share: share, types: nil, users: others.sorted())) }
+        let same = before.intersection(after)
+        if !same.isEmpty { news.append(SharedNews(share: share, types: types, users: same.sorted())) }
+        return news
     }
 }

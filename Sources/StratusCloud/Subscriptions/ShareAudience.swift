@@ -1,20 +1,22 @@
-// Whether anybody hears of what happened in shares: those who see them and have subscribed to their shared databases. Who is
-// told in the end is decided when it is delivered; this keeps commits of which nobody would be told from leaving anything.
+// Whether the news of shares have recipients, and the signal to the host that there is something to deliver.
 
 import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import Synchronization
 
+/// Filters the news of shares: keeps those that a person may get who sees the share and has subscribed to their shared
+/// database. Delivery determines the actual recipients; this only prevents entries without any.
 struct ShareAudience {
-    /// People who are asked for in one commit. Where none of them listens, somebody behind them may.
+    /// People who are looked up in one commit. If none of them has subscribed, one of the others may have.
     private static let lookCount = 64
 
     let directory: SubscriptionDirectory
     let zone: ZoneReader
     let transaction: RecordTransaction
 
-    /// The news that somebody may hear of. To be asked when the plan has been carried out.
+    /// The news with possible recipients. Call it after applying the plan.
     func heard(of news: [SharedNews]) throws -> [SharedNews] {
         var left = Self.lookCount
         return try news.filter { news in
@@ -28,7 +30,7 @@ struct ShareAudience {
         }
     }
 
-    /// Who sees a share, but for its owner; nil where what is stored of it cannot be read: whoever delivers says so.
+    /// The people who see a share, except its owner; nil if its content cannot be read, which delivery reports.
     private func viewers(of share: RecordName) throws -> [UserName]? {
         do {
             guard let content = try zone.record(share)?.record.shareContent() else { return [] }
@@ -38,6 +40,38 @@ struct ShareAudience {
             return nil
         } catch is LayoutError {
             return nil
+        }
+    }
+}
+
+/// Rings when there is something to deliver or to fetch. The server checks it after each request, and calls the host
+/// while it holds no locks or snapshots.
+package final class DeliveryBell: Sendable {
+    private let isRung = Atomic(false)
+    /// Devices that got notifications in deliveries by the server itself.
+    private let devices = Locked(Set<DeviceAddress>())
+
+    package init() {}
+
+    func ring() { isRung.store(true, ordering: .releasing) }
+
+    /// Whether it has rung since the last call.
+    func hasRung() -> Bool {
+        // Mostly it has not, and loading costs less than exchanging.
+        isRung.load(ordering: .acquiring) && isRung.exchange(false, ordering: .acquiringAndReleasing)
+    }
+
+    /// Keeps devices until the next `takeDevices`.
+    func keep(_ found: Set<DeviceAddress>) {
+        guard !found.isEmpty else { return }
+        devices.withLock { $0.formUnion(found) }
+        ring()
+    }
+
+    func takeDevices() -> Set<DeviceAddress> {
+        devices.withLock { devices in
+            defer { devices = [] }
+            return devices
         }
     }
 }

@@ -1,14 +1,15 @@
-// Who may care for a commit, without reading it from the store for each: a commit about which nobody cares leaves nothing.
+// Which subscriptions a commit may concern, without reading them from the store each time.
 //
-// Kept is what commits have asked for lately: whether a container has subscriptions at all; of a person, what they have
-// subscribed to in their private database, and whether in their shared one; whether a zone has shares. What is not kept
-// takes one seek. So a commit costs the same however many others have subscribed.
+// It caches what recent commits needed: whether a container has subscriptions at all; a person's subscriptions to their
+// private database, and whether they have any to their shared one; whether a zone has shares. A cache miss costs one
+// seek. So the cost of a commit does not depend on the number of other subscribers.
 //
-// To the public database everybody may write, and the keys of subscriptions do not say which records they are about: the
-// first commit there reads all subscriptions of the container, and those to the public database stay in memory.
+// Everyone may write to the public database, and the keys of subscriptions do not say which records they concern. So
+// the first commit there reads all subscriptions of the container; those to the public database stay in memory.
 //
-// Exact, by the rule of `PublishedCache`: an answer carries the version since which it holds, goes when a change of it is
-// published, and is neither used nor kept where a change of its range is in flight. A change that fails leaves nothing.
+// The cache is exact, like `PublishedCache`: an answer has the version since which it is valid, is removed when a
+// change of it is published, and is neither used nor kept while a change of its range is in flight. A failed change has
+// no effect.
 
 import FoundationEssentials
 import StratusLayout
@@ -16,9 +17,9 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Finds who may care for a commit.
+/// Finds the subscriptions that a commit may concern.
 package final class SubscriptionDirectory: Sendable {
-    /// What is read by one seek.
+    /// A question that one seek answers.
     private enum Question: Hashable, Sendable {
         case isSubscribed(ContainerName)
         case person(ContainerName, UserName)
@@ -31,16 +32,16 @@ package final class SubscriptionDirectory: Sendable {
         case person(PersonalSubscriptions)
     }
 
-    /// What was read from a range of the store.
+    /// An answer read from a range of the store.
     private struct Reading: Sendable {
         let answer: Answer
         let range: KeyRange
-        /// The version since which it holds.
+        /// The version since which it is valid.
         let validSince: StoreVersion
     }
 
     private struct State {
-        /// By their bytes.
+        /// Limited by their bytes.
         var answers: RecentEntries<Question, Reading>
         var publics: [ContainerName: PublicSubscriptions] = [:]
         var lastPublished: StoreVersion = 0
@@ -51,20 +52,20 @@ package final class SubscriptionDirectory: Sendable {
         }
     }
 
-    /// What a kept answer takes besides its own bytes.
+    /// The size of a kept answer without its own bytes.
     private static let answerByteCount = 320
 
     private let state: Locked<State>
 
-    /// Keeps so many bytes, what lies in the public database not counted.
+    /// Keeps `byteCount` bytes, not counting subscriptions to the public database.
     package init(byteCount: Int) { state = Locked(State(answers: RecentEntries(room: byteCount))) }
 
-    /// How many answers are kept.
+    /// The number of kept answers.
     package var keptCount: Int { state.withLock { $0.answers.count } }
 
-    // MARK: Asking
+    // MARK: Look-ups
 
-    /// Who may care for what happens in a zone; nil where nobody does.
+    /// The subscriptions that changes in a zone may concern; nil if there are none.
     func interest(in zone: ZoneID, _ transaction: RecordTransaction) throws -> ZoneInterest? {
         let container = zone.database.container
         guard let owner = zone.database.owner, zone.database.scope == .private else {
@@ -76,7 +77,7 @@ package final class SubscriptionDirectory: Sendable {
         return interest.isEmpty ? nil : interest
     }
 
-    /// Whether somebody listens to their shared database.
+    /// Whether a person has subscribed to their shared database.
     func listensToShared(_ user: UserName, in container: ContainerName, _ transaction: RecordTransaction) throws -> Bool
     {
         try person(user, in: container, transaction).listensToShared
@@ -108,23 +109,18 @@ package final class SubscriptionDirectory: Sendable {
         return subscriptions
     }
 
-    /// Whether there is anything in a range.
+    /// Whether a range has an entry.
     private func flag(
         _ question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange
     ) throws -> Bool {
         let answer = try answer(to: question, transaction, range()) { range in
-            var isThere = false
-            try transaction.store.scan(range, .forward, limit: 1) { _, _ in
-                isThere = true
-                return .stop
-            }
-            return (.flag(isThere), 0)
+            (.flag(try transaction.store.hasEntry(in: range)), 0)
         }
         guard case .flag(let isThere) = answer else { return true }
         return isThere
     }
 
-    /// A container that had subscriptions counts as one that has: one too many costs a seek.
+    /// A container that had subscriptions counts as having some: at worst that costs a seek.
     private static func isLasting(_ answer: Answer, _ question: Question) -> Bool {
         if case (.isSubscribed, .flag(true)) = (question, answer) { true } else { false }
     }
@@ -153,8 +149,9 @@ package final class SubscriptionDirectory: Sendable {
         return answer
     }
 
-    /// What is kept may lack what is in flight: it counts for the commits that begin after it was answered. What is read is
-    /// kept with what was in flight then, because bodies run one after another: that is published, and noted, later.
+    /// The kept queries may lack a subscription in flight, which concerns only commits that start after it was
+    /// answered. A reading is kept with the changes in flight, because transaction bodies run one after another: these
+    /// are published, and noted, later.
     private func publicQueries(
         in container: ContainerName, _ transaction: RecordTransaction
     ) throws -> PublicSubscriptions.Queries {
@@ -166,7 +163,7 @@ package final class SubscriptionDirectory: Sendable {
 
     // MARK: Changes
 
-    /// Takes over changes in the instant in which the transaction becomes visible.
+    /// Applies changes to the cache when the transaction becomes visible.
     func note(_ changes: [(parts: SubscriptionKeyParts, new: KnownSubscription?)], in transaction: RecordTransaction) {
         guard !changes.isEmpty else { return }
         transaction.onPublish { [self] version in
@@ -181,7 +178,7 @@ package final class SubscriptionDirectory: Sendable {
         }
     }
 
-    /// Takes over what a plan does to the shares of its zone, in the instant in which the transaction becomes visible.
+    /// Forgets whether a zone has shares when a transaction that changes its shares becomes visible.
     func noteShares(of plan: MutationPlan, in transaction: RecordTransaction) {
         guard plan.changesShares else { return }
         let question = Question.isShared(plan.header.identity, plan.header.incarnation)
@@ -191,5 +188,110 @@ package final class SubscriptionDirectory: Sendable {
                 state.answers.remove(question)
             }
         }
+    }
+}
+
+/// Converts subscriptions between the client's form and the stored one.
+enum SubscriptionCoding {
+    /// The stored form of a subscription. Its zones are the caller's own.
+    static func entry(of subscription: ClientSubscription) -> SubscriptionEntry {
+        let subject: SubscriptionEntry.Subject
+        switch subscription.subject {
+        case .query(let query, let zone, let triggers, let archive):
+            var writer = CursorWriter()
+            writer.append(query)
+            subject = .query(
+                SubscribedQuery(
+                    recordType: RecordType(query.recordType), query: writer.bytes,
+                    matchesNothing: query.matchesNothing, zone: zone.map { ZoneName($0.zoneName) },
+                    triggers: UInt8(truncatingIfNeeded: triggers.rawValue), predicateArchive: archive))
+        case .zone(let zone, let type):
+            subject = .zone(ZoneName(zone.zoneName), recordType: type.map { RecordType($0) })
+        case .database(let type): subject = .database(recordType: type.map { RecordType($0) })
+        }
+        return SubscriptionEntry(subject: subject, template: subscription.template)
+    }
+
+    /// A stored subscription in its owner's form.
+    ///
+    /// Throws `corruption` if its query cannot be read.
+    static func subscription(_ entry: SubscriptionEntry, _ parts: SubscriptionKeyParts) throws -> ClientSubscription {
+        let subject: SubscriptionSubject
+        switch entry.subject {
+        case .query(let stored):
+            subject = .query(
+                try query(stored, parts), zone: stored.zone.map { ZoneAddress(zoneName: $0.text) },
+                triggers: SubscriptionTriggers(rawValue: UInt(stored.triggers)),
+                predicateArchive: stored.predicateArchive)
+        case .zone(let zone, let type):
+            subject = .zone(ZoneAddress(zoneName: zone.text), recordType: type?.text)
+        case .database(let type): subject = .database(recordType: type?.text)
+        }
+        return ClientSubscription(id: parts.id, subject: subject, template: entry.template)
+    }
+
+    static func query(_ stored: SubscribedQuery, _ parts: SubscriptionKeyParts) throws -> ClientQuery {
+        do throws(CursorReader.Failure) {
+            var reader = CursorReader(stored.query)
+            var query = try reader.readQuery()
+            try reader.expectEnd()
+            query.matchesNothing = stored.matchesNothing
+            return query
+        } catch {
+            throw RecordsError(
+                .corruption, "The query of a subscription cannot be read. Restore the store from a backup.",
+                ["key": "\(KeyDescription(GlobalKeys.subscription(parts)))"])
+        }
+    }
+}
+
+extension SubscriptionEntry.Subject {
+    /// Whether both fire for the same changes. Ignores the client's archive of the predicate, which repeats the query.
+    func isEqual(to other: SubscriptionEntry.Subject) -> Bool {
+        guard case .query(var own) = self, case .query(let theirs) = other else { return self == other }
+        own.predicateArchive = theirs.predicateArchive
+        return own == theirs
+    }
+}
+
+extension RecordReader {
+    /// The containers with subscriptions, in the byte order of their names: one seek each.
+    func subscribedContainers() throws -> [ContainerName] {
+        var containers: [ContainerName] = []
+        var range = GlobalKeys.subscriptions
+        while true {
+            var found: ContainerName?
+            try store.scan(range.keyRange, .forward, limit: 1) { key, _ in
+                found = try GlobalKeys.readSubscriptionKey(key).container
+                return .stop
+            }
+            guard let found else { return containers }
+            containers.append(found)
+            range.lower = GlobalKeys.subscriptions(in: found).upper
+        }
+    }
+
+    /// A person's subscriptions to one of their databases, in the byte order of the identifiers.
+    func subscriptions(
+        of user: UserName, in container: ContainerName, _ database: DatabaseSelector
+    ) throws -> [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] {
+        let range = GlobalKeys.subscriptions(of: user, in: container, database: database.rawValue)
+        var found: [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] = []
+        try store.scan(range.keyRange) { key, value in
+            found.append((try GlobalKeys.readSubscriptionKey(key), try SubscriptionEntry(decoding: value)))
+            return .next
+        }
+        return found
+    }
+
+    func subscription(_ parts: SubscriptionKeyParts) throws -> SubscriptionEntry? {
+        try store.withValue(forKey: GlobalKeys.subscription(parts)) { try SubscriptionEntry(decoding: $0) }
+    }
+}
+
+extension RecordReader {
+    /// Whether the outbox has an entry after a key. One seek.
+    func hasOutbox(after position: [UInt8]?) throws -> Bool {
+        try store.hasEntry(in: (position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox).keyRange)
     }
 }

@@ -1,11 +1,11 @@
-// Whether a subscription may be saved: (subscription, database, options) → a refusal or nil. Whether its zone is there, and
-// its query may be asked, is asked of the store.
+// Whether a subscription may be saved: (subscription, database, options) → refusal or nil. A pure decision. Whether its
+// zone exists and its query is valid is checked elsewhere, against the store.
 
 import StratusLayout
 import StratusModel
 
 enum SubscriptionVerdict {
-    /// Fields whose values a notification carries (L-13).
+    /// The maximum number of fields whose values are in a notification (L-13).
     static let desiredKeyCount = 3
 
     /// Why a subscription cannot be one of this database, or nil.
@@ -13,7 +13,7 @@ enum SubscriptionVerdict {
         if let error = identifierError(subscription.id) { return error }
         if let keys = subscription.template?.desiredKeys, keys.count > desiredKeyCount {
             return CloudError(
-                .invalidArguments, "A notification carries the values of at most three fields: desire fewer.",
+                .invalidArguments, "A notification can have the values of at most three fields. Desire fewer keys.",
                 ["count": "\(keys.count)", "rule": "L-13", "subscription": subscription.id])
         }
         switch subscription.subject {
@@ -21,7 +21,7 @@ enum SubscriptionVerdict {
             guard database != .shared else { return misplaced(subscription, rule: "D-10") }
             guard triggers.isSubset(of: .all), !triggers.isDisjoint(with: .changes) else {
                 return CloudError(
-                    .invalidArguments, "A query subscription fires on creation, update or deletion: name one at least.",
+                    .invalidArguments, "A query subscription must fire on creation, update or deletion. Name one.",
                     ["rule": "N-04", "subscription": subscription.id])
             }
         case .zone(let zone, _):
@@ -40,31 +40,31 @@ enum SubscriptionVerdict {
         return nil
     }
 
-    /// Why nothing can be subscribed to under this identifier, or nil.
+    /// The error for an invalid identifier, or nil.
     static func identifierError(_ id: String) -> CloudError? {
         guard id.isEmpty || id.utf16.count > NameRules.maximumCharacterCount else { return nil }
         return CloudError(
-            .invalidArguments, "The identifier of a subscription has 1 to 255 characters: choose another.",
+            .invalidArguments, "The identifier of a subscription must have 1 to 255 characters. Choose another.",
             ["characters": "\(id.utf16.count)"])
     }
 
-    /// Why a subscription is too large, or nil.
+    /// The error for a subscription that is too large, or nil.
     static func sizeError(_ byteCount: Int, _ id: String, _ options: CloudOptions) -> CloudError? {
         let limit = min(options.subscriptionByteCount, LayoutLimits.maximumChunkByteCount)
         guard byteCount > limit else { return nil }
         return CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "The subscription is too large: say less in it.",
+            .limitExceeded, inner: CloudError.InnerCode.limit, "The subscription is too large. Shorten it.",
             ["bytes": "\(byteCount)", "limit": "\(limit)", "subscription": id])
     }
 
-    /// The field of a known type whose values no notification carries, as an error; nil where there is none (L-13).
+    /// The error for a desired field whose values cannot be in a notification; nil if there is none (L-13).
     static func desiredKeyError(_ keys: [String], of type: RecordTypeSchema) -> CloudError? {
         for key in keys {
             guard let field = type.fields[FieldKey(key)]?.type else { continue }
             guard field.isList || [.bytes, .asset].contains(field.scalar) else { continue }
             return CloudError(
                 .invalidArguments,
-                "A notification carries texts, numbers, dates, places and references: desire another field.",
+                "A notification can have texts, numbers, dates, locations and references. Desire another field.",
                 ["field": key, "recordType": type.name.text, "rule": "L-13"])
         }
         return nil
@@ -75,39 +75,39 @@ enum SubscriptionVerdict {
             .unknownItem, inner: CloudError.InnerCode.unknownItem, "Subscription not found", ["subscription": id])
     }
 
-    /// Nobody has saved a record of the type, and no schema was given that has it.
+    /// The error for a type without saved records that no imported schema has.
     static func unknownType(_ name: String, _ id: String) -> CloudError {
         CloudError(
             .unknownItem, inner: CloudError.InnerCode.unknownItem,
-            text: "Did not find record type: \(name). Save a record of it first, or import a schema that has it;"
-                + " zones and databases can be subscribed to before.",
+            text: "Did not find record type: \(name). Save a record of it first, or import a schema that has it."
+                + " You can subscribe to zones and databases before.",
             ["recordType": name, "rule": "Q-11", "subscription": id])
     }
 
-    /// Another identifier has an equal subscription (N-07).
+    /// The error for a subscription that equals one with another identifier (N-07).
     static func duplicate(_ id: String, of other: String) -> CloudError {
         CloudError(
             .serverRejectedRequest, inner: CloudError.InnerCode.duplicateSubscription,
-            "The database has an equal subscription under another identifier: keep that one, or delete it first.",
+            "The database has an equal subscription with another identifier. Keep that one, or delete it first.",
             ["existing": other, "rule": "N-07", "subscription": id])
     }
 
     private static func misplaced(_ subscription: ClientSubscription, rule: String) -> CloudError {
         CloudError(
             .invalidArguments,
-            "The database takes no subscription of this kind: use the private database, or another kind.",
+            "The database does not support this kind of subscription. Use the private database, or another kind.",
             ["rule": rule, "subscription": subscription.id])
     }
 }
 
 extension SubscriptionTriggers {
-    /// What a record can do.
+    /// The changes of a record.
     static let changes: SubscriptionTriggers = [.creation, .update, .deletion]
     static let all: SubscriptionTriggers = [.creation, .update, .deletion, .once]
 }
 
 extension ClientSubscription {
-    /// The subscription with the zones of its owner named as they are told (D-02).
+    /// The subscription with its owner's zones named by `__defaultOwner__` (D-02).
     func canonical(_ user: UserName) -> ClientSubscription {
         var subscription = self
         switch subject {

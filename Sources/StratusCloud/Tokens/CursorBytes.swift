@@ -1,5 +1,6 @@
-// The bytes of cursors: numbers of eight bytes, texts with their length. Cursors are sealed, so what is read was written
-// here; nothing traps all the same.
+// The bytes of cursors and of stored queries: numbers of eight bytes, texts with their length. Cursors are sealed, so
+// readers only get bytes that were written here; still, no byte makes them trap. Cursors and subscriptions are kept, so
+// the numbers never change.
 
 import FoundationEssentials
 import StratusModel
@@ -34,7 +35,7 @@ struct CursorWriter {
 
 /// Reads the parts of a cursor.
 struct CursorReader {
-    /// The bytes are no cursor.
+    /// The bytes are not a cursor.
     struct Failure: Error {}
 
     private let bytes: [UInt8]
@@ -56,7 +57,7 @@ struct CursorReader {
 
     mutating func readDouble() throws(Failure) -> Double { Double(bitPattern: try readNumber()) }
 
-    /// A number of things that are still to come, each of at least a byte.
+    /// The number of following items, each of at least a byte.
     mutating func readCount() throws(Failure) -> Int {
         let number = try readNumber()
         guard number <= UInt64(bytes.count - position) else { throw Failure() }
@@ -109,7 +110,7 @@ extension CursorWriter {
         append(zone.ownerName)
     }
 
-    /// The numbers never change, for cursors may be kept.
+    /// The numbers never change.
     mutating func append(_ value: ClientValue) {
         switch value {
         case .string(let text):
@@ -134,12 +135,12 @@ extension CursorWriter {
         case .list(let items):
             append(byte: 7)
             append(each: items) { $0.append($1) }
-        // No comparison has these.
+        // Comparisons never have these.
         case .bytes, .asset: append(byte: 0)
         }
     }
 
-    /// What results are sorted by, in the same bytes. A reference is in the zone of the results.
+    /// A sort value of a result, in the same bytes. A reference is in the zone of the results.
     mutating func append(_ value: FieldValue) {
         switch value {
         case .reference(let reference):
@@ -195,5 +196,44 @@ extension CursorReader {
         case .date(let date): return .date(date)
         case .bytes, .location, .reference, .asset, .list: throw Failure()
         }
+    }
+}
+
+extension CursorWriter {
+    /// Appends all of a query but `matchesNothing`: such a query has no cursor, and a subscription stores that
+    /// separately.
+    mutating func append(_ query: ClientQuery) {
+        append(query.recordType)
+        append(each: query.filters) { writer, filter in
+            writer.append(filter.key)
+            writer.append(byte: filter.comparator.rawValue)
+            writer.append(filter.operand)
+            writer.append(optional: filter.radius) { $0.append($1) }
+        }
+        append(each: query.sorts) { writer, sort in
+            writer.append(sort.key)
+            writer.append(byte: sort.isAscending ? 1 : 0)
+            writer.append(optional: sort.origin) { $0.append($1) }
+        }
+    }
+}
+
+extension CursorReader {
+    mutating func readQuery() throws(Failure) -> ClientQuery {
+        var query = ClientQuery(recordType: try readText())
+        query.filters = try readEach { (reader: inout Self) throws(Failure) in
+            let key = try reader.readText()
+            guard let comparator = QueryComparator(rawValue: try reader.readByte()) else { throw Failure() }
+            let operand = try reader.readValue()
+            let radius = try reader.readOptional { (reader: inout Self) throws(Failure) in try reader.readDouble() }
+            return QueryFilter(key: key, comparator: comparator, operand: operand, radius: radius)
+        }
+        query.sorts = try readEach { (reader: inout Self) throws(Failure) in
+            let key = try reader.readText()
+            let isAscending = try reader.readByte() == 1
+            let origin = try reader.readOptional { (reader: inout Self) throws(Failure) in try reader.readPlace() }
+            return QuerySort(key: key, isAscending: isAscending, origin: origin)
+        }
+        return query
     }
 }

@@ -1,18 +1,22 @@
-// Change tokens and cursors as clients get them: sealed, so that nobody reads what is in them, makes one, changes one, or
-// uses one where it was not given.
+// Seals change tokens and cursors for clients, so that no client can read, create or change one, or use it in another
+// place.
 //
-//   bytes: version 1 · kind · 12 bytes: nonce · what it holds, encrypted · 16 bytes: authenticator
+//   bytes: version 1 · kind · 12 bytes: nonce · encrypted contents · 16 bytes: authenticator
 //
-// ChaCha20-Poly1305 under keys derived from the store's secret. The nonce is the beginning of an HMAC-SHA256 over the
-// contents and what they are bound to, under a key of its own, so that equal states give equal tokens (C-18), a nonce comes
-// twice only with equal contents, and nothing has to be drawn. What a token is bound to is not in it: whoever opens it says
-// that anew, and a token of anything else is not told from a forged one. The authenticator is compared in constant time.
+// The cipher is ChaCha20-Poly1305 with keys derived from the store's secret. The nonce is the beginning of an
+// HMAC-SHA256 over the contents and the binding, with its own key. So equal states give equal tokens (C-18), a nonce
+// repeats only with equal contents, and no random numbers are needed. The token does not contain its binding: opening
+// it requires the same binding, and a token with another binding looks like a forged one. The authenticator is compared
+// in constant time.
 
 import Crypto
 import FoundationEssentials
+import StratusLayout
 package import StratusModel
+package import StratusRecords
+import StratusStore
 
-/// What a sealed value is for. The raw values are in tokens: they never change.
+/// The use of a sealed value. Tokens contain the raw values: they never change.
 package enum TokenKind: UInt8, Hashable, Sendable, CaseIterable {
     case database = 1
     case zone = 2
@@ -21,7 +25,7 @@ package enum TokenKind: UInt8, Hashable, Sendable, CaseIterable {
     case web = 5
 }
 
-/// Whose a sealed value is, and of what: nobody else's, and of nothing else, is opened.
+/// The user and place of a sealed value. It can only be opened with the same binding.
 package struct TokenBinding: Hashable, Sendable {
     package var user: UserName?
     package var container: ContainerName
@@ -62,7 +66,7 @@ package struct TokenSeal: Sendable {
     private static let tagByteCount = 16
 
     private let encryption: SymmetricKey
-    /// With its key and nothing else: who names something goes on from a copy.
+    /// Initialized with its key only: each nonce continues from a copy.
     private let naming: HMAC<SHA256>
 
     package init(secret: [UInt8]) {
@@ -85,7 +89,7 @@ package struct TokenSeal: Sendable {
         return [Self.version, kind.rawValue] + nonce + Array(box.ciphertext) + Array(box.tag)
     }
 
-    /// What a token holds; nil for whatever this store has not sealed for just this.
+    /// The contents of a token; nil for a token that this store has not sealed for this use and binding.
     package func opened(_ token: [UInt8], _ kind: TokenKind, for binding: TokenBinding) -> [UInt8]? {
         let start = Self.headByteCount + Self.nonceByteCount
         guard token.count >= start + Self.tagByteCount, token[0] == Self.version, token[1] == kind.rawValue,
@@ -100,12 +104,12 @@ package struct TokenSeal: Sendable {
 }
 
 extension CloudError {
-    /// A change token of another zone, database, account or store, or one that is damaged or forged: which of them is not
-    /// said. Clients start over on the code, as they do with a token that is too old.
+    /// The error for a change token of another zone, database, account or store, or a damaged or forged one, without
+    /// saying which. Clients start over on this code, as with a token that is too old.
     static var foreignToken: CloudError {
         CloudError(
             .changeTokenExpired, inner: InnerCode.tokenExpired,
-            "The change token was not given for this zone, database, account and store: fetch without a token.",
+            "The change token is not for this zone, database, account and store. Fetch without a token.",
             ["rule": "X-30"])
     }
 
@@ -113,16 +117,62 @@ extension CloudError {
     static var foreignCursor: CloudError {
         CloudError(
             .invalidArguments,
-            "The cursor was not given for this database, account and store: ask the query again without a cursor.",
+            "The cursor is not for this database, account and store. Run the query again without a cursor.",
             ["rule": "X-30"])
     }
 
-    /// Why a zone's token has expired where another zone has the name: by that a sync engine knows that all is gone.
+    /// The reason of an expired token if another zone has the name: it tells a sync engine that all records are gone.
     package static let reasonZoneMadeAnew = "the zone was made anew"
 
     static func expiredToken(_ reason: String) -> CloudError {
         CloudError(
             .changeTokenExpired, inner: InnerCode.tokenExpired, "client knowledge differs from server knowledge",
             ["reason": reason])
+    }
+}
+
+/// Keeps the seal of a store's tokens. The store's secret is created when the store is first opened, and never changes.
+package final class TokenKeeper: Sendable {
+    private struct Known {
+        var seal: TokenSeal?
+        var hasMadeSecret = false
+    }
+
+    private let known = Locked(Known())
+
+    package init() {}
+
+    /// Whether this keeper created the store's secret, so no other process has ever issued a token of the store.
+    package var hasMadeSecret: Bool { known.value.hasMadeSecret }
+
+    /// The seal. Creates the store's secret if there is none yet: one commit in the life of a store. A host calls it
+    /// when it opens the store, so that copies of the store include the secret and accept its tokens.
+    ///
+    /// Do not call it in a transaction. Throws the store's errors.
+    @discardableResult
+    package func seal(of engine: RecordEngine, _ identifiers: any IdentifierSource) throws -> TokenSeal {
+        if let seal = known.value.seal { return seal }
+        var secret = try engine.read { try Self.secret(in: $0) }
+        var isMade = false
+        if secret == nil {
+            let drawn = identifiers.makeSecret(byteCount: TokenSecretEntry.byteCount)
+            (secret, isMade) = try engine.transact { transaction in
+                // Another thread may have been faster.
+                if let secret = try Self.secret(in: transaction) { return (secret, false) }
+                try transaction.set(GlobalKeys.tokenSecret(), to: TokenSecretEntry(secret: drawn).encoded())
+                return (drawn, true)
+            }
+        }
+        guard let secret else { throw CloudError(.internalError, "The store has no secret for tokens.") }
+        let seal = TokenSeal(secret: secret)
+        known.withLock { known in
+            known.seal = seal
+            if isMade { known.hasMadeSecret = true }
+        }
+        return seal
+    }
+
+    private static func secret(in reader: RecordReader) throws -> [UInt8]? {
+        try reader.store.withValue(forKey: GlobalKeys.tokenSecret()) { try TokenSecretEntry(decoding: $0).secret }
     }
 }

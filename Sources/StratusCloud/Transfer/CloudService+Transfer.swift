@@ -1,8 +1,9 @@
-// What is carried over from another store: accounts, zones and records are written as they were there, with their dates and
-// authors, past what clients may do and with everything that hangs on them. Nobody is told of it, and no schema is learnt.
+// Imports data from another store: writes accounts, zones and records as they are there, with their dates and authors,
+// without the checks for clients, and with everything that follows from them. It sends no notifications and adds
+// nothing to the schema.
 //
-// Invariant: what is there already is left as it is, so that a transfer that was interrupted is taken up by beginning anew.
-// Change tags and the places of records in feeds are those of this store: they are moments of its history.
+// Invariant: existing data does not change, so an interrupted transfer can simply run again. Change tags and the places
+// of records in feeds are those of this store, because they are positions in its history.
 
 import FoundationEssentials
 package import StratusLayout
@@ -11,14 +12,14 @@ package import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Takes over an account with its identifier and user name. Returns whether it was not there.
+    /// Imports an account with its identifier and user name. Returns whether it is new.
     ///
-    /// Throws as `createAccount`.
+    /// Throws like `createAccount`.
     package func adoptAccount(_ account: Account) throws(CloudError) -> Bool {
         try answering { try engine.transact { try accountDirectory.adopt(account, in: $0) } }
     }
 
-    /// Takes over an empty zone. Returns whether it was not there.
+    /// Imports an empty zone. Returns whether it is new.
     package func adoptZone(
         _ id: ZoneID, created: Stamp, encryptionScope: ZoneEncryptionScope
     ) throws(CloudError) -> Bool {
@@ -40,10 +41,10 @@ extension CloudService {
         }
     }
 
-    /// Takes over records of a zone as one commit, parents before their children. The contents of their assets have been
-    /// taken in. Returns how many were not there.
+    /// Imports records of a zone in one commit, parents before their children. The contents of their assets must be
+    /// stored before. Returns how many are new.
     ///
-    /// Throws `CloudError`: what stands against a record, and `assetNotAvailable` for a content that is not here.
+    /// Throws the refusal of a record, and `assetNotAvailable` for a missing content.
     package func adoptRecords(_ records: [StoredRecord], in id: ZoneID) throws(CloudError) -> Int {
         guard let first = records.first else { return 0 }
         let (salt, uptime) = (environment.identifiers.makeSalt(), environment.clock.uptimeSeconds)
@@ -68,7 +69,7 @@ extension CloudService {
                 try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
                 try transaction.apply(plan, in: id)
                 subscriptionDirectory.noteShares(of: plan, in: transaction)
-                for settlement in settlements { try writer.carryOut(settlement) }
+                for settlement in settlements { try writer.write(settlement) }
                 return new.count
             }
         }
@@ -79,12 +80,12 @@ extension CloudService {
     ) throws -> [ShareSettlement] {
         try records.compactMap { stored in
             guard let content = try stored.record.shareContent() else { return nil }
-            let change = ShareChange(share: stored.record.name, old: nil, new: content)
+            let change = ShareTransition(share: stored.record.name, old: nil, new: content)
             return try writer.settlement(of: [change], with: plan, stamp: stored.system.modified)
         }
     }
 
-    /// Counts what the records take, and the contents that they hold.
+    /// Counts the records' sizes, and the contents that they hold.
     private func settleLedgers(
         of records: [StoredRecord], _ identity: UUID, _ zone: ZoneReader, atUptimeSeconds uptime: Double,
         in transaction: RecordTransaction
@@ -101,9 +102,9 @@ extension CloudService {
             by: assets.values.reduce(0, +), of: zone.id.name, DatabaseKeys(zone.keys.database), in: transaction)
     }
 
-    /// Takes over a subscription, as the bytes in which it is stored say it.
+    /// Imports a subscription from its stored bytes.
     ///
-    /// Throws `internalError` where they say none.
+    /// Throws `internalError` if they cannot be decoded.
     package func adoptSubscription(_ parts: SubscriptionKeyParts, _ bytes: [UInt8]) throws(CloudError) {
         try answering {
             let entry = try SubscriptionEntry(decoding: bytes.span)
@@ -115,18 +116,18 @@ extension CloudService {
         }
     }
 
-    /// Drawn for a share whose secret was not carried over.
+    /// Draws a new secret for a share that is imported without one.
     package func makeShareToken() -> ShareToken? {
         ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
     }
 
-    /// How a zone encrypts.
+    /// The encryption scope of a zone.
     package func encryptionScope(of id: ZoneID, in reader: RecordReader) throws -> ZoneEncryptionScope {
         guard let database = try reader.databaseEntry(id.database) else { return .perRecord }
         return try ZoneFacts.encryptionScope(of: id.name, DatabaseKeys(database.number), in: reader)
     }
 
-    /// The file with a content that an owner's records hold; nil where there are no assets.
+    /// The file with a content of an owner; nil if the store has no assets.
     package func contentPath(of asset: AssetDescriptor, owner: UserName) -> String? {
         assets?.directory.file(of: AssetKey(owner: owner, digest: asset.digest))
     }

@@ -1,8 +1,8 @@
-// Indexes for queries, where they are not what the schema wants: in zones whose records were there before.
+// Updates the indexes for queries in zones with older records when the schema changes.
 //
-// An imported schema, and the first upkeep of a store from before there were such indexes, put types up for review. A
-// review goes over the zones of the type's container and tells each what is wanted; filling and clearing is the record
-// layer's. Both are resumed after a crash: an entry of the review stands until all zones were told.
+// An imported schema, and the first upkeep of a store from before there were such indexes, add a review for each type.
+// A review sets the wanted indexes in all zones of the type's container; the record layer then fills and clears them.
+// Both continue after a crash: the entry of a review stays until all zones are done.
 
 import StratusLayout
 import StratusModel
@@ -10,8 +10,8 @@ package import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Fills and clears indexes for whoever waits for it. `progress` is told now and then how far each part has come. Zones
-    /// are told what is wanted `reviewedZoneCount` at a time, which is at least one; twice as many names are in memory.
+    /// Fills and clears indexes for a caller that waits for it. `progress` gets the progress of each part from time to
+    /// time. Reviews `reviewedZoneCount` zones at a time, at least one; twice as many names are in memory.
     package func finishIndexes(
         _ pace: UpkeepPace, reviewedZoneCount: Int = CloudService.reviewedZoneCount,
         progress tell: @escaping IndexingProgress.Listener
@@ -36,7 +36,7 @@ extension CloudService {
             })
     }
 
-    /// Fills and clears indexes until all are what their schemas want. `progress` is told between commits what is done.
+    /// Fills and clears indexes until all match their schemas. `progress` gets the progress between commits.
     @discardableResult
     package func buildIndexes(
         _ pace: UpkeepPace, progress: (IndexBuildProgress) -> Void = { _ in }
@@ -51,7 +51,7 @@ extension CloudService {
             })
     }
 
-    /// Puts up for review what a store knew before it had indexes for queries: once in the life of a store.
+    /// Adds reviews for all types of a store from before there were indexes for queries: once in the life of a store.
     private func putUpOldTypes() throws {
         let types = try engine.read { reader in
             var types: [(ContainerName, RecordType)] = []
@@ -76,11 +76,11 @@ extension CloudService {
 
     private func reviewIndexes(_ pace: UpkeepPace, zonesAtOnce: Int, _ meter: WorkMeter? = nil) throws {
         while pace.shouldContinue(), let review = try nextReview() {
-            guard try carryOut(review, zonesAtOnce: zonesAtOnce, pace, meter) else { return }
+            guard try apply(review, zonesAtOnce: zonesAtOnce, pace, meter) else { return }
         }
     }
 
-    /// How many zones are to be told, by all reviews.
+    /// How many zones all reviews must visit.
     private func reviewableZoneCount() throws -> Int {
         try engine.read { reader in
             var count = 0
@@ -112,7 +112,7 @@ extension CloudService {
         var container: ContainerName
         var type: RecordType
         var entry: IndexReviewEntry
-        /// What zones are told. Another change of the schema, which may want something else, begins the review anew.
+        /// The wanted indexes. Another change of the schema, which may want others, restarts the review.
         var wanted: [FieldKey: QueryIndexKinds]
         var key: [UInt8] { GlobalKeys.indexReview(container, type) }
     }
@@ -137,15 +137,15 @@ extension CloudService {
         try schemaKeeper.schema(of: type, container: container, in: reader)?.queryIndexes ?? [:]
     }
 
-    /// Whether nobody has put the review back since it came this far.
+    /// Whether no change of the schema has restarted the review.
     private func isCurrent(_ review: Review, in reader: RecordReader) throws -> Bool {
         let entry = try reader.store.withValue(forKey: review.key) { try IndexReviewEntry(decoding: $0) }
         return try entry == review.entry
             && wantedIndexes(of: review.type, in: review.container, reader) == review.wanted
     }
 
-    /// Tells every zone behind the review's position what is wanted. Returns false when it was told to stop.
-    private func carryOut(
+    /// Sets the wanted indexes in every zone after the review's position. Returns false if it was stopped.
+    private func apply(
         _ review: Review, zonesAtOnce: Int, _ pace: UpkeepPace, _ meter: WorkMeter?
     ) throws -> Bool {
         var review = review
@@ -154,7 +154,7 @@ extension CloudService {
             let page = try zones(of: review, behind: position, limit: zonesAtOnce)
             for place in page {
                 guard pace.shouldContinue() else { return false }
-                guard let moved = try tell(place, what: review) else { return true }
+                guard let moved = try setIndexes(of: place, review) else { return true }
                 meter?.add()
                 if moved != review.entry { pace.restShortly() }
                 review.entry = moved
@@ -169,14 +169,14 @@ extension CloudService {
         return true
     }
 
-    /// Tells a zone what is wanted. Returns how far the review has come, which moves on only with what is written; nil where
-    /// another change of the schema has put the review back: it begins anew.
-    private func tell(_ place: ReviewedZone, what review: Review) throws -> IndexReviewEntry? {
+    /// Sets the wanted indexes in a zone. Returns the review's position, which advances only with a write; nil if
+    /// another change of the schema has restarted the review.
+    private func setIndexes(of place: ReviewedZone, _ review: Review) throws -> IndexReviewEntry? {
         try engine.transact { transaction -> IndexReviewEntry? in
             guard try isCurrent(review, in: transaction) else { return nil }
             guard let zone = try transaction.zone(place.id) else { return review.entry }
             guard try transaction.setQueryIndexes(review.wanted, of: review.type, in: zone) else { return review.entry }
-            // A zone that was made anew under the name has a larger number, behind which others may wait.
+            // A new zone of the same name has a larger number, before which other zones may wait.
             let entry = IndexReviewEntry(last: (place.database, place.zone))
             try transaction.set(review.key, to: entry.encoded())
             return entry
@@ -189,14 +189,14 @@ extension CloudService {
         var id: ZoneID
     }
 
-    /// Zones that are told before the directory is gone over again, which is not in the order of numbers.
+    /// Zones that are reviewed before the directory, which is not in the order of numbers, is read again.
     package static let reviewedZoneCount = 50_000
 
-    /// The first zones of the container behind a position, in the order of their numbers.
+    /// The first zones of the container after a position, in the order of their numbers.
     private func zones(
         of review: Review, behind position: (database: DatabaseNumber, zone: ZoneNumber)?, limit: Int
     ) throws -> [ReviewedZone] {
-        precondition(limit > 0, "A review goes on by one zone at least.")
+        precondition(limit > 0, "A review advances by at least one zone.")
         return try engine.read { reader in
             var found: [ReviewedZone] = []
             func keepFirst() {
@@ -212,7 +212,8 @@ extension CloudService {
         }
     }
 
-    /// Visits the zones of a container that lie behind a position in the order of their numbers, in the order of their names.
+    /// Visits the zones of a container that lie behind a position in the order of their numbers, in the order of their
+    /// names.
     private static func visitZones(
         of container: ContainerName, behind position: (database: DatabaseNumber, zone: ZoneNumber)?,
         _ reader: RecordReader, _ visit: (ReviewedZone) -> Void
@@ -229,5 +230,32 @@ extension CloudService {
             }
             return .next
         }
+    }
+}
+
+/// The progress of one part of the work on indexes. Each part has its own total.
+package struct IndexingProgress: Hashable, Sendable {
+    /// The parts of the work, in their order.
+    package enum Part: String, Sendable {
+        /// Reviewed zones, each once for every type whose indexes have changed.
+        case zones
+        /// Counting the records to read. It has no total.
+        case counting
+        /// Those records.
+        case records
+    }
+
+    package typealias Listener = (IndexingProgress) -> Void
+
+    package var part: Part
+    package var doneCount: Int
+    /// Nil while it is counted.
+    package var totalCount: Int?
+}
+
+extension IndexingProgress.Part {
+    /// A listener that reports progress of this part.
+    func telling(_ tell: @escaping IndexingProgress.Listener) -> (_ done: Int, _ total: Int?) -> Void {
+        { tell(IndexingProgress(part: self, doneCount: $0, totalCount: $1)) }
     }
 }

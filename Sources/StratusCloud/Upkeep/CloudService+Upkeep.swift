@@ -1,5 +1,5 @@
-// The work that nobody waits for: what deleted accounts and zones left on the disk, history that is too old, assets that
-// no record holds. Each step is resumable: what is left undone at a crash or a close is done the next time.
+// Background work: frees what deleted accounts and zones left on the disk, expired history, and assets that no record
+// holds. Each step is resumable: after a crash or a close the next round continues.
 
 import FoundationEssentials
 import StratusLayout
@@ -7,13 +7,13 @@ import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// How a round of upkeep gives way to others.
+/// How a round of upkeep yields to other work.
 package struct UpkeepPace {
-    /// Called while the store is behind with its own work; should sleep a little.
+    /// Called while the store is under write pressure; should sleep a little.
     package var pause: () -> Void
-    /// Called after each batch with the seconds that should be slept where others write meanwhile.
+    /// Called after each batch with the seconds to sleep if other threads write meanwhile.
     package var rest: (_ seconds: Double) -> Void
-    /// Asked before each step.
+    /// Called before each step; returns false to stop.
     package var shouldContinue: () -> Bool
 
     package init(
@@ -25,20 +25,20 @@ package struct UpkeepPace {
         self.shouldContinue = shouldContinue
     }
 
-    /// The rest of work that somebody may wait for.
+    /// The short rest, for work that a caller may wait for.
     func restShortly() { rest(BackgroundRest.shortSeconds) }
 }
 
 extension CloudService {
-    /// Does one round of upkeep: it finishes indexes, and frees what deleted zones, deleted accounts, expired history and
-    /// orphaned assets take.
+    /// Runs one round of upkeep: finishes indexes, and frees the space of deleted zones, deleted accounts, expired
+    /// history and orphaned assets.
     ///
-    /// Deletions older than `historySeconds` of the wall clock leave the change feeds; tokens from before expire (T-09). Long
-    /// trails of shares are cut to `shareEventCount` then.
-    /// Nil leaves the history alone: looking for what has expired costs some reads for each zone of the store.
+    /// Removes deletions older than `historySeconds` of the wall clock from the change feeds, and expires older tokens
+    /// (T-09); also cuts long trails of shares to `shareEventCount`. With nil it keeps the history: finding what has
+    /// expired costs some reads for each zone of the store.
     ///
-    /// Throws the store's errors, and `corruption` where the assets of a deleted zone are counted wrongly, with everything
-    /// else done.
+    /// Throws the store's errors, and, after everything else is done, `corruption` if the assets of a deleted zone are
+    /// counted wrongly.
     package func performUpkeep(historySeconds: Double?, _ pace: UpkeepPace) throws {
         defer { tellOfDeliveries() }
         let release = Result { try releaseAssets(pace) }
@@ -47,7 +47,7 @@ extension CloudService {
         _ = try release.get()
     }
 
-    /// Lets go of the assets of deleted zones. Until it has, their files and their keys stay.
+    /// Releases the assets of deleted zones. Until then their files and keys stay.
     @discardableResult
     package func releaseAssets(
         _ pace: UpkeepPace, progress: WorkMeter.Listener? = nil, _ counter: WorkCounter? = nil
@@ -58,10 +58,10 @@ extension CloudService {
                 counter)
     }
 
-    /// Removes what deleted zones and accounts have left behind. What is left undone is done the next time.
+    /// Removes the remaining data of deleted zones and accounts. After a stop, the next call continues.
     ///
-    /// `progress` is told between commits how far each part has come. Throws the store's errors, and `corruption` where the assets
-    /// of a deleted zone are counted wrongly.
+    /// `progress` gets the progress of each part between commits. Throws the store's errors, and `corruption` if the
+    /// assets of a deleted zone are counted wrongly.
     package func purge(
         _ pace: UpkeepPace, progress tell: @escaping FreeingProgress.Listener = { _ in }
     ) throws -> PurgeProgress {
@@ -97,7 +97,7 @@ extension CloudService {
         try purgeHistory(before: environment.clock.now.addingTimeInterval(-historySeconds), pace)
     }
 
-    /// Removes what earlier processes have left half way. To be called once, before the first request.
+    /// Removes what earlier processes have left. Call it once, before the first request.
     package func removeLeftovers() throws {
         if let assets { try AssetCollector(engine: engine, store: assets).removeLeftovers() }
     }
@@ -125,8 +125,8 @@ extension CloudService {
     /// Zones whose names are in memory at a time.
     private static let purgedZoneCount = 1_000
 
-    /// The newest sequence of a zone that was written before `limit` and is not behind the purge horizon yet. Sequences
-    /// grow with time, so it is found by halving.
+    /// The newest sequence of a zone that was written before `limit` and is after the purge horizon. Sequences grow
+    /// with time, so this is a binary search.
     private func newestExpiredSequence(of id: ZoneID, before limit: Date) throws -> UInt64? {
         try engine.read { reader in
             guard let zone = try reader.zone(id) else { return nil }
@@ -149,7 +149,7 @@ extension CloudService {
 }
 
 extension ZoneReader {
-    /// When the record's latest write happened.
+    /// The date of the record's latest write.
     fileprivate func date(of change: LatestWrite) throws -> Date {
         switch try state(of: change.name) {
         case .live(let record): record.header.system.modified.date

@@ -1,10 +1,13 @@
-// The fields of a record as a client is given them: what is stored, and put into the client's words field by field when it
-// is asked for. A page of records is mostly handed on, so that a second copy of every value would be made for nobody.
+// The fields of a record as a client gets them, and their values. `ClientFields` keeps the stored fields and converts
+// each one when it is read: most records of a page are only passed on, so converting all of them would be wasted work.
+//
+// A client's value is like the stored one, but its references name whole records, and its assets are files or contents.
 
-import FoundationEssentials
-import StratusModel
+import Crypto
+package import FoundationEssentials
+package import StratusModel
 
-/// Fields by key: a dictionary that may only be read.
+/// Fields by key: a read-only dictionary.
 package struct ClientFields: Sendable {
     private enum Content: Sendable {
         case stored(RecordFields, zone: ZoneAddress)
@@ -12,12 +15,12 @@ package struct ClientFields: Sendable {
     }
 
     private var content: Content
-    /// Whether assets are shown without their contents.
+    /// Whether assets come without their contents.
     private var isWithoutContent = false
 
     /// The stored fields of a record in a zone.
     init(of record: __shared Record, zone: ZoneAddress) {
-        // What the server keeps of a share is no field of the client's: `ShareView` tells what a caller may know of it.
+        // The server's content of a share is not a field: `ShareView` has what a caller may know of it.
         let isShare = record.type == ShareContent.recordType
         content = .stored(isShare ? record.fields.without(ShareContent.fieldKey) : record.fields, zone: zone)
     }
@@ -26,8 +29,9 @@ package struct ClientFields: Sendable {
 
     package subscript(key: String) -> ClientField? {
         switch content {
-        case .stored(let fields, let zone): fields[FieldKey(key)].map { shown($0, zone) }
-        case .given(let fields): fields[key].map { shown($0) }
+        case .stored(let fields, let zone):
+            fields[FieldKey(key)].map { Self.shown($0, zone, isWithoutContent: isWithoutContent) }
+        case .given(let fields): fields[key].map { Self.shown($0, isWithoutContent: isWithoutContent) }
         }
     }
 
@@ -47,7 +51,7 @@ package struct ClientFields: Sendable {
         }
     }
 
-    /// All fields, each put into the client's words.
+    /// All fields, converted.
     package var dictionary: [String: ClientField] { [String: ClientField](map { ($0, $1) }) { _, last in last } }
 
     /// The fields under these keys.
@@ -61,19 +65,11 @@ package struct ClientFields: Sendable {
         return fields
     }
 
-    /// The same with assets that have no contents (S-07).
+    /// The same fields, with assets that have no contents (S-07).
     var withoutContent: ClientFields {
         var fields = self
         fields.isWithoutContent = true
         return fields
-    }
-
-    private func shown(_ field: Field, _ zone: ZoneAddress) -> ClientField {
-        Self.shown(field, zone, isWithoutContent: isWithoutContent)
-    }
-
-    private func shown(_ field: ClientField) -> ClientField {
-        Self.shown(field, isWithoutContent: isWithoutContent)
     }
 
     private static func shown(_ field: Field, _ zone: ZoneAddress, isWithoutContent: Bool) -> ClientField {
@@ -92,7 +88,7 @@ extension ClientFields: Sequence {
         private let isWithoutContent: Bool
         private var stored: RecordFields.Iterator
         private var given: Dictionary<String, ClientField>.Iterator
-        /// Nil where fields are given.
+        /// Nil for given fields.
         private let zone: ZoneAddress?
 
         fileprivate init(_ fields: __shared ClientFields) {
@@ -131,8 +127,95 @@ extension ClientFields: Codable {
 }
 
 extension ClientFields: ExpressibleByDictionaryLiteral {
-    /// Of a key that is written twice the last field counts.
+    /// If a key occurs twice, the last field counts.
     package init(dictionaryLiteral fields: (String, ClientField)...) {
         self.init([String: ClientField](fields) { _, last in last })
     }
+}
+
+/// A pointer to a record in any zone; the server refuses those that leave the record's zone.
+package struct ClientReference: Hashable, Codable, Sendable {
+    package var target: RecordAddress
+    package var action: ReferenceAction
+
+    package init(target: RecordAddress, action: ReferenceAction) {
+        self.target = target
+        self.action = action
+    }
+}
+
+/// An asset as a client sends and gets it.
+package enum ClientAsset: Hashable, Codable, Sendable {
+    /// A file that this process may read, whose content is to be stored. Never created from an archive; a host's
+    /// socket accepts it only from its own user.
+    case file(path: String)
+    /// Content that the server has returned before, or that the client says a record has. It is a claim, which counts
+    /// only if the stored record holds the same content in the same field.
+    case content(AssetDescriptor)
+    /// An asset without a file and without content: what decoding an archive leaves.
+    case missing
+}
+
+/// The value of a field.
+package enum ClientValue: Hashable, Codable, Sendable {
+    case string(String)
+    case int64(Int64)
+    case double(Double)
+    case date(Date)
+    case bytes(ClientBytes)
+    // The large and rare cases are indirect, so that a record's values use little memory.
+    indirect case location(Location)
+    indirect case reference(ClientReference)
+    indirect case asset(ClientAsset)
+    case list([ClientValue])
+}
+
+/// The bytes of a field. They share the stored array, which is copied only when a client asks for `Data`. Archives and
+/// messages encode them as `Data`.
+package struct ClientBytes: Hashable, Sendable {
+    package let bytes: [UInt8]
+
+    package init(_ bytes: [UInt8]) { self.bytes = bytes }
+    package init(_ data: Data) { bytes = [UInt8](data) }
+
+    package var count: Int { bytes.count }
+    package var data: Data { Data(bytes) }
+}
+
+extension ClientBytes: Codable {
+    package init(from decoder: any Decoder) throws {
+        self.init(try decoder.singleValueContainer().decode(Data.self))
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(data)
+    }
+}
+
+/// A value, and whether it was set through `encryptedValues` (C-08).
+package struct ClientField: Hashable, Codable, Sendable {
+    package var value: ClientValue
+    package var isEncrypted: Bool
+
+    package init(_ value: ClientValue, isEncrypted: Bool = false) {
+        self.value = value
+        self.isEncrypted = isEncrypted
+    }
+}
+
+/// The digest that identifies a content and detects damage, computed at once or piece by piece.
+package struct ContentDigest {
+    private var hash = SHA256()
+
+    package init() {}
+
+    /// Adds the next bytes.
+    package mutating func add(_ bytes: ArraySlice<UInt8>) { hash.update(data: bytes) }
+
+    /// The SHA-256 of everything that was added: 32 bytes.
+    package func finish() -> [UInt8] { Array(hash.finalize()) }
+
+    /// The SHA-256 of some bytes: 32 bytes.
+    package static func sha256(_ bytes: [UInt8]) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
 }

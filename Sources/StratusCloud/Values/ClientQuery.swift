@@ -1,8 +1,8 @@
-// A query as a client sends it: what predicates come to in the server's vocabulary.
+// A query as a client sends it: its predicate in the server's vocabulary.
 
 package import StratusModel
 
-/// How a field is compared with an operand. The raw values stand in cursors; they never change.
+/// How a field is compared with an operand. Cursors hold the raw values; they never change.
 package enum QueryComparator: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case equals = 1
     case notEquals = 2
@@ -10,7 +10,7 @@ package enum QueryComparator: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case lessThanOrEquals = 4
     case greaterThan = 5
     case greaterThanOrEquals = 6
-    /// The field's value is one of the operand's list.
+    /// The field's value is in the operand, a list.
     case isIn = 7
     case isNotIn = 8
     case beginsWith = 9
@@ -18,12 +18,12 @@ package enum QueryComparator: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// The field is a list that holds the operand.
     case listContains = 11
     case listDoesNotContain = 12
-    /// The field is a list that holds one of, or all of, the operand's list.
+    /// The field is a list that holds one of, or all of, the items of the operand.
     case listContainsAny = 13
     case listContainsAll = 14
     case listContainsNoneOf = 15
     case listDoesNotContainAll = 16
-    /// The field is a list of texts of which one begins with the operand.
+    /// The field is a list of texts, one of which begins with the operand.
     case listMemberBeginsWith = 17
     case noListMemberBeginsWith = 18
     /// The record's searchable text holds one of, or all of, the words of the operand, a text. The key is empty.
@@ -31,7 +31,7 @@ package enum QueryComparator: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case containsAllTokens = 20
     /// The field is a location nearer to the operand than `radius`.
     case isNear = 21
-    /// The field's value is one of the operand's list; of a field that is a list, one of its members is.
+    /// The field's value is in the operand, a list; for a list field, one of its members is.
     case isAnyOf = 22
     case isNoneOf = 23
 }
@@ -42,7 +42,7 @@ package struct QueryFilter: Hashable, Codable, Sendable {
     package var key: String
     package var comparator: QueryComparator
     package var operand: ClientValue
-    /// For `isNear`: as the predicate says it; the unit is the server's option.
+    /// For `isNear`: the radius in the predicate, in the unit that the server's options set.
     package var radius: Double?
 
     package init(key: String, comparator: QueryComparator, operand: ClientValue, radius: Double? = nil) {
@@ -53,11 +53,11 @@ package struct QueryFilter: Hashable, Codable, Sendable {
     }
 }
 
-/// One key of the order of results.
+/// One sort key of the results.
 package struct QuerySort: Hashable, Codable, Sendable {
     package var key: String
     package var isAscending: Bool
-    /// Where results are sorted by their distance from a place.
+    /// The place, if results are sorted by their distance from it.
     package var origin: Location?
 
     package init(key: String, isAscending: Bool = true, origin: Location? = nil) {
@@ -72,7 +72,7 @@ package struct ClientQuery: Hashable, Codable, Sendable {
     package var recordType: String
     package var filters: [QueryFilter]
     package var sorts: [QuerySort]
-    /// Set by a predicate that is never true: nothing is looked at.
+    /// Set for a predicate that is never true: no record is read.
     package var matchesNothing: Bool
 
     package init(

@@ -1,13 +1,13 @@
-// Records as they cross the line between client and server.
+// Records as they pass between client and server: `ClientRecord` from the server, `RecordSave` to it.
 
 package import FoundationEssentials
-import StratusModel
+package import StratusModel
 import StratusRecords
 
-/// A record as the server hands it out.
+/// A record as the server returns it.
 ///
-/// What is stored is put into the client's words when it is asked for. A page of records is mostly handed on, and so that is
-/// two references a record, not a copy of each of its parts.
+/// It converts the stored parts when they are read. Most records of a page are only passed on; so each costs two
+/// references, not a copy of each part.
 package struct ClientRecord: Sendable {
     private enum Content: Sendable {
         case stored(DecodedRecord, RecordShowing)
@@ -16,7 +16,7 @@ package struct ClientRecord: Sendable {
 
     private var content: Content
 
-    /// A stored record as `showing` shows it. Who takes part is not told.
+    /// A stored record as `showing` shows it, without the participants of a share.
     init(_ decoded: DecodedRecord, _ showing: RecordShowing) { content = .stored(decoded, showing) }
 
     package init(
@@ -32,7 +32,7 @@ package struct ClientRecord: Sendable {
                 fields: ClientFields(fields), sharing: sharing))
     }
 
-    /// All parts in the client's words.
+    /// All parts, converted.
     private var told: ToldRecord {
         get {
             switch content {
@@ -44,7 +44,7 @@ package struct ClientRecord: Sendable {
     }
 }
 
-/// The parts of a record in the client's words.
+/// The parts of a record, converted.
 struct ToldRecord: Hashable, Codable, Sendable {
     var address: RecordAddress
     var type: String
@@ -77,7 +77,7 @@ extension ClientRecord {
         set { told.type = newValue }
     }
 
-    /// Made each time it is asked for.
+    /// Computed each time it is read.
     package var changeTag: String {
         switch content {
         case .stored(let decoded, _): decoded.stored.system.changeTag
@@ -107,7 +107,7 @@ extension ClientRecord {
         }
     }
 
-    /// The same of who has modified the record last.
+    /// The same for the user who last modified the record.
     package var lastModifiedUserName: String {
         switch content {
         case .stored(let decoded, let showing): showing.name(of: decoded.stored.system.modified.user)
@@ -135,7 +135,7 @@ extension ClientRecord {
         set { told.share = newValue }
     }
 
-    /// All fields, or those that were asked for.
+    /// All fields, or those that the request selected.
     package var fields: ClientFields {
         get {
             switch content {
@@ -146,7 +146,7 @@ extension ClientRecord {
         set { told.fields = newValue }
     }
 
-    /// Who takes part, where the record is a share.
+    /// The participants, if the record is a share.
     package var sharing: ClientShare? {
         get {
             switch content {
@@ -175,24 +175,24 @@ extension ClientRecord: Codable {
     package func encode(to encoder: any Encoder) throws { try told.encode(to: encoder) }
 }
 
-/// A record that a client wants saved. Everything here is a claim.
+/// A record that a client saves. Everything here is a claim.
 package struct RecordSave: Hashable, Codable, Sendable {
     package var address: RecordAddress
     package var type: String
-    /// The tag of the version the client started from; nil for a record it believes to be new.
+    /// The tag of the version that the client changed; nil for a record that it considers new.
     package var baseTag: String?
     package var parent: ClientReference?
     package var isParentChanged: Bool
     package var share: ClientReference?
-    /// All values the client holds.
+    /// All values that the client holds.
     package var fields: [String: ClientField]
-    /// The keys set since the record was fetched or made, those set to nil included (C-03).
+    /// The keys set since the record was fetched or created, including those set to nil (C-03).
     package var changedKeys: Set<String>
     /// The text of a misuse that raises an exception on Apple's systems, remembered to fail the save.
     package var misuse: String?
-    /// Where the record was fetched or saved before, when it was.
+    /// Where the record was fetched or saved before, if it was.
     package var origin: RecordOrigin?
-    /// Who is to take part, where the record is a share.
+    /// The wanted participants, if the record is a share.
     package var sharing: ShareClaim?
 
     package init(
@@ -212,5 +212,95 @@ package struct RecordSave: Hashable, Codable, Sendable {
         self.misuse = misuse
         self.origin = origin
         self.sharing = sharing
+    }
+}
+
+extension ClientRecord {
+    /// A stored record for `viewer`, the user name of the caller, or nil for one who is not signed in. Add or remove
+    /// what only some callers may know yourself: the parent, and the participants of a share.
+    package init(_ stored: StoredRecord, zone: ZoneAddress, viewer: UserName?) {
+        self.init(DecodedRecord(stored), RecordShowing(zone: zone, viewer: viewer))
+    }
+}
+
+extension ClientValue {
+    package init(_ value: FieldValue, zone: ZoneAddress) {
+        switch value {
+        case .string(let text): self = .string(text)
+        case .int64(let number): self = .int64(number)
+        case .double(let number): self = .double(number)
+        case .date(let date): self = .date(date)
+        case .bytes(let bytes): self = .bytes(ClientBytes(bytes))
+        case .location(let location): self = .location(location)
+        case .reference(let reference):
+            self = .reference(
+                ClientReference(
+                    target: RecordAddress(recordName: reference.target.text, zone: zone), action: reference.action))
+        case .asset(let asset): self = .asset(.content(asset))
+        case .list(let items): self = .list(items.map { ClientValue($0, zone: zone) })
+        }
+    }
+
+    /// The value, with assets that have no contents.
+    var withoutContent: ClientValue {
+        switch self {
+        case .asset: .asset(.missing)
+        case .list(let items): .list(items.map(\.withoutContent))
+        default: self
+        }
+    }
+}
+
+/// The database and account with which a record was last fetched or saved. It may only be saved there.
+package struct RecordOrigin: Hashable, Codable, Sendable {
+    package var container: ContainerName
+    package var database: DatabaseSelector
+    /// Nil if no account was signed in.
+    package var account: AccountID?
+
+    package init(container: ContainerName, database: DatabaseSelector, account: AccountID?) {
+        self.container = container
+        self.database = database
+        self.account = account
+    }
+}
+
+/// Converts the stored records of one zone for one caller: names become addresses in the client's zone, and the
+/// caller's own user name becomes `__defaultOwner__` (D-02). All records of an answer share one. It does not convert
+/// shares.
+final class RecordShowing: Sendable {
+    let zone: ZoneAddress
+    /// The user name of the caller; nil for one who is not signed in.
+    private let viewer: UserName?
+    /// Whether the parent of a share's root is hidden.
+    private let hidesParentsOfRoots: Bool
+
+    init(zone: ZoneAddress, viewer: UserName?, hidesParentsOfRoots: Bool = false) {
+        self.zone = zone
+        self.viewer = viewer
+        self.hidesParentsOfRoots = hidesParentsOfRoots
+    }
+
+    func address(_ name: RecordName) -> RecordAddress { RecordAddress(recordName: name.text, zone: zone) }
+
+    func reference(_ name: RecordName) -> ClientReference { ClientReference(target: address(name), action: .none) }
+
+    func name(of user: UserName) -> String {
+        if let viewer, user == viewer { ZoneAddress.currentUser } else { user.text }
+    }
+
+    func parent(of record: __shared Record) -> ClientReference? {
+        guard let parent = record.parent, !hidesParentsOfRoots || record.share == nil else { return nil }
+        return reference(parent)
+    }
+
+    /// All parts, without the participants of a share.
+    func told(_ decoded: DecodedRecord) -> ToldRecord {
+        let record = ClientRecord(decoded, self)
+        return ToldRecord(
+            address: record.address, type: record.type, changeTag: record.changeTag,
+            creationDate: record.creationDate, modificationDate: record.modificationDate,
+            creatorUserName: record.creatorUserName, lastModifiedUserName: record.lastModifiedUserName,
+            parent: record.parent, share: record.share, fields: record.fields)
     }
 }

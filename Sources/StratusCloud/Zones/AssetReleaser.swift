@@ -1,23 +1,24 @@
-// Takes the records of deleted zones out of the ledger of assets, batch by batch (Z-04, R-14).
+// Removes the records of deleted zones from the ledger of assets, batch by batch (Z-04, R-14).
 //
-// Deleting a zone costs the same whatever it holds, so its records go on counting as holders of their assets until this
-// has come to them. A batch is one transaction: the ledger counts its records no more, and the release entry of the zone
-// has moved behind them, or neither. Each is therefore taken out once, whatever happens in between; a zone that was made
-// anew under the same name has records of its own and is not concerned.
+// Deleting a zone is O(1), so its records still count as holders of their assets until they are released here. A batch
+// is one transaction: it removes its records from the ledger and moves the zone's release entry past them, or neither.
+// So each record is removed exactly once, even after a crash. A new zone of the same name has its own records and is
+// not affected.
 //
-// What lies outside the zone because of its shares goes before (`ShareReleaser`), so that nothing does when its keys go.
+// Before that, `ShareReleaser` removes the entries outside the zone that exist because of its shares, so that none is
+// left when its keys are purged.
 
 import StratusLayout
 import StratusModel
 package import StratusRecords
 import StratusStore
 
-/// What a release has done.
+/// The result of a release.
 package struct AssetReleaseProgress: Hashable, Sendable {
     package var zonesFinished = 0
-    /// Fields and list items that count no more.
+    /// Fields and list items that no longer count.
     package var assetsReleased = 0
-    /// Entries outside the zones that existed because of their shares, and are gone.
+    /// Deleted entries outside the zones that existed because of their shares.
     package var shareEntriesDeleted = 0
     package var commits = 0
     /// Times the release waited for the store.
@@ -26,14 +27,14 @@ package struct AssetReleaseProgress: Hashable, Sendable {
     package init() {}
 }
 
-/// Lets go of the assets of deleted zones.
+/// Releases the assets of deleted zones.
 package struct AssetReleaser: Sendable {
     private let engine: RecordEngine
     private let ledger: AssetLedger
     private let deliver: @Sendable () throws -> Void
 
-    /// A `ledger` without a store leaves the files to the next sweep. `deliver` is asked to tell those who have subscribed of
-    /// what commits left behind, while it is still known who had accepted the shares of a zone.
+    /// With a `ledger` without a store, the next sweep removes the files. `deliver` delivers the outbox while it is
+    /// still known who had accepted the shares of a zone.
     package init(
         engine: RecordEngine, ledger: AssetLedger, deliver: @escaping @Sendable () throws -> Void = {}
     ) {
@@ -42,13 +43,13 @@ package struct AssetReleaser: Sendable {
         self.deliver = deliver
     }
 
-    /// Releases the assets of every deleted zone; the zones' keys may be purged then. `pause`, `rest` and
-    /// `shouldContinue` are those of `RecordEngine.purgeDeletedZones`; what is left is done by another call. `progress` is
-    /// told how many records and shares were looked at, and of how many, which it takes a walk over the zones to know; the
-    /// `counter` tells of that walk.
+    /// Releases the assets of every deleted zone; then the zones' keys may be purged. `pause`, `rest` and
+    /// `shouldContinue` are those of `RecordEngine.purgeDeletedZones`. After a stop, call it again for the rest.
+    /// `progress` gets how many records and shares were read, and the total, which needs a walk over the zones;
+    /// `counter` reports that walk.
     ///
-    /// Throws the store's errors, and `RecordsError` with `corruption` where the ledger counts less than a zone's records
-    /// hold: that zone stays as it is, and the others are released all the same.
+    /// Throws the store's errors, and `RecordsError` with `corruption` if the ledger counts less than a zone's records
+    /// hold: that zone stays as it is, and the others are still released.
     @discardableResult
     package func releaseAll(
         pause: () -> Void, rest: () -> Void = {}, shouldContinue: () -> Bool = { true },
@@ -71,7 +72,7 @@ package struct AssetReleaser: Sendable {
         return progress
     }
 
-    /// How many records and shares there are to be looked at.
+    /// How many records and shares there are to read.
     private func lookCount(_ counter: WorkCounter?) throws -> Int {
         try engine.read { reader in
             try reader.releases().reduce(0) {
@@ -80,12 +81,12 @@ package struct AssetReleaser: Sendable {
         }
     }
 
-    /// Releases one zone. Returns false when it was told to stop.
+    /// Releases one zone. Returns false if it was stopped.
     private func finish(
         _ release: ReleaseEntry, _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ rest: () -> Void,
         _ shouldContinue: () -> Bool, _ meter: WorkMeter?
     ) throws -> Bool {
-        // The zone's deletion was committed before this release was found, so that it is told now at the latest.
+        // The zone's deletion is committed, so this delivers its news at the latest.
         if release.last == nil { try deliver() }
         let isShareless = try ShareReleaser(engine: engine).releaseShares(
             of: release, mayCommit: { mayGoOn(&progress, pause, shouldContinue) },
@@ -96,7 +97,7 @@ package struct AssetReleaser: Sendable {
             }, didLook: { meter?.add($0) })
         guard isShareless else { return false }
         var stored = release
-        // Ahead of what is stored where records without assets were passed over.
+        // Ahead of the stored position after records without assets.
         var cursor = release
         while mayGoOn(&progress, pause, shouldContinue) {
             let batch = try nextBatch(of: cursor)
@@ -105,7 +106,7 @@ package struct AssetReleaser: Sendable {
                 meter?.add(batch.count)
                 continue
             }
-            // Where it is not pending somebody else is at work, and goes on.
+            // If it is not pending, another thread is releasing it.
             guard try settle(batch, of: stored) else { return true }
             meter?.add(batch.count)
             progress.commits += 1
@@ -121,7 +122,7 @@ package struct AssetReleaser: Sendable {
         return false
     }
 
-    /// Waits while the store is behind with its own work, but not for ever. Returns false when it was told to stop.
+    /// Waits while the store is under write pressure, up to a limit. Returns false if it was stopped.
     private func mayGoOn(
         _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ shouldContinue: () -> Bool
     ) -> Bool {
@@ -139,7 +140,7 @@ package struct AssetReleaser: Sendable {
 
     private struct Batch {
         var assets: [AssetDescriptor: Int] = [:]
-        /// Records and tombstones looked at.
+        /// The number of records and tombstones read.
         var count = 0
         var last: RecordName?
     }

@@ -1,4 +1,4 @@
-// Saving, deleting and fetching zones. All items of a request are one commit; each stands alone.
+// Saves, deletes and fetches zones. All items of a request are one commit; each succeeds or fails alone.
 
 import StratusLayout
 package import StratusModel
@@ -6,22 +6,22 @@ import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Saves and deletes zones. Saving a zone that is there is a success and changes nothing (Z-03).
+    /// Saves and deletes zones. Saving an existing zone succeeds and changes nothing (Z-03).
     ///
-    /// Throws, for the request as a whole: `limitExceeded` (L-01), `notAuthenticated` and the like (S-17), `badDatabase`
-    /// in the public database and for saves in the shared (Z-01), `invalidArguments` for a zone named twice, a planned
-    /// fault, and the store's failures.
+    /// Throws for the request as a whole: `limitExceeded` (L-01), `notAuthenticated` and similar errors (S-17),
+    /// `badDatabase` in the public database and for saves in the shared database (Z-01), `invalidArguments` for a zone
+    /// named twice, a planned fault, and the store's failures.
     package func modifyZones(
         _ request: ModifyZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> ModifyZonesResponse {
         let itemCount = request.saves.count + request.deletes.count
         return try reporting(.modifyZones, caller, itemCount: itemCount) { event in
             guard itemCount > 0 else { return ModifyZonesResponse(saves: [], deletes: []) }
-            try RequestLimits.checkItemCount(itemCount, options)
+            try requestLimits().check(itemCount: itemCount)
             let account = try requireAccount(caller)
             guard database != .public, database == .private || request.saves.isEmpty else {
                 throw CloudError(
-                    .badDatabase, "Only private databases take zones of their own: use the private database.")
+                    .badDatabase, "Custom zones are only supported in private databases. Use the private database.")
             }
             try checkDuplicates(request, account)
             var changes = ZoneChanges(service: self, caller: caller, user: account.userName, database: database)
@@ -30,7 +30,7 @@ extension CloudService {
             let (response, hasWritten) = try engine.transact { transaction in
                 _ = try accountDirectory.requireAccount(of: caller, in: transaction)
                 var changes = prepared
-                return (try changes.carryOut(request, in: transaction), changes.hasWritten)
+                return (try changes.apply(request, in: transaction), changes.hasWritten)
             }
             event.commitCount = hasWritten ? 1 : 0
             event.count(response.saves)
@@ -39,22 +39,22 @@ extension CloudService {
         }
     }
 
-    /// Fetches zones: those named, each in its place, or all of the database. The default zone is among them; in the
-    /// shared database there are only zones of other people (Z-05).
+    /// Fetches zones: the named ones, each in its place, or all of the database. The default zone is among them; the
+    /// shared database has only zones of other people (Z-05).
     ///
-    /// Throws, for the request as a whole: `limitExceeded`, `notAuthenticated` and the like, where the database is not
-    /// the public one, a planned fault, and the store's failures.
+    /// Throws for the request as a whole: `limitExceeded`; `notAuthenticated` and similar errors, unless the database
+    /// is the public one; a planned fault; the store's failures.
     package func fetchZones(
         _ request: FetchZonesRequest, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
         var named: [ZoneAddress]?
         if case .named(let addresses) = request { named = addresses }
         return try reporting(.fetchZones, caller, itemCount: named?.count ?? 0) { event in
-            if let named { try RequestLimits.checkItemCount(named.count, options) }
+            if let named { try requestLimits().check(itemCount: named.count) }
             if database != .public { try requireAccount(caller) }
             let faults = (named ?? []).map { environment.faults?.error(at: .zone($0, caller, .fetchZones)) }
             let zones = try engine.read { reader in
-                // Again, because the account may have gone since; public zones are shown to everybody (S-17).
+                // Again, because the account may have been deleted since. Every caller may read public zones (S-17).
                 let user =
                     try database == .public
                     ? caller.account.flatMap { try accountDirectory.account($0, in: reader) }?.userName
@@ -72,19 +72,19 @@ extension CloudService {
         }
     }
 
-    /// Deletes a zone of an account on behalf of the host and remembers why: from then on it is answered with
-    /// `userDeletedZone`, or `zoneNotFound` with the mark of lost keys, until it is made anew (Z-07, Z-08).
+    /// Deletes a zone of an account for the host, and stores the reason: then requests to it fail with
+    /// `userDeletedZone`, or with `zoneNotFound` marked as lost keys, until it is created again (Z-07, Z-08).
     ///
-    /// Throws `unknownItem` when there is no such account, `zoneNotFound` when there is no such zone, and the store's
+    /// Throws `unknownItem` if there is no such account, `zoneNotFound` if there is no such zone, and the store's
     /// failures.
     package func purgeZone(
-        _ zone: ZoneAddress, of account: AccountID, in container: ContainerName, reason: ZonePurgeReason
+        _ zone: ZoneAddress, of account: AccountID, in container: ContainerName, reason: HostPurgeReason
     ) throws(CloudError) {
         let now = environment.clock.now
         try answering {
             try engine.transact { transaction in
                 guard let owner = try accountDirectory.account(account, in: transaction) else {
-                    throw CloudError(.unknownItem, "There is no such account.", ["account": account.text])
+                    throw CloudError(.unknownItem, "The account does not exist.", ["account": account.text])
                 }
                 let zone = try ScopeVerdict.zone(zone, in: .private, container: container, caller: owner.userName)
                 guard let listing = try transaction.listing(of: zone.id),
@@ -103,8 +103,74 @@ extension CloudService {
         for address in request.saves.map(\.address) + request.deletes {
             guard !seen.insert(ScopeVerdict.canonical(address, caller: account.userName)).inserted else { continue }
             throw CloudError(
-                .invalidArguments, "A zone is saved or deleted twice, or both, in one operation: name it once.",
+                .invalidArguments, "A zone is saved or deleted more than once in one operation. Name it once.",
                 ["zone": address.description])
         }
+    }
+}
+
+/// What a database stores of its zones besides their entries: the encryption scope, why a host deleted a zone, and how
+/// many assets its records hold. They change in the transaction that changes the zone.
+enum ZoneFacts {
+    static func encryptionScope(of zone: ZoneName, _ keys: DatabaseKeys, in reader: RecordReader) throws
+        -> ZoneEncryptionScope
+    {
+        let entry = try reader.store.withValue(forKey: keys.zoneSettings(zone)) { try ZoneSettingsEntry(decoding: $0) }
+        guard let entry else { return .perRecord }
+        guard let scope = ZoneEncryptionScope(rawValue: entry.encryptionScope) else {
+            throw damaged(keys.zoneSettings(zone))
+        }
+        return scope
+    }
+
+    /// Why the host deleted a missing zone; nil if it did not.
+    static func purgeReason(of id: ZoneID, in reader: RecordReader) throws -> HostPurgeReason? {
+        guard let database = try reader.databaseEntry(id.database) else { return nil }
+        let key = DatabaseKeys(database.number).zoneMarker(id.name)
+        guard let entry = try reader.store.withValue(forKey: key, { try ZoneMarkerEntry(decoding: $0) }) else {
+            return nil
+        }
+        guard let reason = HostPurgeReason(rawValue: entry.reason) else { throw damaged(key) }
+        return reason
+    }
+
+    /// The error for a missing zone. It does not say why another person's zone is missing.
+    static func missing(_ zone: ResolvedZone, in reader: RecordReader) throws -> CloudError {
+        if zone.isShared { return ScopeVerdict.zoneNotFound(zone.address) }
+        return ZoneVerdict.missing(zone.address, purged: try purgeReason(of: zone.id, in: reader))
+    }
+
+    /// A zone as its owner, or a person who sees something in it, gets it.
+    static func clientZone(_ zone: ResolvedZone, _ keys: DatabaseKeys, in reader: RecordReader) throws -> ClientZone {
+        guard zone.isTransactional else { return ClientZone(address: zone.address) }
+        let scope = try encryptionScope(of: zone.id.name, keys, in: reader)
+        // A person who sees anything in a zone that is shared as a whole sees everything, including its share.
+        let isSharedWhole = try reader.zone(zone.id)?.node(ShareContent.zoneWideName) != nil
+        let share = RecordAddress(recordName: ShareContent.zoneWideName.text, zone: zone.address)
+        return ClientZone(
+            address: zone.address, capabilities: ZoneVerdict.capabilities(of: zone, scope),
+            share: isSharedWhole ? ClientReference(target: share, action: .none) : nil, encryptionScope: scope)
+    }
+
+    /// How many fields and list items of the zone's records hold an asset.
+    static func assetCount(of zone: ZoneName, _ keys: DatabaseKeys, in reader: RecordReader) throws -> UInt64 {
+        try reader.store.withValue(forKey: keys.zoneAssets(zone)) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
+    }
+
+    static func changeAssetCount(
+        by change: Int, of zone: ZoneName, _ keys: DatabaseKeys, in transaction: RecordTransaction
+    ) throws {
+        guard change != 0 else { return }
+        let (count, isOverflow) = Int(clamping: try assetCount(of: zone, keys, in: transaction))
+            .addingReportingOverflow(change)
+        guard !isOverflow, count >= 0 else { throw damaged(keys.zoneAssets(zone)) }
+        guard count > 0 else { return try transaction.delete(keys.zoneAssets(zone)) }
+        try transaction.set(keys.zoneAssets(zone), to: ZoneAssetsEntry(count: UInt64(count)).encoded())
+    }
+
+    private static func damaged(_ key: [UInt8]) -> RecordsError {
+        RecordsError(
+            .corruption, "The stored data of a zone is damaged. Restore the store from a backup.",
+            ["key": "\(KeyDescription(key))"])
     }
 }

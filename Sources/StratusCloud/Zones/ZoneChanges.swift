@@ -1,4 +1,5 @@
-// The changes of one request for zones. What must be drawn or asked outside the transaction is prepared before it.
+// The changes of one request for zones; and creating, deleting and leaving zones inside a transaction, with everything
+// that follows.
 
 import FoundationEssentials
 import StratusLayout
@@ -6,27 +7,21 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
+/// The changes of one request. `prepare` draws identifiers and looks up planned faults, before the transaction.
 struct ZoneChanges {
     let service: CloudService
     let caller: Caller
     let user: UserName
     let database: DatabaseSelector
-    private var births: [ZoneBirth] = []
-    private var saveFaults: [CloudError?] = []
-    private var deleteFaults: [CloudError?] = []
-    private var leaving: ZoneLeaving?
-    /// The custom zones that the database has, once they were read.
-    private var known: KnownZones?
+    private(set) var births: [ZoneBirth] = []
+    private(set) var saveFaults: [CloudError?] = []
+    private(set) var deleteFaults: [CloudError?] = []
+    private(set) var leaving: ZoneLeaving?
+    /// The custom zones of the database, after the first look-up.
+    private(set) var known: KnownZones?
     private(set) var hasWritten = false
-    /// Shares of one deleted zone that an answer names.
+    /// The maximum number of shares of one deleted zone in an answer.
     static let endedShareLimit = 1_000
-
-    init(service: CloudService, caller: Caller, user: UserName, database: DatabaseSelector) {
-        self.service = service
-        self.caller = caller
-        self.user = user
-        self.database = database
-    }
 
     mutating func prepare(_ request: ModifyZonesRequest) {
         births = request.saves.map { _ in service.makeBirth(by: user) }
@@ -35,11 +30,11 @@ struct ZoneChanges {
         if database == .shared { leaving = ZoneLeaving(service: service, caller: caller, user: user) }
     }
 
-    mutating func carryOut(
+    mutating func apply(
         _ request: ModifyZonesRequest, in transaction: RecordTransaction
     ) throws -> ModifyZonesResponse {
         var response = ModifyZonesResponse(saves: [], deletes: [])
-        // Deletes first, so that a request at the limit can put one zone in the place of another.
+        // Deletes first, so that a request at the limit can replace one zone with another.
         for (index, address) in request.deletes.enumerated() {
             let ended = try item(deleteFaults[index]) { changes in
                 let shares = try request.namesEndedShares ? changes.shares(of: address, in: transaction) : []
@@ -71,7 +66,7 @@ struct ZoneChanges {
         if let error = NameRules.zoneNameError(sent.address.zoneName) { throw error }
         let zone = try resolved(sent.address)
         guard zone.isTransactional else {
-            // The default zone is always there.
+            // The default zone always exists.
             if let error = ZoneVerdict.scopeRefusal(stored: .perRecord, sent: sent.encryptionScope) { throw error }
             return ClientZone(address: zone.address)
         }
@@ -86,7 +81,7 @@ struct ZoneChanges {
         guard known.customCount < service.options.zoneCount else {
             throw CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The database has as many zones as it may have: delete one first.",
+                "The database has the maximum number of zones. Delete one first.",
                 ["limit": "\(service.options.zoneCount)"])
         }
         guard known.identities.insert(birth.identity).inserted else { throw CloudError.repeatedIdentity }
@@ -102,7 +97,7 @@ struct ZoneChanges {
     private mutating func delete(_ address: ZoneAddress, in transaction: RecordTransaction) throws {
         let zone = try resolved(address)
         guard !zone.isDefault else {
-            throw CloudError(.invalidArguments, "The default zone cannot be deleted: delete its records.")
+            throw CloudError(.invalidArguments, "The default zone cannot be deleted. Delete its records.")
         }
         guard !zone.isShared else {
             guard try leaving?.leave(zone, in: transaction) == true else {
@@ -118,7 +113,7 @@ struct ZoneChanges {
         hasWritten = true
     }
 
-    /// The shares of a zone of the caller's, and those that they have accepted of another's, by name.
+    /// The shares of the caller's zone, or the accepted ones of another person's zone, by name.
     private func shares(of address: ZoneAddress, in transaction: RecordTransaction) throws -> [RecordAddress] {
         let zone = try resolved(address)
         guard !zone.isShared else {
@@ -139,8 +134,8 @@ struct ZoneChanges {
 
     private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
 
-    /// What is known of a database's zones before one is added.
-    private struct KnownZones {
+    /// A database's zones before one is added.
+    struct KnownZones {
         var customCount = 0
         var identities: Set<UUID> = []
 
@@ -182,8 +177,8 @@ struct ZoneLookUp {
         } catch let error as CloudError { return .failure(error) }
     }
 
-    /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of others
-    /// of which the caller sees something, by owner and name (Z-05).
+    /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of
+    /// others in which the caller sees something, by owner and name (Z-05).
     func all() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
         guard database != .shared else { return try others() }
         var zones = [
@@ -214,5 +209,124 @@ struct ZoneLookUp {
                 ? ZoneName(one.zoneName) < ZoneName(other.zoneName)
                 : UserName(one.ownerName) < UserName(other.ownerName)
         }
+    }
+}
+
+// MARK: Zones in a transaction
+
+extension CloudService {
+    /// The identities and the stamp of a new zone; drawn before the transaction.
+    func makeBirth(by user: UserName) -> ZoneBirth {
+        ZoneBirth(
+            identity: environment.identifiers.makeUUID(), incarnation: environment.identifiers.makeUUID(),
+            stamp: Stamp(date: environment.clock.now, user: user),
+            databaseIdentity: environment.identifiers.makeUUID())
+    }
+
+    /// Creates a zone that does not exist, and forgets why an earlier one of its name was deleted.
+    ///
+    /// Throws `internalError` if a zone of its owner already has the identity, and the store's errors.
+    func makeZone(
+        _ zone: ResolvedZone, _ scope: ZoneEncryptionScope, _ birth: ZoneBirth, _ journal: CommitJournal,
+        in transaction: RecordTransaction
+    ) throws {
+        try requireUnused(birth.identity, for: zone.id, in: transaction)
+        try transaction.createZone(zone.id, birth)
+        guard let database = try transaction.databaseEntry(zone.id.database) else { return }
+        let keys = DatabaseKeys(database.number)
+        if try transaction.store.contains(keys.zoneMarker(zone.id.name)) {
+            try transaction.delete(keys.zoneMarker(zone.id.name))
+        }
+        if scope != .perRecord {
+            let entry = ZoneSettingsEntry(encryptionScope: scope.rawValue)
+            try transaction.set(keys.zoneSettings(zone.id.name), to: entry.encoded())
+        }
+        try journal.noteCreation(of: zone.id, in: transaction)
+    }
+
+    /// Throws `internalError` if a zone of the owner, in any container, already has this identity: acceptances of one
+    /// zone would apply to the other.
+    func requireUnused(_ identity: UUID, for zone: ZoneID, in transaction: RecordTransaction) throws {
+        let owner = Self.assetOwner(of: zone.database)
+        if try transaction.store.contains(GlobalKeys.zoneUsage(of: owner, zone: identity)) {
+            throw CloudError.repeatedIdentity
+        }
+    }
+
+    /// Deletes a zone with its settings, and frees its part of its owner's quota (Z-04). `AssetReleaser` releases the
+    /// assets of its records in the background.
+    ///
+    /// O(1). Returns whether there was such a zone.
+    func removeZone(_ id: ZoneID, _ journal: CommitJournal, in transaction: RecordTransaction) throws -> Bool {
+        guard let listing = try transaction.listing(of: id) else { return false }
+        let keys = DatabaseKeys(listing.database)
+        if let owner = id.database.owner {
+            // First, because only this can throw a refusal: then nothing may have been written.
+            try QuotaLedger.release(zone: listing.entry.identity, of: owner, in: transaction)
+        }
+        let holdsAssets = try ZoneFacts.assetCount(of: id.name, keys, in: transaction) > 0
+        if holdsAssets { try transaction.delete(keys.zoneAssets(id.name)) }
+        if try transaction.store.contains(keys.zoneSettings(id.name)) {
+            try transaction.delete(keys.zoneSettings(id.name))
+        }
+        let holdsShares = try transaction.zone(id).map { try ShareReleaser.holdsShares($0) } ?? false
+        return try journal.deleteZone(
+            id, holdsShares: holdsShares,
+            releasingAssetsOf: holdsAssets || holdsShares ? Self.assetOwner(of: id.database) : nil, in: transaction)
+    }
+}
+
+/// Leaves all accepted shares of another person's zone. This is what deleting a zone in the shared database does; the
+/// owner's zone stays as it is (D-07, P-13). Programs leave a zone that is shared as a whole this way. Create it before
+/// the transaction, because it draws a stamp and a salt.
+struct ZoneLeaving {
+    private let service: CloudService
+    private let user: UserName
+    private let journal: CommitJournal
+    private let stamp: Stamp
+    private let tagSalt: UInt32
+
+    init(service: CloudService, caller: Caller, user: UserName) {
+        self.service = service
+        self.user = user
+        journal = service.journal(CommitOrigin(caller))
+        stamp = Stamp(date: service.environment.clock.now, user: user)
+        tagSalt = service.environment.identifiers.makeSalt()
+    }
+
+    /// The accepted shares of another person's zone, by name; none if there is no such zone.
+    func accepted(in zone: ResolvedZone, _ transaction: RecordTransaction) throws -> [RecordName] {
+        guard let identity = try transaction.listing(of: zone.id)?.entry.identity else { return [] }
+        let limit = service.engine.options.limits.requestItemCount
+        var names: [RecordName] = []
+        try transaction.store.scan(
+            GlobalKeys.acceptances(of: user, zone: identity).keyRange, .forward, limit: limit + 1
+        ) { key, value in
+            guard try AcceptanceEntry(decoding: value).isOf(zone.id) else { return .next }
+            names.append(try GlobalKeys.readAcceptanceKey(key).share)
+            return .next
+        }
+        guard names.count <= limit else {
+            throw CloudError(
+                .limitExceeded, inner: CloudError.InnerCode.limit,
+                "Too many shares of the zone are accepted for one request. Delete some of the shares first.",
+                ["zone": zone.address.description, "limit": "\(limit)"])
+        }
+        return names
+    }
+
+    /// Returns whether the person participated in the zone. Throws `limitExceeded` if they participate in more shares
+    /// than a request has items, and the store's errors.
+    func leave(_ zone: ResolvedZone, in transaction: RecordTransaction) throws -> Bool {
+        var hasLeft = false
+        for name in try accepted(in: zone, transaction) {
+            guard let reader = try transaction.zone(zone.id), let stored = try reader.record(name),
+                let old = try stored.record.shareContent(), let left = ShareRevision(leaving: user, old)
+            else { continue }
+            _ = try ShareWriter(service.acceptanceDirectory, to: reader, in: transaction, journal).write(
+                left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+            hasLeft = true
+        }
+        return hasLeft
     }
 }

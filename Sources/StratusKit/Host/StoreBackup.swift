@@ -138,17 +138,13 @@ struct StoreBackup: Sendable {
         let files = try verifier.verify(progress: Self.listener(progress, .contentBytes))
         let report = try verifier.verifyCounts(
             addingTo: files, owner: CloudService.assetOwner, progress: Self.listener(progress, .holders))
-        for finding in report.findings {
-            switch finding {
-            case .missing, .damaged:
-                throw StratusError(
-                    .corruption, "The content of an asset in the store is damaged. Restore an earlier backup.",
-                    [
-                        "path": source, "finding": "\(finding)",
-                        "findingCount": "\(report.findings.count + report.unkeptCount)",
-                    ])
-            case .orphaned, .miscounted, .zoneMiscounted, .foreign: continue
-            }
+        if let damage = report.findings.first(where: { [.missing, .damaged].contains($0.kind) }) {
+            throw StratusError(
+                .corruption, "The content of an asset in the store is damaged. Restore an earlier backup.",
+                [
+                    "path": source, "finding": "\(damage)",
+                    "findingCount": "\(report.findings.count + report.unkeptCount)",
+                ])
         }
         // A position in the feeds of the store must not count as a position in the copy.
         try engine.renewIncarnations(draw: { UUID.drawn() }, progress: Self.listener(progress, .incarnations))

@@ -56,13 +56,13 @@ extension Stratus {
         try asking {
             try $0.purgeZone(
                 zoneID.address, of: account.accountID, in: ContainerName(container),
-                reason: StratusCloud.ZonePurgeReason(reason))
+                reason: HostPurgeReason(reason))
         }
         upkeep.wake()
     }
 }
 
-extension StratusCloud.ZonePurgeReason {
+extension HostPurgeReason {
     fileprivate init(_ reason: Stratus.ZonePurgeReason) {
         switch reason {
         case .userDeletedData: self = .purged

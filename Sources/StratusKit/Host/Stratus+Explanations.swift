@@ -163,7 +163,7 @@ extension Stratus {
 }
 
 extension Stratus.QueryExplanation {
-    init(_ explanation: StratusCloud.QueryExplanation) {
+    init(_ explanation: DatabaseQueryPlan) {
         self.init(
             zones: explanation.zones.map { zone in
                 ZonePlan(

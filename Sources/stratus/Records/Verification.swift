@@ -12,10 +12,10 @@ struct Verification {
     let damages: [RecordsError]
     /// Nil if damaged bytes prevented all other checks.
     let indexes: IndexReport?
-    let accounts: VerifierFindings<AccountFinding>
-    let assets: AssetReport
-    let shares: VerifierFindings<ShareFinding>
-    let subscriptions: VerifierFindings<SubscriptionFinding>
+    let accounts: VerifierReport<AccountFault>
+    let assets: VerifierReport<AssetFault>
+    let shares: VerifierReport<ShareFault>
+    let subscriptions: VerifierReport<SubscriptionFault>
 
     /// Whether nothing is wrong. Stray files do not count: the next host removes them.
     var isClean: Bool {
@@ -36,10 +36,10 @@ struct Verification {
         guard checksums.damages.isEmpty else {
             damages = checksums.damages
             indexes = nil
-            accounts = VerifierFindings()
-            assets = AssetReport()
-            shares = VerifierFindings()
-            subscriptions = VerifierFindings()
+            accounts = VerifierReport()
+            assets = VerifierReport()
+            shares = VerifierReport()
+            subscriptions = VerifierReport()
             return
         }
         damages = []
@@ -65,10 +65,10 @@ struct Verification {
         lines += indexes.findings.map { VisibleText.of($0.description) }
         let found = indexes.missingCount + indexes.danglingCount + indexes.wrongCount + indexes.identityCount
         lines += Self.more(found - indexes.findings.count, of: nil)
-        lines += Self.lines("account", accounts.kept, unkept: accounts.unkeptCount)
+        lines += Self.lines("account", accounts.findings, unkept: accounts.unkeptCount)
         lines += Self.lines("asset", assets.findings, unkept: assets.unkeptCount)
-        lines += Self.lines("share", shares.kept, unkept: shares.unkeptCount)
-        lines += Self.lines("subscription", subscriptions.kept, unkept: subscriptions.unkeptCount)
+        lines += Self.lines("share", shares.findings, unkept: shares.unkeptCount)
+        lines += Self.lines("subscription", subscriptions.findings, unkept: subscriptions.unkeptCount)
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
                 + "\(Quantities.count(indexes.entriesChecked, "index entry", "index entries")), "
@@ -83,7 +83,8 @@ struct Verification {
         return lines
     }
 
-    private static func lines(_ what: String, _ findings: [some VerifierFinding], unkept: Int) -> [String] {
+    private static func lines(_ what: String, _ findings: [VerifierFinding<some FindingKind>], unkept: Int) -> [String]
+    {
         findings.map { "\(what): " + VisibleText.of($0.description) } + more(unkept, of: "\(what)s")
     }
 
@@ -115,10 +116,10 @@ struct Verification {
         var findings = (indexes?.findings ?? []).map { finding in
             Self.finding("\(finding.kind)", finding.place, finding.detail)
         }
-        findings += accounts.kept.map { Self.finding($0.kind.rawValue, $0.place, "\($0)") }
-        findings += assets.findings.map { Self.finding($0.kind.text, $0.place, "\($0)") }
-        findings += shares.kept.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
-        findings += subscriptions.kept.map { Self.finding("subscription", $0.place, "\($0)") }
+        findings += accounts.findings.map { Self.finding($0.kind.rawValue, $0.place, "\($0)") }
+        findings += assets.findings.map { Self.finding($0.kind.rawValue, $0.place, "\($0)") }
+        findings += shares.findings.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
+        findings += subscriptions.findings.map { Self.finding("subscription", $0.place, "\($0)") }
         object.add("findings", .array(findings))
         return object
     }
@@ -165,39 +166,6 @@ extension FreeingProgress.Part {
         case .holders: "holders of assets"
         case .departures: "data of deleted accounts"
         case .entries: "entries"
-        }
-    }
-}
-
-extension AccountFinding {
-    fileprivate var place: String {
-        switch self {
-        case .missing(let identity, _), .dangling(let identity, _): identity
-        case .miscounted(let owner), .ownerless(let owner), .repeated(let owner, _): owner.text
-        case .predictable(let account): account.text
-        }
-    }
-}
-
-extension AssetFinding.Kind {
-    fileprivate var text: String {
-        switch self {
-        case .missing: "missingContent"
-        case .damaged: "damagedContent"
-        case .orphaned: "orphanedContent"
-        case .miscounted: "wrongContentCount"
-        case .zoneMiscounted: "wrongZoneAssetCount"
-        case .foreign: "foreignFile"
-        }
-    }
-}
-
-extension AssetFinding {
-    fileprivate var place: String {
-        switch self {
-        case .missing(let key), .damaged(let key), .orphaned(let key), .miscounted(let key, _, _): key.owner.text
-        case .zoneMiscounted(let zone, _, _): zone.name.text
-        case .foreign(let path): path
         }
     }
 }

@@ -55,7 +55,7 @@ struct AccountDirectoryTests {
         let account = try service.createAccount(Self.alice)
         try service.setHandles([.email("new@example.com")], of: account.id)
         try service.addHandle(.phone("112 112"), to: account.id)
-        try service.setExternalID("user-18", of: account.id)
+        try service.changeAccount(account.id) { $0.externalID = "user-18" }
         try service.setName(PersonName(nickname: "Al"), of: account.id)
         try service.setDiscoverable(false, of: account.id)
         try service.setQuota(nil, of: account.id)
@@ -109,7 +109,8 @@ struct AccountDirectoryTests {
         #expect(bob.externalID == "bob")
         #expect(bob.name.given == "Bob")
         #expect(try service.account(externalID: "bob", createIfMissing: .init()) == bob)
-        #expect(cloudError { try service.setExternalID("bob", of: alice.id) }?.code == .constraintViolation)
+        #expect(
+            cloudError { try service.changeAccount(alice.id) { $0.externalID = "bob" } }?.code == .constraintViolation)
         // An identifier is not a handle and not a user name.
         let odd = try service.createAccount(.init(externalID: "alice@example.com"))
         #expect(try service.account(handle: .email("alice@example.com")) == alice)

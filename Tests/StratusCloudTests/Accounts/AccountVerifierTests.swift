@@ -79,7 +79,7 @@ struct AccountVerifierTests {
     func manyFaults() throws {
         let bench = try AccountBench()
         let alice = try bench.service.createAccount(.init(externalID: "alice"))
-        let kept = VerifierFindings<AccountFinding>.maximumCount
+        let kept = VerifierReport<AccountFault>.maximumCount
         try bench.service.engine.transact { transaction in
             for number in 0..<(kept + 30) {
                 try transaction.set(
@@ -91,10 +91,10 @@ struct AccountVerifierTests {
             try transaction.set(
                 GlobalKeys.zoneUsage(of: "_ghost", zone: UUID()), to: UsageEntry(byteCount: 1).encoded())
         }
-        let findings = try AccountVerifier(engine: bench.service.engine).verify()
-        #expect(findings.count == kept + 31)
-        #expect(findings.unkeptCount == 30)
-        #expect(findings.kept.filter { $0.kind != .dangling } == [.ownerless("_ghost")])
+        let report = try AccountVerifier(engine: bench.service.engine).verify()
+        #expect(report.count == kept + 31)
+        #expect(report.unkeptCount == 30)
+        #expect(report.findings.filter { $0.kind != .dangling } == [.ownerless("_ghost")])
     }
 
     @Test("when two accounts own one identity, the account that the identity does not point to is reported")

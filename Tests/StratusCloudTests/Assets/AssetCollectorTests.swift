@@ -82,7 +82,7 @@ struct AssetCollectorTests {
         for name in names { #expect(files.content(at: name) != nil) }
         let findings = try fixture.verifier.verify().findings
         #expect(findings.count == 4)
-        #expect(findings.allSatisfy { if case .foreign = $0 { true } else { false } })
+        #expect(findings.allSatisfy { $0.kind == .foreign })
     }
 
     @Test("a failed write of the store stops the collector, because it no longer knows what is committed")
@@ -153,7 +153,7 @@ struct AssetCollectorTests {
     @Test(
         "if all contents are gone, each is named; of wrong counts, the first; stray files are still reported")
     func manyFindings() throws {
-        let kept = VerifierFindings<AssetFinding>.maximumCount
+        let kept = VerifierReport<AssetFault>.maximumCount
         let count = kept + 20
         let assets = try (0..<count).map { try fixture.save(put($0)) }
         for asset in assets { try files.removeFile(path(of: asset)) }

@@ -54,7 +54,7 @@ struct DatabaseFeedTests {
         for name in ["A", "B", "C", "D", "E"] { try bench.makeZone(Self.zone(name)) }
         let token = try bench.zonePage().token
         try Self.delete("A", "D", "E", in: bench)
-        for (name, reason) in [("B", ZonePurgeReason.purged), ("C", .encryptedDataReset)] {
+        for (name, reason) in [("B", HostPurgeReason.purged), ("C", .encryptedDataReset)] {
             try bench.service.purgeZone(Self.zone(name), of: bench.alice.id, in: RecordBench.container, reason: reason)
         }
         try bench.makeZone(Self.zone("D"))

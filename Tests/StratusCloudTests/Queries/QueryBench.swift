@@ -73,7 +73,7 @@ extension RecordBench {
 
     func explain(
         _ query: ClientQuery, zone: ZoneAddress? = RecordBench.notes, limit: Int = 0
-    ) throws -> QueryExplanation {
+    ) throws -> DatabaseQueryPlan {
         try service.explainQuery(QueryRequest(.query(query, zone: zone), limit: limit), as: caller(alice), in: .private)
     }
 

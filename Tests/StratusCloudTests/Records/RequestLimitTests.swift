@@ -150,7 +150,7 @@ struct RequestLimitTests {
             let error = try bench.modify([.new("a", type: "T", [key: .int64(1)])]).saves[0].error
             #expect(error?.code == .invalidArguments, "\(key)")
             #expect(error?.fields == ["record": "a", "recordType": "T", "field": String(key.prefix(255))])
-            #expect(error?.message.hasPrefix("The field has no valid name: a letter, then") == true)
+            #expect(error?.message.hasPrefix("The field's name is invalid. Use a letter, then") == true)
         }
         #expect(try bench.modify([.new("a", type: "N_1", ["k_2": .int64(1)])]).saves[0].error == nil)
     }

@@ -91,14 +91,14 @@ struct SchemaImportTests {
             let wanted = type == "INT64" ? "INT64" : type == "LIST<STRING>" ? "STRING_LIST" : "ENCRYPTED_STRING"
             try expectRefused(
                 "DEFINE SCHEMA RECORD TYPE Note ( a \(type), n NUMBER );", mode,
-                "12/2006: The type of a field never changes: give the new field another name. "
+                "12/2006: The type of a field cannot change. Give the new field another name. "
                     + "(definedToBe=STRING, field=a, recordType=Note, wanted=\(wanted))")
         }
         try service(mode).importSchema(
             "DEFINE SCHEMA RECORD TYPE Note ( a STRING, n NUMBER PREFERRED AS INT64 );", into: Self.container)
         try expectRefused(
             "DEFINE SCHEMA RECORD TYPE Note ( a STRING, n NUMBER );", mode,
-            "12/2006: The type of a field never changes: give the new field another name. "
+            "12/2006: The type of a field cannot change. Give the new field another name. "
                 + "(definedToBe=INT64, field=n, recordType=Note, wanted=NUMBER)")
     }
 
@@ -117,11 +117,11 @@ struct SchemaImportTests {
     func checks() throws {
         try expectRefused(
             "DEFINE SCHEMA RECORD TYPE _a ();", .development,
-            "12/2006: The record type has no valid name: a letter, then letters, digits and underscores, at most 255. "
+            "12/2006: The record type's name is invalid. Use a letter, then letters, digits and underscores, at most 255. "
                 + "(recordType=_a)")
         try expectRefused(
             "DEFINE SCHEMA RECORD TYPE A ( \"x y\" STRING );", .development,
-            "12/2006: The field has no valid name: a letter, then letters, digits and underscores, at most 255. "
+            "12/2006: The field's name is invalid. Use a letter, then letters, digits and underscores, at most 255. "
                 + "(field=x y, recordType=A)")
         try expectRefused(
             "DEFINE SCHEMA RECORD TYPE A ( x BYTES SORTABLE );", .development,
@@ -132,14 +132,14 @@ struct SchemaImportTests {
         let fields = (0..<257).map { "f\($0) STRING" }.joined(separator: ", ")
         try expectRefused(
             "DEFINE SCHEMA RECORD TYPE A ( \(fields) );", .development,
-            "27/2023: The record type has too many fields: use another type. (limit=256, recordType=A)")
+            "27/2023: The record type has too many fields. Use another type. (limit=256, recordType=A)")
     }
 
     @Test("a text that is not a schema is refused with its line and column, and a huge one without reading it")
     func mistakes() throws {
         try expectRefused(
             "DEFINE SCHEMA\nRECORD TYPE A ( x TEXT );", .development,
-            "12: The text is no schema: line 2, column 19: Expected a type such as STRING or LIST<INT64>, found 'TEXT'. "
+            "12: The text is not a schema: line 2, column 19: Expected a type such as STRING or LIST<INT64>, found 'TEXT'. "
                 + "(column=19, line=2)")
         try expectRefused(
             String(repeating: " ", count: 8 << 20 + 1), .development,

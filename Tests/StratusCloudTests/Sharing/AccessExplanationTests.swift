@@ -142,9 +142,9 @@ struct AccessExplanationTests {
         let (alice, bob) = (bench.alice.userName, bench.bob.userName)
         #expect(
             try world.explain("leaf", bench.bob).reasons == [
-                "It lies in no share: neither it nor a record above it is a root (leaf → page → folder → top), "
+                "It is in no share: neither it nor a record above it is a root (leaf → page → folder → top), "
                     + "and the zone is not shared.",
-                "So \(bob) may do nothing with it, and is not told that it is there.",
+                "So \(bob) may do nothing with it, and does not learn that it exists.",
             ])
         let share = try bench.share("folder", as: "Share", with: [.email("bob@example.com", .readOnly)], parent: "top")
         let invited = try world.explain("leaf", bench.bob)
@@ -175,7 +175,7 @@ struct AccessExplanationTests {
         #expect(gone.reasons.first == "There is no record nothing in the zone.")
         #expect(gone.reasons.last?.contains("told") == false)
         let nobody = try bench.service.explainAccess(to: "leaf", in: world.zone, for: "_nobody")
-        #expect(nobody.reasons.first == "Nobody has the user record _nobody: the account does not exist.")
+        #expect(nobody.reasons.first == "No account has the user record _nobody.")
         #expect(nobody.verdict == AccessExplanation.Verdict())
     }
 

@@ -121,14 +121,14 @@ final class ShareTown: Sendable {
             let plan = try transaction.plan(
                 MutationRequest(saves.map { .save($0) }, stamp: stamp, tagSalt: 1), in: zone)
             let writer = ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction)
-            let change = ShareChange(share: name, old: nil, new: content)
+            let change = ShareTransition(share: name, old: nil, new: content)
             let settlement = try writer.settlement(of: [change], with: plan, stamp: stamp)
             let after = saves.reduce(Int64(0)) { $0 + QuotaLedger.byteCount(of: $1) }
             try QuotaLedger.charge(
                 byteCount: after - before, to: self.alice.userName, zone: plan.header.identity, limit: nil,
                 in: transaction)
             try transaction.apply(plan, in: zone)
-            try writer.carryOut(settlement)
+            try writer.write(settlement)
         }
         return TownShare(name: name, url: ShareLink.url(Self.base, content.token), zone: zone)
     }
@@ -163,14 +163,14 @@ final class ShareTown: Sendable {
             let plan = try transaction.plan(
                 MutationRequest(mutations, stamp: stamp, tagSalt: 1), in: share.zone)
             let writer = ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction)
-            let change = ShareChange(share: share.name, old: old, new: nil)
+            let change = ShareTransition(share: share.name, old: old, new: nil)
             let settlement = try writer.settlement(of: [change], with: plan, stamp: stamp)
             let freed =
                 QuotaLedger.byteCount(of: stored.record) + (old.root == nil ? 0 : Int64(share.name.text.utf8.count))
             try QuotaLedger.charge(
                 byteCount: -freed, to: self.alice.userName, zone: plan.header.identity, limit: nil, in: transaction)
             try transaction.apply(plan, in: share.zone)
-            try writer.carryOut(settlement)
+            try writer.write(settlement)
         }
     }
 

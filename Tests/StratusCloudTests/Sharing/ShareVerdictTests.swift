@@ -92,7 +92,7 @@ struct ShareVerdictTests {
 
     private static func revised(
         _ content: ShareContent, _ editor: Editor, _ claimed: Claimed?, _ publicPermission: ParticipantPermission?
-    ) throws -> ShareVerdict {
+    ) throws -> Result<ShareRevision, CloudError> {
         var claim = ShareClaim(root: nil, publicPermission: publicPermission)
         for participant in content.participants where participant.id != "target" {
             claim.participants.append(
@@ -108,13 +108,13 @@ struct ShareVerdictTests {
         let situation = ShareSituation(
             stored: content, root: nil, token: token, owner: "_owner", editor: editor.user, people: [:],
             handleOwners: [:], secrets: secrets, participantLimit: 100)
-        return ShareVerdict(claim, situation)
+        return Result { () throws(CloudError) in try ShareRevision(claim, situation) }
     }
 
-    private static func outcome(_ verdict: ShareVerdict) -> String {
+    private static func outcome(_ verdict: Result<ShareRevision, CloudError>) -> String {
         switch verdict {
-        case .refused(let error): return "\(error.code.rawValue)"
-        case .write(let revision):
+        case .failure(let error): return "\(error.code.rawValue)"
+        case .success(let revision):
             guard let target = revision.content.participants.first(where: { $0.id == "target" }) else { return "gone" }
             return "\(target.role) \(target.permission) \(target.status)"
         }
@@ -177,9 +177,9 @@ struct ShareVerdictTests {
         #expect(count == 16_400)
     }
 
-    /// What no save may violate, whatever the claim.
-    private static func problem(_ verdict: ShareVerdict, old: ShareContent) -> String? {
-        guard case .write(let revision) = verdict else { return nil }
+    /// What no save may break, whatever is claimed.
+    private static func problem(_ verdict: Result<ShareRevision, CloudError>, old: ShareContent) -> String? {
+        guard case .success(let revision) = verdict else { return nil }
         let content = revision.content
         if content.participants.first != old.participants.first { return "another owner" }
         if content.token != old.token || content.root != old.root { return "another URL or root" }

@@ -88,11 +88,11 @@ struct ShareVerifierTests {
         let scene = try Scene()
         // Only their URLs are missing.
         try scene.plant { content in content.participants += (0..<150).map { scene.town.oneTime(1_000 + $0) } }
-        let findings = try ShareVerifier(engine: scene.town.engine).verify()
-        #expect(findings.count == 150)
-        #expect(findings.kept.allSatisfy { $0.kind == .missing })
-        #expect(findings.kept.count == VerifierFindings<ShareFinding>.maximumCount)
-        #expect(findings.unkeptCount == 50)
+        let report = try ShareVerifier(engine: scene.town.engine).verify()
+        #expect(report.count == 150)
+        #expect(report.findings.allSatisfy { $0.kind == .missing })
+        #expect(report.findings.count == VerifierReport<ShareFault>.maximumCount)
+        #expect(report.unkeptCount == 50)
     }
 
     @Test("[X-08] an address that was used to accept may also be another person's invitation")

@@ -113,7 +113,7 @@ struct SubscriptionVerifierTests {
 
     @Test("of very many faults, the first of each kind are kept and all are counted")
     func manyFaults() throws {
-        let kept = VerifierFindings<SubscriptionFinding>.maximumCount
+        let kept = VerifierReport<SubscriptionFault>.maximumCount
         let engine = bench.service.engine
         try engine.transact { transaction in
             for number in 0..<(kept + 30) {
@@ -123,10 +123,10 @@ struct SubscriptionVerifierTests {
             try transaction.set(
                 GlobalKeys.device(of: bench.alice.id, "phone"), to: DeviceEntry(next: 2, count: 2).encoded())
         }
-        let findings = try SubscriptionVerifier(engine: engine).verify()
-        #expect(findings.count == kept + 31)
-        #expect(findings.unkeptCount == 30)
-        #expect(findings.kept.count { $0.kind == .ownerless } == kept)
-        #expect(findings.kept.count { $0.kind == .miscounted } == 1)
+        let report = try SubscriptionVerifier(engine: engine).verify()
+        #expect(report.count == kept + 31)
+        #expect(report.unkeptCount == 30)
+        #expect(report.findings.count { $0.kind == .ownerless } == kept)
+        #expect(report.findings.count { $0.kind == .miscounted } == 1)
     }
 }

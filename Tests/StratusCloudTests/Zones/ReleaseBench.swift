@@ -115,7 +115,7 @@ struct ReleaseBench {
     /// The findings of all verifiers, except uncounted files, which a crash leaves to the next sweep.
     func problems() throws -> [String] {
         let engine = service.engine
-        let assets = try service.verifyAssets().filter { if case .orphaned = $0 { false } else { true } }
+        let assets = try service.verifyAssets().filter { $0.kind != .orphaned }
         return try assets.map { "\($0)" } + AccountVerifier(engine: engine).findings().map { "\($0)" }
             + engine.verify().findings.map { "\($0)" }
     }

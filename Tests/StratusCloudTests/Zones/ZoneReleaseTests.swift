@@ -338,7 +338,7 @@ struct ZoneReleaseTests {
             let error = #expect(throws: RecordsError.self) { try bench.upkeep() }
             #expect(error?.code == .corruption)
             #expect(try bench.heldCount() == 4)
-            let findings = try bench.service.verifyAssets().filter { if case .miscounted = $0 { true } else { false } }
+            let findings = try bench.service.verifyAssets().filter { $0.kind == .miscounted }
             #expect(findings.count == 1)
         }
         #expect(try bench.service.engine.read { try $0.releases().count } == 1)

@@ -158,7 +158,7 @@ struct ZoneTests {
         try bench.makeNotes()
         try bench.makeZone(reset)
         try bench.save(.new("a"))
-        for (zone, reason) in [(RecordBench.notes, ZonePurgeReason.purged), (reset, .encryptedDataReset)] {
+        for (zone, reason) in [(RecordBench.notes, HostPurgeReason.purged), (reset, .encryptedDataReset)] {
             try bench.service.purgeZone(zone, of: bench.alice.id, in: RecordBench.container, reason: reason)
         }
         let codes = [CloudError.Code.userDeletedZone, .zoneNotFound]

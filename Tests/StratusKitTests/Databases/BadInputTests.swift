@@ -105,7 +105,7 @@ struct BadInputTests {
         let error = try await #require(throws: CKError.self) { try await database.save(record) }
         #expect(error.code == .invalidArguments)
         #expect(error.userInfo["field"] as? String == "price$")
-        #expect(error.localizedDescription.hasPrefix("The field has no valid name: a letter, then letters"))
+        #expect(error.localizedDescription.hasPrefix("The field's name is invalid. Use a letter, then letters"))
         #expect("\(error)".hasSuffix("(field=price$, record=a, recordType=\(record.recordType))>"))
         // The client does not.
         let other = note("b")

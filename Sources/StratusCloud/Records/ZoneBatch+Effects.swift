@@ -1,52 +1,73 @@
-// What a zone's items do to shares beside their own records. A new share marks its root, whose record carries the mark and
-// nobody else's claim of it (SH-03); the mark goes with the share, and the root is written anew for it; a share goes
-// with its root (SH-11); a participant who deletes a share leaves it (P-13). All of it is one commit with the items.
+// What the items of a zone change outside their own records, all in one commit with them: shares and their roots, the
+// assets that the owner holds, quota, the tags of parents, and the client's token.
+//
+// A new share marks its root, whose record carries the mark; no client sets it (SH-03). The mark goes with the share,
+// and the root's record is written again for it. A share goes with its root (SH-11). A participant who deletes a
+// share leaves it (P-13).
 
+import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
 
-/// The saves that become of a request's items: with the marks of roots as they will be, roots that are only unmarked, and
-/// the shares that somebody leaves.
+/// The saves that result from a request's items: with the marks of roots as they will be, roots that only lose their
+/// mark, and the shares that the caller leaves.
 struct ShareChanges {
     var saves: [JudgedSave] = []
-    /// Of the saves that no item asks for, the item that leads to each.
+    /// For each save that no item asks for, the item that causes it.
     var causes: [RecordName: RecordName] = [:]
-    /// The shares that are made, changed and stopped.
-    var shares: [ShareChange] = []
+    /// The shares that are created, changed and stopped.
+    var shares: [ShareTransition] = []
 
     func isAsked(_ name: RecordName) -> Bool { causes[name] == nil }
+}
+
+/// The contents that records start and stop holding, with counts.
+struct AssetChange {
+    private(set) var added: [AssetDescriptor: Int] = [:]
+    private(set) var gone: [AssetDescriptor: Int] = [:]
+
+    init(saves: [JudgedSave], removed: [RemovedRecord]) {
+        for save in saves {
+            added.merge(save.record.assets, uniquingKeysWith: +)
+            if let old = save.old { gone.merge(old.record.assets, uniquingKeysWith: +) }
+        }
+        for record in removed { gone.merge(record.assets, uniquingKeysWith: +) }
+    }
+
+    var isEmpty: Bool { added.isEmpty && gone.isEmpty }
 }
 
 extension ZoneBatch {
     // MARK: Refusals
 
-    /// The items that shares stand in the way of.
+    /// The items that are refused because of shares.
     func shareErrors(
         saves: [JudgedSave], removed: [RemovedRecord], kept: Set<RecordName>
     ) throws -> [RecordName: CloudError] {
         var errors = try conflictErrors(saves)
         for save in saves {
             guard let root = save.share?.newRoot, errors[save.name] == nil else { continue }
-            // It was to be saved in the same request (SH-04), and is not.
+            // The root must be saved in the same request (SH-04), and failed.
             if !saves.contains(where: { $0.name == root }) { errors[save.name] = FailureSpread.batchRequestFailed }
         }
         for record in removed {
             if request.zone.isShared, record.share != nil || record.content != nil {
-                // No cascade takes along what the participant could not delete.
+                // No cascade deletes what the participant could not delete.
                 errors[record.cause] = AccessVerdict.denied(
                     "DELETE operation not permitted", record.cause, rule: "P-12")
             } else if let share = record.share, kept.contains(share) {
                 errors[record.cause] = CloudError(
-                    .invalidArguments, "A root is deleted whose share is saved: do one or the other."
+                    .invalidArguments, "A root cannot be deleted in the same request that saves its share."
                 ).ofSharing(rule: "SH-11", record: record.name.text, root: record.name.text, share: share.text)
             }
         }
         return errors
     }
 
-    /// The new shares that others are in the way of, as the zone is and as the request would make it (X-01, SH-08, SH-09).
+    /// The new shares that conflict with others, in the zone as it is and as the request would change it (X-01, SH-08,
+    /// SH-09).
     func conflictErrors(_ saves: [JudgedSave]) throws -> [RecordName: CloudError] {
         let shares = saves.filter { $0.share != nil && $0.share?.old == nil }
         guard !shares.isEmpty else { return [:] }
@@ -74,7 +95,7 @@ extension ZoneBatch {
         return errors
     }
 
-    /// The root with the smallest name that the zone has.
+    /// The root with the smallest name in the zone.
     private func firstRoot() throws -> (RecordName, RecordName)? {
         var found: RecordName?
         try zone.store.scan(zone.keys.shareRoots.keyRange, .forward, limit: 1) { key, _ in
@@ -85,12 +106,12 @@ extension ZoneBatch {
         return (root, share)
     }
 
-    /// What the caller may not see of the share in the way is left out.
+    /// The error without what the caller may not see of the conflicting share.
     private func error(of conflict: SharingConflict) throws -> CloudError {
         conflict.error(try zone.record(conflict.share).flatMap { try judge.shown($0) })
     }
 
-    /// A refusal of the record layer as the error of an item: of a root that a new share makes one it is the share's.
+    /// A refusal of the record layer as the error of an item. The refusal of a new share's root is the share's error.
     func itemError(
         _ refusal: Refusal, of name: RecordName, _ saves: [JudgedSave]
     ) throws -> (item: RecordName, error: CloudError) {
@@ -101,7 +122,7 @@ extension ZoneBatch {
             let conflict = SharingConflict(rule: rule, record: name, root: found.root, share: found.share)
             return (share?.name ?? name, try error(of: conflict))
         case .parentMissing where request.zone.isShared:
-            // One that is not seen and one that is not there are answered alike.
+            // A hidden parent and a missing one get the same answer.
             return (name, try judge.access.mayPlace(in: nil) ? refusal.error(name) : judge.creationDenied(name))
         case .hasChildren(let child):
             return (name, try mayName([child]) ? refusal.error(name) : Self.stillReferredTo(name))
@@ -109,8 +130,8 @@ extension ZoneBatch {
         }
     }
 
-    /// The error of a deletion whose cascade is refused. In another's zone it names no record that was not asked for, in
-    /// the public database none that may not be read.
+    /// The error of a deletion whose cascade is refused. In another person's zone it names only records of the request,
+    /// in the public database only records that the caller may read.
     func cascadeError(_ refusal: Refusal, of name: RecordName, _ cause: RecordName) throws -> CloudError {
         guard !request.zone.isShared else { return Self.stillReferredTo(cause) }
         var names = [name]
@@ -118,7 +139,7 @@ extension ZoneBatch {
         return try mayName(names) ? refusal.error(name) : Self.stillReferredTo(cause)
     }
 
-    /// Whether the caller may know of these records, which the request did not name.
+    /// Whether the caller may learn of these records, which the request does not name.
     private func mayName(_ names: [RecordName]) throws -> Bool {
         guard request.zone.isPublic else { return true }
         return try names.allSatisfy { try judge.access.permissions(at: $0).contains(.read) }
@@ -130,8 +151,8 @@ extension ZoneBatch {
             ["record": name.text])
     }
 
-    /// The saves of a participant that would lie where they may not write (P-11). They were judged as they lie now; a
-    /// record that moves takes what is below it along.
+    /// The saves of a participant that would place records where they may not write (P-11). They were judged by where
+    /// they are now; a record that moves also moves everything below it.
     func placementErrors(of saves: [JudgedSave], in plan: MutationPlan) throws -> [RecordName: CloudError] {
         guard request.zone.isShared else { return [:] }
         var errors: [RecordName: CloudError] = [:]
@@ -144,7 +165,7 @@ extension ZoneBatch {
 
     // MARK: Changes
 
-    /// The saves with what shares make of them. A share that something is in the way of marks no root.
+    /// The saves with the changes that shares cause. A share that has a conflict marks no root.
     func shareChanges(
         saves: [JudgedSave], leaving: [JudgedSave], removed: [RemovedRecord]
     ) throws -> ShareChanges {
@@ -173,40 +194,32 @@ extension ZoneBatch {
         changes.saves += leaving
         for save in leaving { changes.causes[save.name] = save.name }
         changes.shares = (shares + leaving).compactMap { save in
-            save.share.map { ShareChange(share: save.name, old: $0.old, new: $0.new, approved: $0.approved) }
+            save.share.map { ShareTransition(share: save.name, old: $0.old, new: $0.new, approved: $0.approved) }
         }
-        changes.shares += stopped.map { ShareChange(share: $0.name, old: $0.content, new: nil) }
+        changes.shares += stopped.map { ShareTransition(share: $0.name, old: $0.content, new: nil) }
         return changes
     }
 
-    /// What shares write beside the records of the plan.
+    /// What shares write outside the records of the plan.
     func settlement(of changes: ShareChanges, with plan: MutationPlan) throws -> ShareSettlement? {
         guard !changes.shares.isEmpty else { return nil }
         return try shareWriter.settlement(of: changes.shares, with: plan, stamp: outset.stamp)
     }
 
-    /// Writes it, and notes whom the host is to tell. The secrets of roots go with them, shared or not.
+    /// Writes the settlement and notes whom the host must invite. Deletes the secrets of removed roots, shared or not
+    ///
     mutating func settle(
         _ settlement: ShareSettlement?, _ saves: [JudgedSave], removed: [RemovedRecord]
     ) throws {
-        if let settlement { try shareWriter.carryOut(settlement) }
+        if let settlement { try shareWriter.write(settlement) }
         for save in saves { invitations += invitations(of: save) }
-        guard !removed.isEmpty, try holdsTokens() else { return }
+        // One seek finds whether anything in the zone was ever shared. It saves a look-up for every deletion elsewhere.
+        guard !removed.isEmpty, try zone.store.hasEntry(in: zone.keys.shareTokens.keyRange) else { return }
         for record in removed { try shareWriter.forgetToken(of: record.name) }
     }
 
-    /// Settles what lies beside records; the records themselves are the batch's to carry out.
+    /// Writes what is outside the records. The batch writes the records themselves.
     private var shareWriter: ShareWriter { ShareWriter(service.acceptanceDirectory, to: zone, in: transaction) }
-
-    /// Whether anything of the zone was ever shared: one seek, so that nothing is looked up for every deletion elsewhere.
-    private func holdsTokens() throws -> Bool {
-        var holdsTokens = false
-        try zone.store.scan(zone.keys.shareTokens.keyRange, .forward, limit: 1) { _, _ in
-            holdsTokens = true
-            return .stop
-        }
-        return holdsTokens
-    }
 
     private func invitations(of save: JudgedSave) -> [ShareInvitation] {
         guard let draft = save.share, !draft.invited.isEmpty, let owner = request.zone.id.database.owner else {
@@ -225,5 +238,101 @@ extension ZoneBatch {
                 user: participant.user ?? handle.flatMap { draft.handleOwners[$0] }, role: participant.role,
                 permission: participant.permission, url: ShareLink.url(base, token), title: title)
         }
+    }
+
+    // MARK: Assets and quota
+
+    /// Charges the change of the zone's size to its owner, which for public data is the app (S-16). Returns the error
+    /// if there is no room.
+    func charge(saves: [JudgedSave], removed: [RemovedRecord], zone: UUID) throws -> CloudError? {
+        if let error = saves.lazy.compactMap(\.quotaError).first { return error }
+        var change = saves.reduce(Int64(0)) { $0.addingCapped($1.byteCountChange) }
+        for record in removed { change = change.addingCapped(-record.byteCount) }
+        let charged = try service.charged(for: request.zone, account, in: transaction)
+        do {
+            try QuotaLedger.charge(
+                byteCount: change, to: charged.owner, zone: zone, limit: charged.limit, in: transaction)
+            return nil
+        } catch let error as CloudError where error.code == .quotaExceeded {
+            return request.zone.isShared ? error.withoutFields : error
+        }
+    }
+
+    /// The saves that newly hold a content that is no longer available.
+    func contentErrors(saves: [JudgedSave], _ assets: AssetChange) throws -> [RecordName: CloudError] {
+        // Contents that were not stored have no lease, and their records are not written.
+        guard !assets.added.isEmpty, saves.allSatisfy({ $0.quotaError == nil }) else { return [:] }
+        let unavailable = try service.assetLedger.unavailable(
+            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
+            atUptimeSeconds: outset.uptimeSeconds, in: transaction)
+        guard !unavailable.isEmpty else { return [:] }
+        var errors: [RecordName: CloudError] = [:]
+        for save in saves {
+            let before = save.old?.record.assets ?? [:]
+            let missing = save.record.assets.keys.first { before[$0] == nil && unavailable.contains($0.digest) }
+            if let missing { errors[save.name] = AssetLedger.unavailableError(digest: missing.digest) }
+        }
+        return errors
+    }
+
+    func settle(_ assets: AssetChange) throws {
+        guard !assets.isEmpty else { return }
+        try service.assetLedger.settle(
+            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
+            atUptimeSeconds: outset.uptimeSeconds, in: transaction)
+        let change = assets.added.values.reduce(0, +) - assets.gone.values.reduce(0, +)
+        try ZoneFacts.changeAssetCount(
+            by: change, of: request.zone.id.name, DatabaseKeys(zone.keys.database), in: transaction)
+    }
+
+    /// The maximum number of bytes that `charge` and `settle` write.
+    func ledgerByteCount(_ assets: AssetChange) -> Int {
+        let entryByteCount =
+            GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest).count + 24
+        return (assets.added.count + assets.gone.count) * entryByteCount + 4 * StoreLimits.maximumKeyByteCount
+    }
+
+    // MARK: Parents
+
+    /// Gives the parents of saved records a new tag without an entry in the feed, if the host wants it (S-10, T-16).
+    /// Parents for which the transaction has no room keep their tags.
+    mutating func touchParents() throws {
+        guard service.options.childSaveTouchesParent else { return }
+        var touched: Set<RecordName> = []
+        for stored in saved.values {
+            guard let parent = stored.record.parent, saved[parent] == nil else { continue }
+            touched.insert(parent)
+        }
+        let zone = request.zone.id
+        let plan = try transaction.planNewTags(for: touched.sorted(), salt: outset.tagSalt, in: zone)
+        try transaction.apply(plan, in: zone)
+    }
+
+    // MARK: Client tokens
+
+    /// The answer to a request that a client repeats because the answer was lost (S-21): the records as they are now.
+    /// Nil for every other request. The client's token identifies the request, so that it is not applied twice (T-11).
+    func repeatedAnswer() throws -> ZoneAnswer? {
+        guard let token = request.clientToken,
+            try ClientTokens.entry(of: account.userName, in: zone)?.data == token
+        else { return nil }
+        var answer = ZoneAnswer()
+        for item in request.saves {
+            if let stored = try zone.record(item.name), let shown = try judge.shown(stored) {
+                answer.saves[item.index] = .success(shown)
+            } else {
+                answer.saves[item.index] = .failure(.recordNotFound(item.name))
+            }
+        }
+        for item in request.deletes { answer.deletes[item.index] = .success(()) }
+        return answer
+    }
+
+    /// Remembers the client's token. Not if an item failed, because another attempt must save it, and not for a caller
+    /// who has just left the zone: nothing of theirs stays in it.
+    func noteClientToken() throws {
+        guard let token = request.clientToken, errors.isEmpty, try judge.access.isZoneVisible() else { return }
+        try ClientTokens.note(
+            token, sequence: zone.header().sequence, of: account.userName, in: zone, transaction)
     }
 }
