@@ -166,3 +166,147 @@ extension CKNotification {
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
     public final var category: String? { content.told.alert.category }
 }
+
+// The kinds of notifications.
+
+/// A notification of a query subscription: a record has begun to match, was changed, or was deleted or matches no more.
+public final class CKQueryNotification: CKNotification, @unchecked Sendable {
+    // Unchecked because it inherits from CKNotification, whose rules it follows.
+
+    /// Why a query subscription fired.
+    public enum Reason: Int, Sendable {
+        /// A record begins to match.
+        case recordCreated = 1
+        /// A record that matches was changed.
+        case recordUpdated = 2
+        /// A record that matched was deleted, or matches no more.
+        case recordDeleted = 3
+    }
+
+    /// Why the subscription fired; `recordUpdated` where it was pruned.
+    public var queryNotificationReason: CKQueryNotification.Reason {
+        content.reason.flatMap { Reason(rawValue: Int($0.rawValue)) } ?? .recordUpdated
+    }
+
+    /// The values of the fields that the subscription wanted to come along (L-13), as far as the record has them; nil
+    /// where there are none. Texts may be cut off after 100 characters (L-17).
+    public var recordFields: [String: Any]? {
+        content.fields.isEmpty ? nil : content.fields.mapValues { HeldValue($0).object }
+    }
+
+    /// The record; nil where it was pruned.
+    public var recordID: CKRecord.ID? { content.recordID }
+
+    /// The database the record is in.
+    public var databaseScope: CKDatabase.Scope { content.databaseScope }
+
+    /// Whether the record is in the public database.
+    @available(*, deprecated, message: "Use databaseScope.")
+    public var isPublicDatabase: Bool { databaseScope == .public }
+}
+
+/// A notification of a zone subscription: something has happened in the zone.
+public final class CKRecordZoneNotification: CKNotification, @unchecked Sendable {
+    // Unchecked because it inherits from CKNotification, whose rules it follows.
+
+    /// The zone; nil where it was pruned.
+    public var recordZoneID: CKRecordZone.ID? { content.zoneID }
+
+    /// The database the zone is in.
+    public var databaseScope: CKDatabase.Scope { content.databaseScope }
+}
+
+/// A notification of a database subscription: something has happened in the database.
+public final class CKDatabaseNotification: CKNotification, @unchecked Sendable {
+    // Unchecked because it inherits from CKNotification, whose rules it follows.
+
+    /// Which database.
+    public var databaseScope: CKDatabase.Scope { content.databaseScope }
+}
+
+// The identity of a notification. Top-level, because Foundation on Linux cannot archive nested classes; clients say
+// `CKNotification.ID`.
+//
+// Invariant: immutable, so that it may be shared by threads and used as a dictionary key.
+
+/// The identity of a notification, equal by value. Only the server makes them.
+public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendable {
+    let id: UUID
+
+    init(_ id: UUID) {
+        self.id = id
+        super.init()
+    }
+
+    public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationID)?.id == id }
+
+    public override var hash: Int { id.hashValue }
+
+    public override var description: String { "<CKNotificationID: \(id.uuidString)>" }
+
+    // MARK: Copying and archiving
+
+    /// The same object, which never changes.
+    public func copy(with zone: NSZone? = nil) -> Any { self }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKNotificationID"] }
+
+    /// Archives the identity.
+    public func encode(with coder: NSCoder) { coder.encodeText(id.uuidString, forKey: CoderKey.notificationID) }
+
+    /// Decodes an identity; nil where there is none, as in archives from Apple's systems.
+    public convenience init?(coder: NSCoder) {
+        guard let id = coder.decodeText(forKey: CoderKey.notificationID).flatMap({ UUID(uuidString: $0) }) else {
+            return nil
+        }
+        self.init(id)
+    }
+}
+
+// What a notification tells, as its object keeps it.
+//
+// A notification that was pruned may have lost what it is about, and keeps its kind. Where a payload does not say it, it
+// follows from the database: only query subscriptions are in public ones (N-01), and in the others a client does right to
+// look at all of the database.
+
+struct NotificationContent: Hashable, Sendable {
+    /// All of it in the server's words.
+    var told: ClientNotification
+    var type: CKNotification.NotificationType
+    /// What a query's payload tells although it has lost the record.
+    var reason: QueryNotificationReason?
+    var fields: [String: ClientValue] = [:]
+
+    init(_ told: ClientNotification) {
+        self.told = told
+        switch told.subject {
+        case .query(let reason, _, let fields):
+            type = .query
+            self.reason = reason
+            self.fields = fields
+        case .prunedQuery: type = .query
+        case .zone, .prunedZone: type = .recordZone
+        case .database: type = .database
+        case nil: type = told.database == .public ? .query : .database
+        }
+    }
+
+    var recordID: CKRecordID? {
+        if case .query(_, let record, _)? = told.subject { CKRecordID(record) } else { nil }
+    }
+
+    var zoneID: CKRecordZoneID? {
+        if case .zone(let zone)? = told.subject { CKRecordZoneID(zone) } else { nil }
+    }
+
+    var databaseScope: CKDatabase.Scope {
+        switch told.database {
+        case .public: .public
+        case .private: .private
+        case .shared: .shared
+        }
+    }
+}

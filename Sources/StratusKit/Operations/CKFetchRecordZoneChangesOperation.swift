@@ -2,6 +2,7 @@
 
 public import Foundation
 import StratusCloud
+import StratusStore
 
 /// Fetches the records of zones that have changed and the identifiers of those that are gone, since a token of each zone.
 ///
@@ -179,5 +180,223 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+// Where the fetch of a zone's changes begins, and what it brings. Top-level, because Foundation on Linux cannot archive
+// nested classes; clients say `CKFetchRecordZoneChangesOperation.ZoneConfiguration`.
+
+/// What a zone's fetch of changes is made of.
+struct ZoneFetchSettings: Sendable {
+    var token: CKServerChangeToken?
+    var resultsLimit = 0
+    var desiredKeys: [CKRecord.FieldKey]?
+}
+
+extension ZoneFetchSettings {
+    func encode(with coder: NSCoder) {
+        coder.encode(token, forKey: CoderKey.previousChangeToken)
+        coder.encode(Int64(resultsLimit), forKey: CoderKey.resultsLimit)
+        if let desiredKeys { coder.encodeBlock(desiredKeys, forKey: CoderKey.desiredKeys) }
+    }
+
+    init(coder: NSCoder) {
+        self.init(
+            token: coder.decodeValue(of: CKServerChangeToken.self, forKey: CoderKey.previousChangeToken),
+            resultsLimit: Int(coder.decodeNumber(forKey: CoderKey.resultsLimit)),
+            desiredKeys: coder.decodeBlock([String].self, forKey: CoderKey.desiredKeys))
+    }
+}
+
+/// Where the fetch of a zone's changes begins, and what it brings.
+public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCoding, NSCopying, Sendable {
+    private let settings: Locked<ZoneFetchSettings>
+
+    init(_ settings: ZoneFetchSettings) {
+        self.settings = Locked(settings)
+        super.init()
+    }
+
+    /// A fetch of everything, from the beginning.
+    public override convenience init() { self.init(ZoneFetchSettings()) }
+
+    /// A fetch of what has changed.
+    /// - Parameters:
+    ///   - previousServerChangeToken: How far the client has followed the zone; nil to begin anew.
+    ///   - resultsLimit: Records and deletions in one page; nil or 0 lets the server decide.
+    ///   - desiredKeys: The fields to fetch: nil for all, none for system fields alone (T-14).
+    public convenience init(
+        previousServerChangeToken: CKServerChangeToken? = nil, resultsLimit: Int? = nil,
+        desiredKeys: [CKRecord.FieldKey]? = nil
+    ) {
+        self.init(
+            ZoneFetchSettings(
+                token: previousServerChangeToken, resultsLimit: resultsLimit ?? 0, desiredKeys: desiredKeys))
+    }
+
+    /// The settings as they are now.
+    var current: ZoneFetchSettings { settings.value }
+
+    /// How far the client has followed the zone; nil to begin anew.
+    public var previousServerChangeToken: CKServerChangeToken? {
+        get { settings.value.token }
+        set { settings.withLock { $0.token = newValue } }
+    }
+
+    /// Records and deletions in one page; 0 lets the server decide (T-14).
+    public var resultsLimit: Int {
+        get { settings.value.resultsLimit }
+        set { settings.withLock { $0.resultsLimit = newValue } }
+    }
+
+    /// The fields to fetch: nil for all, none for system fields alone (T-14).
+    public var desiredKeys: [CKRecord.FieldKey]? {
+        get { settings.value.desiredKeys }
+        set { settings.withLock { $0.desiredKeys = newValue } }
+    }
+
+    // MARK: Copying and archiving
+
+    /// Another object with the same settings.
+    public func copy(with zone: NSZone? = nil) -> Any { CKFetchRecordZoneChangesConfiguration(current) }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] {
+        ["CKFetchRecordZoneChangesConfiguration"]
+    }
+
+    /// Archives the settings.
+    public func encode(with coder: NSCoder) { current.encode(with: coder) }
+
+    /// Decodes settings. An archive that holds none is of a fetch of everything.
+    public convenience init?(coder: NSCoder) {
+        guard !coder.hasDamagedBlock([String].self, forKey: CoderKey.desiredKeys) else { return nil }
+        self.init(ZoneFetchSettings(coder: coder))
+    }
+}
+
+// What a fetch of zones' changes does: a page of a zone at a time, the zones one after the other.
+
+/// What a client is told when a zone was fetched.
+typealias FetchedZoneChanges = (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool)
+
+/// One zone of a fetch of changes, and how far it has come.
+struct ZoneFetch {
+    let zoneID: CKRecordZoneID
+    var settings: ZoneFetchSettings
+
+    /// What the next page is asked for with.
+    var request: FetchZoneChangesRequest {
+        FetchZoneChangesRequest(
+            zone: zoneID.address, token: settings.token?.bytes, limit: max(settings.resultsLimit, 0),
+            desiredKeys: settings.desiredKeys.map(Set.init))
+    }
+}
+
+/// What a `CKFetchRecordZoneChangesOperation` does.
+final class ZoneChangesJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private struct Page {
+        var zoneID: CKRecordZoneID
+        /// Each with the error of an asset that has no file.
+        var changed: [(record: CKRecord, error: CKError?)] = []
+        var deleted: [RecordDeletion] = []
+        /// Where the page ends, or why there is none.
+        var end: Result<FetchedZoneChanges, CKError>
+        var isLast: Bool
+    }
+
+    private let blocks: CKFetchRecordZoneChangesOperation.Blocks
+    private let fetchesAllChanges: Bool
+    /// The zones that are not at their end, the next one last.
+    private var waiting: [ZoneFetch]
+    private var page: Page?
+    private var failures: [AnyHashable: any Error] = [:]
+
+    init(_ inputs: CKFetchRecordZoneChangesOperation.Inputs, _ blocks: CKFetchRecordZoneChangesOperation.Blocks) {
+        self.blocks = blocks
+        fetchesAllChanges = inputs.fetchesAllChanges
+        let zoneIDs = (inputs.recordZoneIDs ?? []).withoutRepetitions()
+        waiting = zoneIDs.reversed().map { zoneID in
+            ZoneFetch(zoneID: zoneID, settings: inputs.configurations?[zoneID]?.current ?? ZoneFetchSettings())
+        }
+    }
+
+    var isMoreToSend: Bool { !waiting.isEmpty }
+
+    func send(_ context: RequestContext) throws {
+        guard let zone = waiting.last else { return }
+        do {
+            let hold = try context.server.holdAssets()
+            let response = try context.server.fetchZoneChanges(
+                zone.request, as: context.caller, in: context.database)
+            let token = CKServerChangeToken(response.token)
+            let isLast = !fetchesAllChanges || !response.isMoreComing
+            let changed = response.changed.map { context.record($0) }
+            let errors = try context.fetchFiles(of: changed, under: hold)
+            page = Page(
+                zoneID: zone.zoneID, changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
+                end: .success(
+                    (token, response.clientChangeTokenData.map { Data($0) }, response.isMoreComing)),
+                isLast: isLast)
+            if isLast { waiting.removeLast() } else { waiting[waiting.count - 1].settings.token = token }
+        } catch let error as CloudError {
+            if error.code.failsWholeFetch { throw error }
+            let failure = context.clientError(error)
+            page = Page(zoneID: zone.zoneID, end: .failure(failure), isLast: true)
+            failures[zone.zoneID] = failure
+            waiting.removeLast()
+        }
+    }
+
+    func deliver() {
+        guard let page else { return }
+        self.page = nil
+        for (record, error) in page.changed {
+            if let block = blocks.record {
+                block(record.recordID, error.map { .failure($0) } ?? .success(record))
+            } else {
+                // Here is no place for the error: the asset has no file.
+                blocks.oldRecord?(record)
+            }
+        }
+        for deletion in page.deleted { blocks.deletion?(CKRecordID(deletion.address), deletion.type) }
+        if page.isLast {
+            deliverEnd(of: page)
+        } else if case .success(let end) = page.end {
+            blocks.token?(page.zoneID, end.serverChangeToken, end.clientChangeTokenData)
+        }
+    }
+
+    private func deliverEnd(of page: Page) {
+        if let block = blocks.zone { return block(page.zoneID, page.end.mapError { $0 }) }
+        switch page.end {
+        case .success(let end):
+            blocks.oldZone?(page.zoneID, end.serverChangeToken, end.clientChangeTokenData, end.moreComing, nil)
+        case .failure(let error):
+            blocks.oldZone?(page.zoneID, nil, nil, false, error)
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        let partial =
+            failures.isEmpty ? nil : CKError.partialFailure(failures, "Failed to fetch the changes of some zones")
+        blocks.oldResult?(result.error ?? partial)
+    }
+}
+
+extension CloudError.Code {
+    /// Whether it has nothing to do with the zone that was asked for, so that no other zone would fare better.
+    fileprivate var failsWholeFetch: Bool {
+        switch self {
+        case .networkUnavailable, .networkFailure, .badContainer, .serviceUnavailable, .requestRateLimited,
+            .missingEntitlement, .notAuthenticated, .badDatabase, .managedAccountRestricted, .serverResponseLost,
+            .accountTemporarilyUnavailable, .incompatibleVersion, .operationCancelled:
+            true
+        default: false
+        }
     }
 }

@@ -419,3 +419,67 @@ extension CKOperation: WaitingWork {
 
     private func reconsiderDependencies() { locked { surroundings.countedBy }?.activity.reconsider() }
 }
+
+// The base of the operations that work on one database.
+
+/// An operation that works on one database: that of `database`, else the private one of its container (O-01).
+open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var ownDatabase: CKDatabase?
+
+    /// The database to work on. `CKDatabase.add` sets it.
+    public final var database: CKDatabase? {
+        get { locked { ownDatabase } }
+        set { configure(newValue) { swap(&ownDatabase, &$0) } }
+    }
+
+    override var selector: DatabaseSelector { database?.selector ?? .private }
+
+    override func effectiveScope(_ configuration: EffectiveConfiguration) -> ContainerScope {
+        database?.scope ?? super.effectiveScope(configuration)
+    }
+}
+
+// Properties that moved to the configuration. Setting one sets it there.
+
+extension CKOperation {
+    /// The container; nil for the default one.
+    @available(*, deprecated, message: "Use configuration.container.")
+    public final var container: CKContainer? {
+        get { configuration.container }
+        set { configure(\.container, newValue) }
+    }
+
+    /// Without meaning here, since no request leaves the machine.
+    @available(*, deprecated, message: "Use configuration.allowsCellularAccess.")
+    public final var allowsCellularAccess: Bool {
+        get { configuration.allowsCellularAccess }
+        set { configure(\.allowsCellularAccess, newValue) }
+    }
+
+    /// Whether the operation outlives its process (O-14).
+    @available(*, deprecated, message: "Use configuration.isLongLived.")
+    public final var isLongLived: Bool {
+        get { configuration.isLongLived }
+        set { configure(\.isLongLived, newValue) }
+    }
+
+    /// How many seconds one request may take.
+    @available(*, deprecated, message: "Use configuration.timeoutIntervalForRequest.")
+    public final var timeoutIntervalForRequest: TimeInterval {
+        get { configuration.timeoutIntervalForRequest }
+        set { configure(\.timeoutIntervalForRequest, newValue) }
+    }
+
+    /// How many seconds the operation may take.
+    @available(*, deprecated, message: "Use configuration.timeoutIntervalForResource.")
+    public final var timeoutIntervalForResource: TimeInterval {
+        get { configuration.timeoutIntervalForResource }
+        set { configure(\.timeoutIntervalForResource, newValue) }
+    }
+
+    private func configure<Value>(_ property: ReferenceWritableKeyPath<Configuration, Value>, _ value: Value) {
+        let configuration: Configuration = configuration
+        configuration[keyPath: property] = value
+    }
+}

@@ -145,3 +145,147 @@ struct ConfiguredDefaults: OperationDefaults {
     var configuration: CKOperation.Configuration?
     var group: CKOperationGroup?
 }
+
+// Operations that belong together. A group gives its operations defaults and a name; it makes nothing transactional
+// (O-13).
+
+/// Operations that belong together: they inherit the group's configuration where they have none of their own (O-12).
+public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
+    /// How much data the operations of a group are expected to move.
+    public enum TransferSize: Int, Sendable {
+        /// Nobody has said.
+        case unknown = 0
+        /// Some kilobytes.
+        case kilobytes = 1
+        /// Some megabytes.
+        case megabytes = 2
+        /// Tens of megabytes.
+        case tensOfMegabytes = 3
+        /// Hundreds of megabytes.
+        case hundredsOfMegabytes = 4
+        /// Some gigabytes.
+        case gigabytes = 5
+        /// Tens of gigabytes.
+        case tensOfGigabytes = 6
+        /// Hundreds of gigabytes, or more.
+        case hundredsOfGigabytes = 7
+    }
+
+    private struct State {
+        var defaults = CKOperation.Configuration()
+        var name: String?
+        var quantity = 0
+        var sendSize = TransferSize.unknown
+        var receiveSize = TransferSize.unknown
+    }
+
+    /// An identity of the group, the same after archiving.
+    public let operationGroupID: String
+    private let state: Locked<State>
+
+    /// A group of its own identity.
+    public override init() {
+        operationGroupID = UUID.drawn().uuidString
+        state = Locked(State())
+        super.init()
+    }
+
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    /// What operations of the group inherit. Setting it copies; nil resets it.
+    public var defaultConfiguration: CKOperation.Configuration! {
+        get { state.withLock { $0.defaults } }
+        set {
+            let copy = CKOperation.Configuration(newValue?.explicit ?? .init())
+            state.withLock { $0.defaults = copy }
+        }
+    }
+
+    /// A name for logs.
+    public var name: String? {
+        get { state.withLock { $0.name } }
+        set { state.withLock { $0.name = newValue } }
+    }
+
+    /// How many things the group is about, for logs.
+    public var quantity: Int {
+        get { state.withLock { $0.quantity } }
+        set { state.withLock { $0.quantity = newValue } }
+    }
+
+    /// How much the group is expected to send, for logs.
+    public var expectedSendSize: CKOperationGroup.TransferSize {
+        get { state.withLock { $0.sendSize } }
+        set { state.withLock { $0.sendSize = newValue } }
+    }
+
+    /// How much the group is expected to receive, for logs.
+    public var expectedReceiveSize: CKOperationGroup.TransferSize {
+        get { state.withLock { $0.receiveSize } }
+        set { state.withLock { $0.receiveSize = newValue } }
+    }
+
+    // MARK: Archiving
+
+    private enum Key {
+        static let groupID = "OperationGroupID"
+        static let name = "Name"
+        static let quantity = "Quantity"
+        static let sendSize = "ExpectedSendSize"
+        static let receiveSize = "ExpectedReceiveSize"
+        static let container = "StratusContainer"
+        static let qualityOfService = "StratusQualityOfService"
+        static let allowsCellularAccess = "StratusAllowsCellularAccess"
+        static let isLongLived = "StratusLongLived"
+        static let requestSeconds = "StratusRequestTimeout"
+        static let resourceSeconds = "StratusResourceTimeout"
+    }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKOperationGroup"] }
+
+    /// Archives the group with its identity and its configuration; of the container the identifier.
+    public func encode(with coder: NSCoder) {
+        let state = state.value
+        let defaults = state.defaults.explicit
+        coder.encodeText(operationGroupID, forKey: Key.groupID)
+        coder.encodeText(state.name, forKey: Key.name)
+        coder.encode(Int64(state.quantity), forKey: Key.quantity)
+        coder.encode(Int64(state.sendSize.rawValue), forKey: Key.sendSize)
+        coder.encode(Int64(state.receiveSize.rawValue), forKey: Key.receiveSize)
+        coder.encodeText(defaults.container?.scope.identifier, forKey: Key.container)
+        if let value = defaults.qualityOfService { coder.encode(Int64(value.rawValue), forKey: Key.qualityOfService) }
+        if let value = defaults.allowsCellularAccess { coder.encode(value, forKey: Key.allowsCellularAccess) }
+        if let value = defaults.isLongLived { coder.encode(value, forKey: Key.isLongLived) }
+        if let value = defaults.requestSeconds { coder.encode(value, forKey: Key.requestSeconds) }
+        if let value = defaults.resourceSeconds { coder.encode(value, forKey: Key.resourceSeconds) }
+    }
+
+    /// A group from an archive. Values that cannot be are replaced by those of a new group.
+    public init(coder: NSCoder) {
+        func has(_ key: String) -> Bool { coder.containsValue(forKey: key) }
+        operationGroupID = coder.decodeText(forKey: Key.groupID) ?? UUID.drawn().uuidString
+        var state = State()
+        state.name = coder.decodeText(forKey: Key.name)
+        state.quantity = Int(clamping: coder.decodeNumber(forKey: Key.quantity))
+        state.sendSize = TransferSize(rawValue: Int(clamping: coder.decodeNumber(forKey: Key.sendSize))) ?? .unknown
+        state.receiveSize =
+            TransferSize(rawValue: Int(clamping: coder.decodeNumber(forKey: Key.receiveSize))) ?? .unknown
+        var defaults = CKOperation.Configuration.Explicit()
+        defaults.container = coder.decodeText(forKey: Key.container).map { CKContainer(identifier: $0) }
+        if has(Key.qualityOfService) {
+            let rawValue = Int(clamping: coder.decodeNumber(forKey: Key.qualityOfService))
+            defaults.qualityOfService = QualityOfService(rawValue: rawValue)
+        }
+        if has(Key.allowsCellularAccess) {
+            defaults.allowsCellularAccess = coder.decodeBool(forKey: Key.allowsCellularAccess)
+        }
+        if has(Key.isLongLived) { defaults.isLongLived = coder.decodeBool(forKey: Key.isLongLived) }
+        if has(Key.requestSeconds) { defaults.requestSeconds = coder.decodeDouble(forKey: Key.requestSeconds) }
+        if has(Key.resourceSeconds) { defaults.resourceSeconds = coder.decodeDouble(forKey: Key.resourceSeconds) }
+        state.defaults = CKOperation.Configuration(defaults)
+        self.state = Locked(state)
+        super.init()
+    }
+}

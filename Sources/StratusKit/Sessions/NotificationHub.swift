@@ -281,3 +281,92 @@ package final class NotificationHub: Sendable {
         if !isClosed { onFailure(error) }
     }
 }
+
+// A task that waits for a notification, may be cancelled at any time, and must not be while one is being taken for it.
+//
+// Invariant: the continuation is resumed once, by whoever takes it out of the state.
+
+/// A task that waits for a notification.
+final class NotificationWaiter: Sendable {
+    typealias Continuation = CheckedContinuation<ClientNotification?, Never>
+
+    private struct State {
+        var continuation: Continuation?
+        var isClaimed = false
+        var isCancelled = false
+    }
+
+    private let state = Locked(State())
+
+    /// Begins to wait. False when the task was cancelled before; the continuation has been resumed then.
+    func wait(_ continuation: Continuation) -> Bool {
+        let waits = state.withLock { state in
+            if !state.isCancelled { state.continuation = continuation }
+            return !state.isCancelled
+        }
+        if !waits { continuation.resume(returning: nil) }
+        return waits
+    }
+
+    /// Whether nobody waits any more.
+    var isOver: Bool { state.withLock { $0.continuation == nil } }
+
+    /// A notification is being taken for it. False where it waits no more.
+    func claim() -> Bool {
+        state.withLock { state in
+            state.isClaimed = state.continuation != nil
+            return state.isClaimed
+        }
+    }
+
+    /// None came. False where it waits no more, having been cancelled meanwhile.
+    func release() -> Bool {
+        let (continuation, waits) = state.withLock { state in
+            state.isClaimed = false
+            guard state.isCancelled else { return (Continuation?.none, state.continuation != nil) }
+            defer { state.continuation = nil }
+            return (state.continuation, false)
+        }
+        continuation?.resume(returning: nil)
+        return waits
+    }
+
+    /// The notification came.
+    func resume(_ notification: ClientNotification) {
+        let continuation = state.withLock { state in
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(returning: notification)
+    }
+
+    /// Ends the wait, unless a notification is being taken for it: then as soon as none has come.
+    func cancel() {
+        let continuation = state.withLock { state in
+            state.isCancelled = true
+            guard !state.isClaimed else { return Continuation?.none }
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(returning: nil)
+    }
+}
+
+// How a server tells the hub of its session, which is made after it, that there is something to deliver.
+//
+// Invariant: the hub refers to the server, and so is not kept alive from here.
+
+/// Wakes a hub.
+final class NotificationBell: Sendable {
+    private struct Ear: Sendable {
+        weak var hub: NotificationHub?
+    }
+
+    private let ear = Locked(Ear())
+
+    /// Sets whom to wake.
+    func attach(_ hub: NotificationHub) { ear.withLock { $0.hub = hub } }
+
+    /// Wakes the hub. Before there is one nothing happens: a hub is woken when it is made.
+    func ring() { ear.value.hub?.wake() }
+}

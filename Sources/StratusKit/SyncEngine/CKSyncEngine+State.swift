@@ -5,6 +5,7 @@
 //   2. `moment` grows with every change of a client's, so that a change can be known to be older than a request.
 //   3. Nobody is called under the lock.
 
+import Foundation
 import StratusStore
 
 extension CKSyncEngine {
@@ -175,5 +176,141 @@ extension SyncPlace {
         self.init(
             container: scope.identifier ?? scope.session.defaultContainerIdentifier,
             scope: database.databaseScope.rawValue)
+    }
+}
+
+// An engine's state as programs store it. The content is encoded only when a program does so: an engine tells of its state
+// after every request, and most of what it tells is replaced before anybody stores it.
+//
+//   {"data": the bytes of}
+//   {
+//     "version": 1,
+//     "container", "scope", "user":        whose state it is (X-24: tokens are sealed, and refused by any other)
+//     "token":                             of the database
+//     "zones": [{"name", "owner", "token", "unfetched", "pending", "isDeletion", "encryptionScope"}]
+//         unfetched    its place among the zones that are to be fetched
+//         pending      its place among the zones that are to be sent
+//     "records": [{"zone": place in zones, "name", "isDeletion"}]
+//     "hasUntracked"
+//   }
+//
+// Never change the meaning of a version: programs keep what was written.
+
+extension CKSyncEngine.State {
+    /// An engine's state, to be stored by the program and given to the next engine (E-09). What is in it is the engine's
+    /// own. It is good for the same account and database; an engine of another one begins anew (E-10).
+    public struct Serialization: Codable, Sendable {
+        let content: SyncContent
+
+        init(content: SyncContent) { self.content = content }
+
+        private enum Key: String, CodingKey {
+            case data
+        }
+
+        /// Decodes a state.
+        /// - Parameter decoder: Where from.
+        /// - Throws: `DecodingError.dataCorrupted` for what no engine of this version has written: begin anew, with nil.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            let data = try container.decode(Data.self, forKey: .data)
+            do {
+                content = try SyncArchive.content(of: data)
+            } catch {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .data, in: container,
+                    debugDescription: "This is no state of a sync engine, or a damaged one: begin anew (\(error)).")
+            }
+        }
+
+        /// Encodes the state.
+        /// - Parameter encoder: Where to.
+        /// - Throws: What the encoder throws.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(try SyncArchive.data(of: content), forKey: .data)
+        }
+    }
+}
+
+// Changes that are to be sent, as clients name them.
+
+extension CKSyncEngine {
+    /// A record that is to be sent.
+    public enum PendingRecordZoneChange: Hashable, Sendable, CustomStringConvertible {
+        /// Save the record of this name: the delegate is asked for it when it is sent.
+        case saveRecord(CKRecord.ID)
+        /// Delete the record of this name.
+        case deleteRecord(CKRecord.ID)
+
+        /// The record.
+        var recordID: CKRecord.ID {
+            switch self {
+            case .saveRecord(let id), .deleteRecord(let id): id
+            }
+        }
+
+        /// Whether to save or to delete, and which record.
+        public var description: String {
+            switch self {
+            case .saveRecord(let id): "saveRecord(\(id))"
+            case .deleteRecord(let id): "deleteRecord(\(id))"
+            }
+        }
+    }
+
+    /// A zone that is to be sent. Two that save a zone of one name are equal, whatever objects they hold.
+    public enum PendingDatabaseChange: Hashable, Sendable, CustomStringConvertible {
+        /// Save the zone.
+        case saveZone(CKRecordZone)
+        /// Delete the zone of this name with all its records.
+        case deleteZone(CKRecordZone.ID)
+
+        /// The zone.
+        var zoneID: CKRecordZone.ID {
+            switch self {
+            case .saveZone(let zone): zone.zoneID
+            case .deleteZone(let id): id
+            }
+        }
+
+        private var isSave: Bool {
+            if case .saveZone = self { true } else { false }
+        }
+
+        /// Whether the same is to be done with the zone of the same name.
+        public static func == (left: PendingDatabaseChange, right: PendingDatabaseChange) -> Bool {
+            left.isSave == right.isSave && left.zoneID == right.zoneID
+        }
+
+        /// Hashes what changes are compared by.
+        public func hash(into hasher: inout Hasher) {
+            hasher.combine(isSave)
+            hasher.combine(zoneID)
+        }
+
+        /// Whether to save or to delete, and which zone.
+        public var description: String {
+            switch self {
+            case .saveZone(let zone): "saveZone(\(zone.zoneID))"
+            case .deleteZone(let id): "deleteZone(\(id))"
+            }
+        }
+    }
+
+    /// Why an engine fetches or sends.
+    public enum SyncReason: Hashable, Sendable, CustomStringConvertible {
+        /// By itself.
+        case scheduled
+        /// Because the program has called `fetchChanges(_:)` or `sendChanges(_:)`.
+        case manual
+
+        /// The reason's name.
+        public var description: String {
+            switch self {
+            case .scheduled: "scheduled"
+            case .manual: "manual"
+            }
+        }
     }
 }

@@ -70,3 +70,99 @@ struct SyncContent: Sendable {
         return options.prioritizedZoneIDs.first(where: open.contains) ?? open.first
     }
 }
+
+// Changes that wait to be sent, each item once, in the order in which they were first added.
+//
+// Invariants:
+//   1. There is one change for each item: a record or a zone by its name.
+//   2. Adding a change that is there leaves it in its place. Adding the other change of its item puts that one at the end
+//      in its stead (E-05).
+//   3. A change that was sent is dropped only if nobody has added it again since: what was edited meanwhile is not in
+//      what was sent.
+
+/// A change of something that has a name.
+protocol PendingChange: Hashable, Sendable {
+    associatedtype Item: Hashable & Sendable
+    /// What is changed.
+    var item: Item { get }
+    /// The change with what the newer one brings; the two are equal.
+    func updated(by newer: Self) -> Self
+}
+
+extension CKSyncEngine.PendingRecordZoneChange: PendingChange {
+    var item: CKRecord.ID { recordID }
+    func updated(by newer: Self) -> Self { self }
+}
+
+extension CKSyncEngine.PendingDatabaseChange: PendingChange {
+    var item: CKRecordZone.ID { zoneID }
+    func updated(by newer: Self) -> Self { newer }
+}
+
+/// Changes that wait to be sent.
+struct PendingList<Change: PendingChange>: Sendable {
+    private struct Slot: Sendable {
+        var change: Change
+        /// When it was added last.
+        var moment: UInt64
+    }
+
+    /// Nil where a change has gone; closed up when that is true of most.
+    private var slots: [Slot?] = []
+    private var places: [Change.Item: Int] = [:]
+
+    var count: Int { places.count }
+    var isEmpty: Bool { places.isEmpty }
+
+    /// When something was added last that is still there.
+    var newestMoment: UInt64 { slots.lazy.compactMap { $0?.moment }.max() ?? 0 }
+
+    /// The changes in their order.
+    var changes: [Change] { slots.compactMap { $0?.change } }
+
+    /// The first changes that pass, at most `limit`.
+    func first(_ limit: Int, where passes: (Change) -> Bool) -> [Change] {
+        var found: [Change] = []
+        for slot in slots {
+            guard found.count < limit else { break }
+            if let slot, passes(slot.change) { found.append(slot.change) }
+        }
+        return found
+    }
+
+    /// Adds a change. `moment` is later than all before.
+    mutating func add(_ change: Change, at moment: UInt64) {
+        if let place = places[change.item], let slot = slots[place] {
+            guard slot.change != change else {
+                slots[place] = Slot(change: slot.change.updated(by: change), moment: moment)
+                return
+            }
+            drop(change.item)
+        }
+        places[change.item] = slots.count
+        slots.append(Slot(change: change, moment: moment))
+    }
+
+    /// Removes a change that is no longer to be sent. False where it was not there.
+    @discardableResult
+    mutating func remove(_ change: Change) -> Bool {
+        guard let place = places[change.item], slots[place]?.change == change else { return false }
+        drop(change.item)
+        return true
+    }
+
+    /// Removes a change that is done with, unless it was added again after `moment`.
+    mutating func finish(_ change: Change, asOf moment: UInt64) {
+        guard let place = places[change.item], let slot = slots[place], slot.change == change, slot.moment <= moment
+        else { return }
+        drop(change.item)
+    }
+
+    private mutating func drop(_ item: Change.Item) {
+        guard let place = places.removeValue(forKey: item) else { return }
+        slots[place] = nil
+        guard slots.count > 32, places.count < slots.count / 2 else { return }
+        slots.removeAll { $0 == nil }
+        for (place, slot) in slots.enumerated() { if let slot { places[slot.change.item] = place } }
+    }
+}

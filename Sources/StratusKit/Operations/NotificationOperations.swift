@@ -109,3 +109,104 @@ final class NotificationChangesJob: OperationJob, @unchecked Sendable {
         }
     }
 }
+
+// Marks notifications as read, so that they do not wait any more.
+
+/// Marks notifications of the device on which the container acts as read: they are not fetched again, and nobody takes
+/// them. One that does not wait any more counts as read. The person's other devices have notifications of their own, which
+/// stay.
+@available(*, deprecated, message: "Fetch changes of databases and zones, or take notifications as they come.")
+open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    struct Blocks {
+        var result: (([CKNotification.ID]?, (any Error)?) -> Void)?
+    }
+
+    private var ids: [CKNotification.ID] = []
+    private var blocks = Blocks()
+
+    /// An operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// An operation that marks these.
+    public convenience init(notificationIDsToMarkRead notificationIDs: [CKNotification.ID]) {
+        self.init()
+        self.notificationIDs = notificationIDs
+    }
+
+    /// The identities of the notifications.
+    public final var notificationIDs: [CKNotification.ID] {
+        get { locked { ids } }
+        set { configure(newValue) { swap(&ids, &$0) } }
+    }
+
+    /// Called last, once, with what is read.
+    public final var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (ids, blocks) = locked { (self.ids, self.blocks) }
+        return PlainJob { context in
+            if !ids.isEmpty { try context.server.markNotificationsRead(ids.map(\.id), as: context.caller) }
+        } conclude: { result in
+            blocks.result?(result.error == nil ? ids : nil, result.error)
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+// Sets the number on an app's icon.
+
+/// Sets the number on the app's icon on the device on which the container acts, from which notifications count on (N-04):
+/// the same number as `Stratus.Device.setBadge(_:)` sets. It is kept with the device.
+@available(*, deprecated, message: "Use Stratus.Device.setBadge(_:).")
+open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    struct Blocks {
+        var result: (((any Error)?) -> Void)?
+    }
+
+    private var badge = 0
+    private var blocks = Blocks()
+
+    /// An operation that sets zero.
+    public override init() { super.init() }
+
+    /// An operation that sets a number.
+    public convenience init(badgeValue: Int) {
+        self.init()
+        self.badgeValue = badgeValue
+    }
+
+    /// The number; what is below zero is zero.
+    public final var badgeValue: Int {
+        get { locked { badge } }
+        set { configure(newValue) { swap(&badge, &$0) } }
+    }
+
+    /// Called last, once.
+    public final var modifyBadgeCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (badge, blocks) = locked { (self.badge, self.blocks) }
+        return PlainJob { context in
+            try context.server.modifyBadge(badge, as: context.caller)
+        } conclude: { result in
+            blocks.result?(result.error)
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}

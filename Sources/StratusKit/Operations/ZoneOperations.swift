@@ -110,3 +110,102 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         replace(Blocks()) { swap(&blocks, &$0) }
     }
 }
+
+// Fetches zones by their identifiers, or all of a database.
+
+/// Fetches zones by their identifiers, or all zones of a database.
+open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var zoneIDs: [CKRecordZone.ID]?
+        var isForAll = false
+    }
+
+    struct Blocks {
+        var items = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
+        var oldResult: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// An operation without items.
+    public override init() { super.init() }
+
+    /// An operation that fetches these.
+    public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+    }
+
+    /// An operation that fetches all zones of its database (Z-05).
+    ///
+    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of, would
+    /// take an initialiser that every subclass had to repeat.
+    open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
+        let operation = CKFetchRecordZonesOperation()
+        operation.configure { operation.inputs.isForAll = true }
+        return operation
+    }
+
+    /// The zones to fetch.
+    public final var recordZoneIDs: [CKRecordZone.ID]? {
+        get { locked { inputs.zoneIDs } }
+        set { configure(newValue) { swap(&inputs.zoneIDs, &$0) } }
+    }
+
+    /// Called for every zone.
+    public final var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.items.result } }
+        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
+    }
+
+    /// Called last, once, with what was found; zones that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
+    public final var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        let ids = (inputs.zoneIDs ?? []).withoutRepetitions()
+        let request: FetchZonesRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids.map(\.address))
+        return ItemsJob(
+            blocks.items, itemCount: inputs.isForAll ? 0 : ids.count, failure: "Failed to fetch some record zones"
+        ) { context in
+            var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
+            guard let request else { return answers }
+            let zones = try context.server.fetchZones(request, as: context.caller, in: context.database)
+            answers.items = zones.map { address, answer in
+                (CKRecordZone.ID(address), context.clientResult(answer) { CKRecordZone($0) })
+            }
+            return answers
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successesByID, error)
+        }
+    }
+
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return ["ids": NSArray(array: inputs.zoneIDs ?? []), "isForAll": NSNumber(value: inputs.isForAll)]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordZoneIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
+        let isForAll = (archive["isForAll"] as? NSNumber)?.boolValue ?? false
+        configure { inputs.isForAll = isForAll }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}

@@ -1,0 +1,312 @@
+// Fetches people as participants of shares that they are not in yet.
+
+import Foundation
+import StratusCloud
+import StratusModel
+import StratusStore
+
+/// Fetches people who are to be invited, by e-mail address, telephone number or user record (P-01). Whoever has no account
+/// can be invited by a handle too.
+open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Blocks {
+        var participant: ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldParticipant: ((CKShare.Participant) -> Void)?
+        var oldResult: (((any Error)?) -> Void)?
+    }
+
+    private var lookupInfos: [CKUserIdentity.LookupInfo]?
+    private var blocks = Blocks()
+
+    /// An operation that fetches nobody, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// An operation that fetches these.
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    /// Whom to fetch. Somebody who stands twice is fetched once.
+    public final var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
+        get { locked { lookupInfos } }
+        set { configure(newValue) { swap(&lookupInfos, &$0) } }
+    }
+
+    /// Called for everybody.
+    public final var perShareParticipantResultBlock:
+        (
+            (
+                _ lookupInfo: CKUserIdentity.LookupInfo,
+                _ shareParticipantResult: Result<CKShare.Participant, any Error>
+            ) -> Void
+        )?
+    {
+        get { locked { blocks.participant } }
+        set { configure(newValue) { swap(&blocks.participant, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var fetchShareParticipantsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called for everybody who was fetched, unless `perShareParticipantResultBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perShareParticipantResultBlock.")
+    public final var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
+        get { locked { blocks.oldParticipant } }
+        set { configure(newValue) { swap(&blocks.oldParticipant, &$0) } }
+    }
+
+    /// Called last, once; people who could not be fetched make it `partialFailure`.
+    @available(*, deprecated, message: "Use fetchShareParticipantsResultBlock.")
+    public final var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (lookupInfos, blocks) = locked { (self.lookupInfos ?? [], self.blocks) }
+        return FetchShareParticipantsJob(lookupInfos, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// What a `CKFetchShareParticipantsOperation` does.
+final class FetchShareParticipantsJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let lookupInfos: [CKUserIdentity.LookupInfo]
+    private let blocks: CKFetchShareParticipantsOperation.Blocks
+    private var answers = ItemAnswers<CKUserIdentity.LookupInfo, CKShare.Participant>()
+
+    init(_ lookupInfos: [CKUserIdentity.LookupInfo], _ blocks: CKFetchShareParticipantsOperation.Blocks) {
+        self.lookupInfos = lookupInfos.withoutRepetitions()
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !lookupInfos.isEmpty else { return }
+        let found = try context.server.shareParticipants(for: lookupInfos.map(\.lookup), as: context.caller)
+        answers.items = zip(lookupInfos, found).map { lookupInfo, result in
+            let participant = result.map { CKShareParticipant($0, viewer: context.caller.account) }
+            return (lookupInfo, participant.mapError { context.clientError($0) })
+        }
+    }
+
+    func deliver() {
+        for (lookupInfo, result) in answers.items {
+            if let block = blocks.participant {
+                block(lookupInfo, result.mapError { $0 })
+            } else if let participant = try? result.get() {
+                blocks.oldParticipant?(participant)
+            }
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        blocks.oldResult?(answers.error(result, "Failed to fetch some share participants"))
+    }
+}
+
+// Looks for other people, by what is known of them.
+
+/// Looks for people by e-mail address, telephone number or user record. Only those are found who want to be.
+@available(*, deprecated, message: "Use CKContainer.shareParticipants(for:).")
+open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var lookupInfos: [CKUserIdentity.LookupInfo] = []
+    private var blocks = DiscoveryBlocks()
+
+    /// An operation that looks for nobody.
+    public override init() { super.init() }
+
+    /// An operation that looks for these.
+    public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
+        self.init()
+        self.userIdentityLookupInfos = userIdentityLookupInfos
+    }
+
+    /// Who to look for.
+    public final var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] {
+        get { locked { lookupInfos } }
+        set { configure(newValue) { swap(&lookupInfos, &$0) } }
+    }
+
+    /// Called for everybody who was found.
+    public final var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
+        get { locked { blocks.discovered } }
+        set { configure(newValue) { swap(&blocks.discovered, &$0) } }
+    }
+
+    /// Called last, once.
+    public final var discoverUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called last, once.
+    public final var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (lookupInfos, blocks) = locked { (self.lookupInfos, self.blocks) }
+        return DiscoveryJob(lookupInfos, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(DiscoveryBlocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// Looks for the people in the address book. There is none here, so nobody is found.
+@available(*, deprecated, message: "There is no address book to look in.")
+open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var discovered: ((CKUserIdentity) -> Void)?
+    private var blocks = DiscoveryBlocks()
+
+    /// An operation that looks for everybody in the address book.
+    public override init() { super.init() }
+
+    /// Called for everybody who was found.
+    public final var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
+        get { locked { discovered } }
+        set { configure(newValue) { swap(&discovered, &$0) } }
+    }
+
+    /// Called last, once.
+    public final var discoverAllUserIdentitiesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called last, once.
+    public final var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        DiscoveryJob([], locked { blocks })
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(nil) { swap(&discovered, &$0) }
+        replace(DiscoveryBlocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// The blocks of both operations.
+struct DiscoveryBlocks {
+    var discovered: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+    var oldResult: (((any Error)?) -> Void)?
+}
+
+/// Looks for people.
+final class DiscoveryJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let lookupInfos: [CKUserIdentity.LookupInfo]
+    private let blocks: DiscoveryBlocks
+    private var found: [DiscoveredIdentity?] = []
+
+    init(_ lookupInfos: [CKUserIdentity.LookupInfo], _ blocks: DiscoveryBlocks) {
+        self.lookupInfos = lookupInfos
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !lookupInfos.isEmpty else { return }
+        found = try context.server.discover(lookupInfos.map(\.lookup), as: context.caller)
+    }
+
+    func deliver() {
+        for (lookupInfo, found) in zip(lookupInfos, found) {
+            guard let found else { continue }
+            blocks.discovered?(CKUserIdentity(found, lookupInfo: lookupInfo), lookupInfo)
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        switch result {
+        case .success: blocks.oldResult?(nil)
+        case .failure(let error): blocks.oldResult?(error)
+        }
+    }
+}
+
+// Fetches a token by which a web service knows whose requests it gets.
+
+/// Fetches a token for a web service of the host: the service shows it to the host, which says whose it is
+/// (`Stratus.account(webAuthToken:apiToken:container:notOlderThan:)`). It is opaque, good for one container and one
+/// service, and not to be guessed; nobody at Apple takes it.
+open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var service: String?
+    private var blocks = Blocks()
+
+    struct Blocks {
+        var result: ((Result<String, any Error>) -> Void)?
+        var oldResult: ((String?, (any Error)?) -> Void)?
+    }
+
+    /// An operation that fails with `invalidArguments`, until it has an API token.
+    public override init() { super.init() }
+
+    /// An operation for a service.
+    /// - Parameter apiToken: What the service is known by.
+    public convenience init(apiToken: String) {
+        self.init()
+        self.apiToken = apiToken
+    }
+
+    /// What the service is known by: text that host and service have agreed on.
+    public final var apiToken: String? {
+        get { locked { service } }
+        set { configure(newValue) { swap(&service, &$0) } }
+    }
+
+    /// Called last, once, with the token.
+    public final var fetchWebAuthTokenResultBlock: ((_ operationResult: Result<String, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called last, once, with the token.
+    @available(*, deprecated, message: "Use fetchWebAuthTokenResultBlock.")
+    public final var fetchWebAuthTokenCompletionBlock: ((String?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (service, blocks) = locked { (self.service, self.blocks) }
+        let token = Locked("")
+        return PlainJob { context in
+            let fetched = try context.server.webAuthToken(apiToken: service ?? "", as: context.caller)
+            token.withLock { $0 = fetched }
+        } conclude: { result in
+            let fetched = result.map { token.value }
+            blocks.result?(fetched.mapError { $0 })
+            blocks.oldResult?(try? fetched.get(), fetched.error)
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}

@@ -1,0 +1,347 @@
+// Fetches what the server tells of shares by their URLs.
+
+public import Foundation
+import StratusCloud
+import StratusModel
+
+/// Fetches the metadata of shares by their URLs, in any container (M-01). It is added to a container.
+open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var shareURLs: [URL]?
+        var shouldFetchRootRecord = false
+        var rootRecordDesiredKeys: [CKRecord.FieldKey]?
+    }
+
+    struct Blocks {
+        var metadata: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldMetadata: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
+        var oldResult: (((any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// An operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// An operation that fetches the metadata of these.
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    // MARK: Inputs
+
+    /// The URLs. One that stands twice is asked for once.
+    public final var shareURLs: [URL]? {
+        get { locked { inputs.shareURLs } }
+        set { configure(newValue) { swap(&inputs.shareURLs, &$0) } }
+    }
+
+    /// Whether the roots of hierarchies come along, which can be read before acceptance (M-02).
+    public final var shouldFetchRootRecord: Bool {
+        get { locked { inputs.shouldFetchRootRecord } }
+        set { configure(newValue) { swap(&inputs.shouldFetchRootRecord, &$0) } }
+    }
+
+    /// The fields of the roots to fetch: nil for all, none for system fields alone (M-02).
+    public final var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
+        get { locked { inputs.rootRecordDesiredKeys } }
+        set { configure(newValue) { swap(&inputs.rootRecordDesiredKeys, &$0) } }
+    }
+
+    // MARK: Blocks
+
+    /// Called for every URL.
+    public final var perShareMetadataResultBlock:
+        ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
+    {
+        get { locked { blocks.metadata } }
+        set { configure(newValue) { swap(&blocks.metadata, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var fetchShareMetadataResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called for every URL, unless `perShareMetadataResultBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perShareMetadataResultBlock.")
+    public final var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldMetadata } }
+        set { configure(newValue) { swap(&blocks.oldMetadata, &$0) } }
+    }
+
+    /// Called last, once; URLs that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
+    public final var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        return FetchShareMetadataJob(inputs, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// What a `CKFetchShareMetadataOperation` does.
+final class FetchShareMetadataJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let urls: [URL]
+    private let inputs: CKFetchShareMetadataOperation.Inputs
+    private let blocks: CKFetchShareMetadataOperation.Blocks
+    private var answers = ItemAnswers<URL, CKShare.Metadata>()
+
+    init(_ inputs: CKFetchShareMetadataOperation.Inputs, _ blocks: CKFetchShareMetadataOperation.Blocks) {
+        urls = (inputs.shareURLs ?? []).withoutRepetitions()
+        self.inputs = inputs
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !urls.isEmpty else { return }
+        let request = ShareMetadataRequest(
+            urls: urls.map(\.absoluteString), wantsRootRecord: inputs.shouldFetchRootRecord,
+            rootDesiredKeys: inputs.rootRecordDesiredKeys.map { Set($0) })
+        let found = try context.server.shareMetadata(request, as: context.caller)
+        answers.items = zip(urls, found).map { url, result in
+            (url, result.map { context.metadata($0) }.mapError { context.clientError($0) })
+        }
+    }
+
+    func deliver() {
+        for (url, result) in answers.items {
+            if let block = blocks.metadata {
+                block(url, result.mapError { $0 })
+            } else {
+                blocks.oldMetadata?(url, try? result.get(), result.error)
+            }
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        blocks.oldResult?(answers.error(result, "Failed to fetch some share metadata"))
+    }
+}
+
+// Accepts shares.
+
+/// Accepts shares whose metadata was fetched. It is added to the container that the metadata names (M-01).
+open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Blocks {
+        var share: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldShare: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
+        var oldResult: (((any Error)?) -> Void)?
+    }
+
+    private var metadatas: [CKShare.Metadata]?
+    private var blocks = Blocks()
+
+    /// An operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// An operation that accepts these.
+    public convenience init(shareMetadatas: [CKShare.Metadata]) {
+        self.init()
+        self.shareMetadatas = shareMetadatas
+    }
+
+    /// What to accept. What stands twice is accepted once; what was accepted before does no harm (M-06).
+    public final var shareMetadatas: [CKShare.Metadata]? {
+        get { locked { metadatas } }
+        set { configure(newValue) { swap(&metadatas, &$0) } }
+    }
+
+    /// Called for every share, with the share as the user now sees it (M-06).
+    public final var perShareResultBlock:
+        ((_ shareMetadata: CKShare.Metadata, _ acceptedShareResult: Result<CKShare, any Error>) -> Void)?
+    {
+        get { locked { blocks.share } }
+        set { configure(newValue) { swap(&blocks.share, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called for every share, unless `perShareResultBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perShareResultBlock.")
+    public final var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldShare } }
+        set { configure(newValue) { swap(&blocks.oldShare, &$0) } }
+    }
+
+    /// Called last, once; shares that failed make it `partialFailure`, by their URLs.
+    @available(*, deprecated, message: "Use acceptSharesResultBlock.")
+    public final var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (metadatas, blocks) = locked { (self.metadatas ?? [], self.blocks) }
+        return AcceptSharesJob(metadatas, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// What a `CKAcceptSharesOperation` does.
+final class AcceptSharesJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let metadatas: [CKShare.Metadata]
+    private let blocks: CKAcceptSharesOperation.Blocks
+    private var answers = ItemAnswers<URL, CKShare>()
+
+    init(_ metadatas: [CKShare.Metadata], _ blocks: CKAcceptSharesOperation.Blocks) {
+        self.metadatas = metadatas.withoutRepetitions()
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !metadatas.isEmpty else { return }
+        let found = try context.server.acceptShares(metadatas.map(\.facts.url), as: context.caller)
+        answers.items = zip(metadatas, found).map { metadata, result in
+            (metadata.itemURL, result.map { context.share($0) }.mapError { context.clientError($0) })
+        }
+    }
+
+    func deliver() {
+        for (metadata, (_, result)) in zip(metadatas, answers.items) {
+            if let block = blocks.share {
+                block(metadata, result.mapError { $0 })
+            } else {
+                blocks.oldShare?(metadata, try? result.get(), result.error)
+            }
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        blocks.oldResult?(answers.error(result, "Failed to accept some shares"))
+    }
+}
+
+extension CKShareMetadata {
+    /// By what an error of the share is found: its URL.
+    fileprivate var itemURL: URL { share.url ?? URL(string: facts.url) ?? URL(fileURLWithPath: "/") }
+}
+
+extension RequestContext {
+    /// Where a record of a hierarchy or zone that is shared belongs, whatever database the operation is for.
+    private func sharedOrigin(_ answer: ClientRecord) -> RecordOrigin {
+        let isOwn = answer.address.zone.ownerName == CKCurrentUserDefaultName
+        return RecordOrigin(
+            container: caller.container, database: isOwn ? .private : .shared, account: caller.account)
+    }
+
+    /// A share that was accepted.
+    func share(_ answer: ClientRecord) -> CKShare { CKShare(share: answer, origin: sharedOrigin(answer)) }
+
+    /// What is told of a share. The files of a root's assets are copied when they are asked for, from where the share is.
+    func metadata(_ answer: ClientShareMetadata) -> CKShareMetadata {
+        CKShareMetadata(answer, account: caller.account) { record, origin in
+            let there = Caller(container: answer.container, account: caller.account)
+            return CKRecord.from(
+                record, origin: origin, download: HandedOutCopies(server, as: there, in: origin.database))
+        }
+    }
+}
+
+// Asks the owners of shares for access.
+
+/// Asks for access to shares by their URLs (P-20). That it succeeds says only that the owners can see the request (P-22).
+open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Blocks {
+        var request: ((URL, Result<Void, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+    }
+
+    private var urls: [URL]?
+    private var blocks = Blocks()
+
+    /// An operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// An operation that asks for access to these.
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    /// The URLs. One that stands twice is asked for once.
+    public final var shareURLs: [URL]? {
+        get { locked { urls } }
+        set { configure(newValue) { swap(&urls, &$0) } }
+    }
+
+    /// Called for every URL.
+    public final var perShareAccessRequestResultBlock:
+        ((_ shareURL: URL, _ shareRequestAccessResult: Result<Void, any Error>) -> Void)?
+    {
+        get { locked { blocks.request } }
+        set { configure(newValue) { swap(&blocks.request, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var shareAccessRequestResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (urls, blocks) = locked { (self.urls ?? [], self.blocks) }
+        return ShareRequestAccessJob(urls, blocks)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// What a `CKShareRequestAccessOperation` does.
+final class ShareRequestAccessJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    private let urls: [URL]
+    private let blocks: CKShareRequestAccessOperation.Blocks
+    private var answers: [(url: URL, result: Result<Void, CKError>)] = []
+
+    init(_ urls: [URL], _ blocks: CKShareRequestAccessOperation.Blocks) {
+        self.urls = urls.withoutRepetitions()
+        self.blocks = blocks
+    }
+
+    func send(_ context: RequestContext) throws {
+        guard !urls.isEmpty else { return }
+        let answered = try context.server.requestShareAccess(urls.map(\.absoluteString), as: context.caller)
+        answers = zip(urls, answered).map { ($0, $1.mapError { context.clientError($0) }) }
+    }
+
+    func deliver() {
+        for (url, result) in answers { blocks.request?(url, result.mapError { $0 }) }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) { blocks.result?(result.mapError { $0 }) }
+}
