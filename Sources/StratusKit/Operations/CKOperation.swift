@@ -36,13 +36,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var ownCompletionBlock: (@Sendable () -> Void)?
     private var surroundings = Surroundings()
     private var runner: OperationRunner?
-    /// Whether `start` has called `main`, which may take its time until it calls that of this class.
-    private var hasBegun = false
     private var watches: [DependencyWatch] = []
-    /// Whether a queue has called `start` while the operation waited for others.
-    private var isStartDue = false
-    /// Whether the program has put it into a queue of its own.
-    private var isInOwnQueue = false
 
     /// An operation that has not started. To run a bare `CKOperation` is a mistake, which raises an exception on Apple's
     /// systems (O-02); here it does nothing and finishes, unless ``StratusMisuse/trapsAtOnce`` is set.
@@ -108,15 +102,8 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Starts the operation by calling `main`. An operation that waits for others, or was started before, ignores it.
     open override func start() {
-        guard isReady else {
-            let isQueues = isKnownToQueue
-            // A queue that finds it waiting for what was added at the last moment does not come again.
-            locked { isStartDue = isQueues && !hasBegun && !state.isReady }
-            return
-        }
-        guard isFirstStart() else { return }
-        // As Foundation has it, `main` of an operation that was cancelled before it started is not called.
-        if isCancelled { begin() } else { main() }
+        let isAllowed = isReady
+        receive(.startCalled(isAllowed: isAllowed, byQueue: !isAllowed && isKnownToQueue))
     }
 
     /// Sends the request and returns at once. A subclass that overrides it may still set inputs and blocks, and then calls
@@ -131,28 +118,14 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     private func begin() {
-        prepare()
-        handle(.startRequested)
-    }
-
-    private func takeDueStart() -> Bool {
-        locked {
-            defer { isStartDue = false }
-            return isStartDue
-        }
-    }
-
-    private func isFirstStart() -> Bool {
-        locked {
-            defer { hasBegun = true }
-            return !hasBegun
-        }
+        fixInputs()
+        receive(.startRequested)
     }
 
     /// Cancels the operation (O-08): its blocks are still called, with `operationCancelled`; what its request has done on
     /// the server stays.
     open override func cancel() {
-        handle(.cancelRequested)
+        receive(.cancelRequested)
         super.cancel()
     }
 
@@ -166,14 +139,14 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Lets it begin only when another operation has finished (O-09).
     /// - Parameter op: The other operation. Adding it again does nothing.
     open override func addDependency(_ op: Operation) {
-        let watch = DependencyWatch(op) { [weak self] in self?.handle(.dependencyFinished) }
+        let watch = DependencyWatch(op) { [weak self] in self?.receive(.dependencyFinished) }
         let actions: [OperationAction]? = locked {
             guard !watches.contains(where: { $0.dependency === op }) else { return nil }
             watches.append(watch)
-            return state.acceptsConfiguration ? state.handle(.dependencyAdded) : nil
+            return state.acceptsConfiguration ? state.receive(.dependencyAdded) : nil
         }
         guard let actions else { return }
-        for action in actions { perform(action) }
+        for action in actions { run(action) }
         watch.begin()
         reconsiderDependencies()
     }
@@ -184,7 +157,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         let watch = locked {
             watches.firstIndex { $0.dependency === op }.map { watches.remove(at: $0) }
         }
-        if watch?.end() == true { handle(.dependencyFinished) }
+        if watch?.end() == true { receive(.dependencyFinished) }
         reconsiderDependencies()
     }
 
@@ -236,7 +209,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Changes variables under the operation's lock, unless it has started (O-07).
     final func configure(_ body: () -> Void) {
-        locked { if state.acceptsConfiguration && runner == nil { body() } }
+        locked { if state.acceptsConfiguration { body() } }
     }
 
     /// Puts a value in the place of another under the operation's lock, unless it has started (O-07). What stood there
@@ -279,8 +252,7 @@ extension CKOperation {
     func enqueue(_ place: () -> Void) -> Bool {
         let isElsewhere = isKnownToQueue
         let isFree = locked {
-            guard !isElsewhere, !isInOwnQueue, state.handle(.enqueued).isEmpty else { return noteSecondQueue() }
-            return true
+            !isElsewhere && state.receive(.enqueued).isEmpty || noteSecondQueue()
         }
         guard isFree else { return false }
         place()
@@ -292,13 +264,7 @@ extension CKOperation {
     /// started.
     func enterOwnQueue() -> Bool {
         let isElsewhere = isKnownToQueue
-        return locked {
-            guard !isElsewhere, !isInOwnQueue, !state.isEnqueued, !hasBegun, state.acceptsConfiguration else {
-                return noteSecondQueue()
-            }
-            isInOwnQueue = true
-            return true
-        }
+        return locked { !isElsewhere && state.receive(.enteredOwnQueue).isEmpty || noteSecondQueue() }
     }
 
     /// To be called under the lock. Returns false.
@@ -323,8 +289,8 @@ extension CKOperation {
     }
 
     /// Fixes inputs, blocks and configuration.
-    private func prepare() {
-        guard locked({ state.acceptsConfiguration && runner == nil }) else { return }
+    private func fixInputs() {
+        guard locked({ state.acceptsConfiguration }) else { return }
         count(waiting: nil)
         let configuration = effectiveConfiguration
         let surroundings = locked { self.surroundings }
@@ -332,13 +298,17 @@ extension CKOperation {
         let session = surroundings.countedBy ?? scope.session
         let context = RequestContext(
             session: session, caller: scope.caller(in: session), database: selector,
-            callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool))
+            callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool),
+            isStopped: { [weak self] in self?.isStopping ?? true })
+        let refusal = surroundings.whyRefused
+        var rules = configuration.rules
+        rules.isRefused = refusal != nil
         let made = OperationRunner(
             makeJob(in: context) ?? IdleJob(), context: context, configuration: configuration,
-            longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: surroundings.whyRefused,
-            onWorkEnd: { self.handle(.workFinished) }, onTimeOut: { [weak self] in self?.handle(.timeOutReached) })
+            longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: refusal,
+            report: { self.receive($0) })
         let isMine = locked {
-            guard runner == nil else { return false }
+            guard state.receive(.inputsFixed(rules)).isEmpty else { return false }
             runner = made
             return true
         }
@@ -352,16 +322,18 @@ extension CKOperation {
             onPersisted: longLivedOperationWasPersistedBlock)
     }
 
-    private func handle(_ event: OperationEvent) {
-        for action in locked({ state.handle(event) }) { perform(action) }
+    private var isStopping: Bool { locked { state.isStopping } }
+
+    private func receive(_ event: OperationEvent) {
+        for action in locked({ state.receive(event) }) { run(action) }
     }
 
-    private func perform(_ action: OperationAction) {
-        let runner = locked { self.runner }
+    private func run(_ action: OperationAction) {
         switch action {
-        case .startWork: runner?.begin()
-        case .stopWork: runner?.stop()
-        case .deliverCallbacks(let outcome): runner?.conclude(outcome) { self.handle(.callbacksDelivered) }
+        case .callStart: start()
+        case .callMain: main()
+        case .begin: begin()
+        case .work(let work): locked { runner }?.run(work)
         case .isExecutingChanged:
             willChangeValue(for: \.isExecuting)
             didChangeValue(for: \.isExecuting)
@@ -369,10 +341,9 @@ extension CKOperation {
         case .isCancelledChanged:
             willChangeValue(for: \.isCancelled)
             didChangeValue(for: \.isCancelled)
-        case .isReadyChanged(let isReady):
+        case .isReadyChanged:
             willChangeValue(for: \.isReady)
             didChangeValue(for: \.isReady)
-            if isReady, takeDueStart() { start() }
         case .refuse: break
         }
     }
@@ -408,7 +379,7 @@ extension CKOperation: WaitingWork {
         cancel()
         guard !isReady else { return true }
         return locked {
-            guard state.acceptsConfiguration, runner == nil else { return true }
+            guard state.acceptsConfiguration else { return true }
             surroundings.countedBy = nil
             surroundings.refusal = CKError.of(BlockingPool.Refusal.closed)
             return false

@@ -95,17 +95,17 @@ struct EffectiveConfiguration: Sendable {
     let container: CKContainer?
     let qualityOfService: QualityOfService
     let isLongLived: Bool
-    /// Nil for no limit.
-    let requestSeconds: TimeInterval?
-    let resourceSeconds: TimeInterval?
+    let rules: OperationRules
 
     init(_ explicit: CKOperation.Configuration.Explicit, qualityOfService builtIn: QualityOfService) {
         let urgency = explicit.qualityOfService ?? builtIn
         container = explicit.container
         qualityOfService = urgency
         isLongLived = explicit.isLongLived ?? false
-        requestSeconds = Self.limit(explicit.requestSeconds ?? Self.defaultRequestSeconds)
-        resourceSeconds = Self.limit(explicit.resourceSeconds ?? Self.defaultResourceSeconds(for: urgency))
+        rules = OperationRules(
+            requestSeconds: Self.limit(explicit.requestSeconds ?? Self.defaultRequestSeconds),
+            resourceSeconds: Self.limit(explicit.resourceSeconds ?? Self.defaultResourceSeconds(for: urgency)),
+            retriesNetworkErrors: urgency == .utility || urgency == .background)
     }
 
     static func defaultResourceSeconds(for qualityOfService: QualityOfService) -> TimeInterval {
@@ -120,10 +120,7 @@ struct EffectiveConfiguration: Sendable {
     }
 
     /// The time that a single request has; nil for no limit.
-    var shortestSeconds: TimeInterval? {
-        guard let requestSeconds, let resourceSeconds else { return requestSeconds ?? resourceSeconds }
-        return min(requestSeconds, resourceSeconds)
-    }
+    var shortestSeconds: TimeInterval? { [rules.requestSeconds, rules.resourceSeconds].compactMap { $0 }.min() }
 
     /// Which of the requests that wait is sent first.
     var priority: BlockingPool.Priority {
@@ -135,9 +132,6 @@ struct EffectiveConfiguration: Sendable {
         default: .normal
         }
     }
-
-    /// Whether errors of the network are tried again until the time is over (O-10).
-    var retriesNetworkErrors: Bool { qualityOfService == .utility || qualityOfService == .background }
 }
 
 /// What everything done through a container or database of `configuredWith` inherits.
