@@ -99,7 +99,44 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return FetchRecordsJob(inputs, blocks)
+        let recordIDs = (inputs.recordIDs ?? []).withoutRepetitions()
+        let items = ItemBlocks<CKRecord.ID, CKRecord>(
+            item: { id, result in
+                blocks.progress?(id, 1)
+                if let block = blocks.record {
+                    block(id, result)
+                } else {
+                    blocks.oldRecord?(try? result.get(), id, result.error)
+                }
+            }, result: blocks.result)
+        return ItemsJob(items, itemCount: recordIDs.count, failure: "Failed to fetch some records") {
+            context, answers in
+            try Self.fetch(inputs, recordIDs, context, &answers)
+        } restore: { answers, context in
+            answers.successes.forEach(context.restoreFiles)
+            // A content that its record has lost since then is not available either.
+            if let errors = try? context.fetchFiles(of: answers.successes, under: nil) { answers.fail(errors) }
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successesByID, error)
+        }
+    }
+
+    private static func fetch(
+        _ inputs: Inputs, _ named: [CKRecord.ID], _ context: RequestContext,
+        _ answers: inout ItemAnswers<CKRecord.ID, CKRecord>
+    ) throws {
+        let recordIDs =
+            inputs.isForCurrentUser
+            ? [CKRecord.ID(recordName: try context.server.userName(of: context.caller).text)] : named
+        guard !recordIDs.isEmpty else { return }
+        let request = FetchRecordsRequest(
+            addresses: recordIDs.map(\.address), desiredKeys: inputs.desiredKeys.map(Set.init))
+        let hold = try context.server.holdAssets()
+        let response = try context.server.fetchRecords(request, as: context.caller, in: context.database)
+        answers.items = zip(recordIDs, response.records).map { recordID, answer in
+            (recordID, context.clientResult(answer) { context.record($0) })
+        }
+        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
     }
 
     override func archiveInputs() -> [String: Any]? {
@@ -121,63 +158,5 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKFetchRecordsOperation` does.
-final class FetchRecordsJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let recordIDs: [CKRecord.ID]
-    private let desiredKeys: Set<String>?
-    private let isForCurrentUser: Bool
-    private let blocks: CKFetchRecordsOperation.Blocks
-    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
-
-    init(_ inputs: CKFetchRecordsOperation.Inputs, _ blocks: CKFetchRecordsOperation.Blocks) {
-        recordIDs = (inputs.recordIDs ?? []).withoutRepetitions()
-        desiredKeys = inputs.desiredKeys.map(Set.init)
-        isForCurrentUser = inputs.isForCurrentUser
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        let recordIDs =
-            isForCurrentUser
-            ? [CKRecord.ID(recordName: try context.server.userName(of: context.caller).text)] : recordIDs
-        guard !recordIDs.isEmpty else { return }
-        let request = FetchRecordsRequest(addresses: recordIDs.map(\.address), desiredKeys: desiredKeys)
-        let hold = try context.server.holdAssets()
-        let response = try context.server.fetchRecords(request, as: context.caller, in: context.database)
-        answers.items = zip(recordIDs, response.records).map { recordID, result in
-            (recordID, result.map { context.record($0) }.mapError { context.clientError($0) })
-        }
-        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
-    }
-
-    func deliver() {
-        for (id, result) in answers.items {
-            blocks.progress?(id, 1)
-            if let block = blocks.record {
-                block(id, result.mapError { $0 })
-            } else {
-                blocks.oldRecord?(try? result.get(), id, result.error)
-            }
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some records"))
-    }
-}
-
-extension FetchRecordsJob: LongLivedJob {
-    var itemCount: Int { recordIDs.count }
-    var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
-        answers = ItemAnswers(archive: archivedAnswer)
-        answers.successes.forEach(context.restoreFiles)
-        // Also a content that its record has lost since then is not available.
-        if let errors = try? context.fetchFiles(of: answers.successes, under: nil) { answers.fail(errors) }
     }
 }

@@ -201,7 +201,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         self.blocks = blocks
     }
 
-    private func request() -> ModifyRecordsRequest {
+    private func madeRequest() -> ModifyRecordsRequest {
         if let made { return made }
         let request = ModifyRecordsRequest(
             saves: sent.map { $0.makeSave(to: target) }, deletes: deletions.map(\.address), policy: policy,
@@ -214,7 +214,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         guard !records.isEmpty || !deletions.isEmpty else { return }
         let response: ModifyRecordsResponse
         do {
-            response = try context.server.modifyRecords(request(), as: context.caller, in: context.database)
+            response = try context.server.modifyRecords(madeRequest(), as: context.caller, in: context.database)
         } catch {
             report.look(at: deletions, context)
             throw error
@@ -263,7 +263,7 @@ extension ModifyRecordsJob: LongLivedJob {
     var itemCount: Int { records.count + deletions.count }
 
     func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] {
-        var request = request()
+        var request = madeRequest()
         var places: [KeptFilePlace] = []
         for index in request.saves.indices {
             for key in request.saves[index].fields.keys.sorted() {

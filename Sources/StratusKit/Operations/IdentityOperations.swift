@@ -69,50 +69,25 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (lookupInfos, blocks) = locked { (self.lookupInfos ?? [], self.blocks) }
-        return FetchShareParticipantsJob(lookupInfos, blocks)
+        let (lookupInfos, blocks) = locked { ((self.lookupInfos ?? []).withoutRepetitions(), self.blocks) }
+        let old = blocks.oldParticipant
+        let items = ItemBlocks(
+            item: blocks.participant ?? { _, result in if let found = try? result.get() { old?(found) } },
+            result: blocks.result)
+        return ItemsJob(items, failure: "Failed to fetch some share participants") { context, answers in
+            guard !lookupInfos.isEmpty else { return }
+            let found = try context.server.shareParticipants(for: lookupInfos.map(\.lookup), as: context.caller)
+            answers.items = zip(lookupInfos, found).map { lookupInfo, answer in
+                (lookupInfo, context.clientResult(answer) { CKShareParticipant($0, viewer: context.caller.account) })
+            }
+        } oldResult: { _, error in
+            blocks.oldResult?(error)
+        }
     }
 
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKFetchShareParticipantsOperation` does.
-final class FetchShareParticipantsJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let lookupInfos: [CKUserIdentity.LookupInfo]
-    private let blocks: CKFetchShareParticipantsOperation.Blocks
-    private var answers = ItemAnswers<CKUserIdentity.LookupInfo, CKShare.Participant>()
-
-    init(_ lookupInfos: [CKUserIdentity.LookupInfo], _ blocks: CKFetchShareParticipantsOperation.Blocks) {
-        self.lookupInfos = lookupInfos.withoutRepetitions()
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard !lookupInfos.isEmpty else { return }
-        let found = try context.server.shareParticipants(for: lookupInfos.map(\.lookup), as: context.caller)
-        answers.items = zip(lookupInfos, found).map { lookupInfo, result in
-            let participant = result.map { CKShareParticipant($0, viewer: context.caller.account) }
-            return (lookupInfo, participant.mapError { context.clientError($0) })
-        }
-    }
-
-    func deliver() {
-        for (lookupInfo, result) in answers.items {
-            if let block = blocks.participant {
-                block(lookupInfo, result.mapError { $0 })
-            } else if let participant = try? result.get() {
-                blocks.oldParticipant?(participant)
-            }
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(answers.error(result, "Failed to fetch some share participants"))
     }
 }
 
@@ -160,7 +135,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (lookupInfos, blocks) = locked { (self.lookupInfos, self.blocks) }
-        return DiscoveryJob(lookupInfos, blocks)
+        return blocks.job(lookupInfos)
     }
 
     override func dropBlocks() {
@@ -198,7 +173,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        DiscoveryJob([], locked { blocks })
+        locked { blocks }.job([])
     }
 
     override func dropBlocks() {
@@ -213,37 +188,21 @@ struct DiscoveryBlocks {
     var discovered: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
     var result: ((Result<Void, any Error>) -> Void)?
     var oldResult: (((any Error)?) -> Void)?
-}
 
-/// Looks for people.
-final class DiscoveryJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let lookupInfos: [CKUserIdentity.LookupInfo]
-    private let blocks: DiscoveryBlocks
-    private var found: [DiscoveredIdentity?] = []
-
-    init(_ lookupInfos: [CKUserIdentity.LookupInfo], _ blocks: DiscoveryBlocks) {
-        self.lookupInfos = lookupInfos
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard !lookupInfos.isEmpty else { return }
-        found = try context.server.discover(lookupInfos.map(\.lookup), as: context.caller)
-    }
-
-    func deliver() {
-        for (lookupInfo, found) in zip(lookupInfos, found) {
-            guard let found else { continue }
-            blocks.discovered?(CKUserIdentity(found, lookupInfo: lookupInfo), lookupInfo)
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        switch result {
-        case .success: blocks.oldResult?(nil)
-        case .failure(let error): blocks.oldResult?(error)
+    /// Looks for people.
+    func job(_ lookupInfos: [CKUserIdentity.LookupInfo]) -> any OperationJob {
+        let discovered = discovered
+        let items = ItemBlocks<CKUserIdentity.LookupInfo, CKUserIdentity>(
+            item: { lookupInfo, result in if let found = try? result.get() { discovered?(found, lookupInfo) } },
+            result: result)
+        return ItemsJob(items, failure: "Failed to discover some users") { context, answers in
+            guard !lookupInfos.isEmpty else { return }
+            let found = try context.server.discover(lookupInfos.map(\.lookup), as: context.caller)
+            answers.items = zip(lookupInfos, found).compactMap { lookupInfo, found in
+                found.map { (lookupInfo, .success(CKUserIdentity($0, lookupInfo: lookupInfo))) }
+            }
+        } oldResult: { [oldResult] _, error in
+            oldResult?(error)
         }
     }
 }

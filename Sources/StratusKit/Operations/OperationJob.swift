@@ -192,48 +192,98 @@ final class IdleJob: OperationJob {
     func conclude(_ result: Result<Void, CKError>) {}
 }
 
-// What operations do whose request is answered item by item, and whose blocks hear of items and of the end alone: those
-// for zones and for subscriptions.
+// MARK: Answers item by item
 
-/// The blocks that such an operation calls, but for the deprecated one.
+/// The answers for the items of one operation, in the order in which blocks are told of them.
+struct ItemAnswers<ID: Hashable, Item> {
+    /// Items that were saved or fetched.
+    var items: [(id: ID, result: Result<Item, CKError>)] = []
+    /// Items that were deleted.
+    var deletions: [(id: ID, result: Result<Void, CKError>)] = []
+
+    /// The items that were saved or fetched.
+    var successes: [Item] { items.compactMap { try? $0.result.get() } }
+
+    /// The items that were fetched, by identifier.
+    var successesByID: [ID: Item] {
+        Dictionary(
+            items.compactMap { item in (try? item.result.get()).map { (item.id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    var deletedIDs: [ID] { deletions.filter { (try? $0.result.get()) != nil }.map(\.id) }
+
+    /// Makes records fail of which `fetchFiles` has an error.
+    mutating func fail(_ errors: [CKRecordID: CKError]) where Item == CKRecord {
+        guard !errors.isEmpty else { return }
+        for index in items.indices {
+            guard let record = try? items[index].result.get(), let error = errors[record.recordID] else { continue }
+            items[index].result = .failure(error)
+        }
+    }
+
+    /// What a deprecated completion block is told: the operation's own error, or that items failed.
+    func error(_ result: Result<Void, CKError>, _ message: String) -> CKError? {
+        if case .failure(let error) = result { return error }
+        var errors: [AnyHashable: any Error] = [:]
+        for (id, result) in items { if case .failure(let error) = result { errors[id] = error } }
+        for (id, result) in deletions { if case .failure(let error) = result { errors[id] = error } }
+        return errors.isEmpty ? nil : CKError.partialFailure(errors, message)
+    }
+}
+
+extension Result {
+    /// The error of a failure.
+    var error: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+/// The blocks of an operation whose request is answered item by item, but for the deprecated ones.
 struct ItemBlocks<ID: Hashable, Item> {
-    /// For an item that was to be saved or fetched.
+    /// For an item to save or fetch.
     var item: ((ID, Result<Item, any Error>) -> Void)?
-    /// For an item that was to be deleted.
+    /// For an item to delete.
     var deletion: ((ID, Result<Void, any Error>) -> Void)?
     var result: ((Result<Void, any Error>) -> Void)?
 }
 
-/// One request for items.
+/// One request for items, whose blocks get the items and the end.
 final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     typealias Answers = ItemAnswers<ID, Item>
 
     let itemCount: Int
     private let blocks: ItemBlocks<ID, Item>
     private let failure: String
-    private let request: (RequestContext) throws -> Answers
+    private let request: (RequestContext, inout Answers) throws -> Void
     private let afterItems: () -> Void
+    private let restore: (inout Answers, RequestContext) -> Void
     private let oldResult: (Answers, CKError?) -> Void
     private var answers = Answers()
 
-    /// `itemCount` is 0 where the request asks for all. `request` makes it, if there is one to make; `afterItems` is called
-    /// when blocks have heard of all items; `oldResult` calls the deprecated block that ends the operation, which is told
-    /// `failure` where items have failed.
+    /// - Parameters:
+    ///   - itemCount: How many items the request has; 0 where it asks for all.
+    ///   - failure: What the error of the deprecated block says where items failed.
+    ///   - request: Makes the request, if there is one to make.
+    ///   - afterItems: Called after the blocks of all items.
+    ///   - restore: Completes an answer that was kept.
+    ///   - oldResult: Calls the deprecated block that ends the operation.
     init(
-        _ blocks: ItemBlocks<ID, Item>, itemCount: Int, failure: String,
-        request: @escaping (RequestContext) throws -> Answers, afterItems: @escaping () -> Void = {},
-        oldResult: @escaping (Answers, CKError?) -> Void
+        _ blocks: ItemBlocks<ID, Item>, itemCount: Int = 0, failure: String,
+        request: @escaping (RequestContext, inout Answers) throws -> Void, afterItems: @escaping () -> Void = {},
+        restore: @escaping (inout Answers, RequestContext) -> Void = { _, _ in },
+        oldResult: @escaping (Answers, CKError?) -> Void = { _, _ in }
     ) {
         self.blocks = blocks
         self.itemCount = itemCount
         self.failure = failure
         self.request = request
         self.afterItems = afterItems
+        self.restore = restore
         self.oldResult = oldResult
     }
 
-    func send(_ context: RequestContext) throws { answers = try request(context) }
+    func send(_ context: RequestContext) throws { try request(context, &answers) }
 
     func deliver() {
         for (id, result) in answers.items { blocks.item?(id, result.mapError { $0 }) }
@@ -251,13 +301,14 @@ extension ItemsJob: LongLivedJob where ID: NSObject, Item: NSObject {
     var archivedAnswer: [String: Any] { answers.archive }
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
         answers = ItemAnswers(archive: archivedAnswer)
+        restore(&answers, context)
     }
 }
 
 extension RequestContext {
     /// An item's answer as clients see it.
-    func clientResult<Told, Item>(
-        _ answer: Result<Told, CloudError>, _ item: (Told) -> Item
+    func clientResult<Answer, Item>(
+        _ answer: Result<Answer, CloudError>, _ item: (Answer) -> Item
     ) -> Result<Item, CKError> {
         answer.map(item).mapError { clientError($0) }
     }

@@ -85,53 +85,26 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return FetchShareMetadataJob(inputs, blocks)
+        let urls = (inputs.shareURLs ?? []).withoutRepetitions()
+        let old = blocks.oldMetadata
+        let items = ItemBlocks(
+            item: blocks.metadata ?? { url, result in old?(url, try? result.get(), result.error) },
+            result: blocks.result)
+        return ItemsJob(items, failure: "Failed to fetch some share metadata") { context, answers in
+            guard !urls.isEmpty else { return }
+            let request = ShareMetadataRequest(
+                urls: urls.map(\.absoluteString), wantsRootRecord: inputs.shouldFetchRootRecord,
+                rootDesiredKeys: inputs.rootRecordDesiredKeys.map { Set($0) })
+            let found = try context.server.shareMetadata(request, as: context.caller)
+            answers.items = zip(urls, found).map { ($0, context.clientResult($1) { context.metadata($0) }) }
+        } oldResult: { _, error in
+            blocks.oldResult?(error)
+        }
     }
 
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKFetchShareMetadataOperation` does.
-final class FetchShareMetadataJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let urls: [URL]
-    private let inputs: CKFetchShareMetadataOperation.Inputs
-    private let blocks: CKFetchShareMetadataOperation.Blocks
-    private var answers = ItemAnswers<URL, CKShare.Metadata>()
-
-    init(_ inputs: CKFetchShareMetadataOperation.Inputs, _ blocks: CKFetchShareMetadataOperation.Blocks) {
-        urls = (inputs.shareURLs ?? []).withoutRepetitions()
-        self.inputs = inputs
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard !urls.isEmpty else { return }
-        let request = ShareMetadataRequest(
-            urls: urls.map(\.absoluteString), wantsRootRecord: inputs.shouldFetchRootRecord,
-            rootDesiredKeys: inputs.rootRecordDesiredKeys.map { Set($0) })
-        let found = try context.server.shareMetadata(request, as: context.caller)
-        answers.items = zip(urls, found).map { url, result in
-            (url, result.map { context.metadata($0) }.mapError { context.clientError($0) })
-        }
-    }
-
-    func deliver() {
-        for (url, result) in answers.items {
-            if let block = blocks.metadata {
-                block(url, result.mapError { $0 })
-            } else {
-                blocks.oldMetadata?(url, try? result.get(), result.error)
-            }
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(answers.error(result, "Failed to fetch some share metadata"))
     }
 }
 
@@ -195,49 +168,26 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (metadatas, blocks) = locked { (self.metadatas ?? [], self.blocks) }
-        return AcceptSharesJob(metadatas, blocks)
+        let (metadatas, blocks) = locked { ((self.metadatas ?? []).withoutRepetitions(), self.blocks) }
+        let old = blocks.oldShare
+        let block = blocks.share ?? { metadata, result in old?(metadata, try? result.get(), result.error) }
+        var next = metadatas.makeIterator()
+        let items = ItemBlocks<URL, CKShare>(
+            item: { _, result in if let metadata = next.next() { block(metadata, result) } }, result: blocks.result)
+        return ItemsJob(items, failure: "Failed to accept some shares") { context, answers in
+            guard !metadatas.isEmpty else { return }
+            let found = try context.server.acceptShares(metadatas.map(\.facts.url), as: context.caller)
+            answers.items = zip(metadatas, found).map { metadata, answer in
+                (metadata.itemURL, context.clientResult(answer) { context.share($0) })
+            }
+        } oldResult: { _, error in
+            blocks.oldResult?(error)
+        }
     }
 
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKAcceptSharesOperation` does.
-final class AcceptSharesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let metadatas: [CKShare.Metadata]
-    private let blocks: CKAcceptSharesOperation.Blocks
-    private var answers = ItemAnswers<URL, CKShare>()
-
-    init(_ metadatas: [CKShare.Metadata], _ blocks: CKAcceptSharesOperation.Blocks) {
-        self.metadatas = metadatas.withoutRepetitions()
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard !metadatas.isEmpty else { return }
-        let found = try context.server.acceptShares(metadatas.map(\.facts.url), as: context.caller)
-        answers.items = zip(metadatas, found).map { metadata, result in
-            (metadata.itemURL, result.map { context.share($0) }.mapError { context.clientError($0) })
-        }
-    }
-
-    func deliver() {
-        for (metadata, (_, result)) in zip(metadatas, answers.items) {
-            if let block = blocks.share {
-                block(metadata, result.mapError { $0 })
-            } else {
-                blocks.oldShare?(metadata, try? result.get(), result.error)
-            }
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(answers.error(result, "Failed to accept some shares"))
     }
 }
 
@@ -311,37 +261,17 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (urls, blocks) = locked { (self.urls ?? [], self.blocks) }
-        return ShareRequestAccessJob(urls, blocks)
+        let (urls, blocks) = locked { ((self.urls ?? []).withoutRepetitions(), self.blocks) }
+        let items = ItemBlocks(item: blocks.request, result: blocks.result)
+        return ItemsJob(items, failure: "Failed to request access to some shares") { context, answers in
+            guard !urls.isEmpty else { return }
+            let answered = try context.server.requestShareAccess(urls.map(\.absoluteString), as: context.caller)
+            answers.items = zip(urls, answered).map { ($0, context.clientResult($1) { $0 }) }
+        }
     }
 
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
     }
-}
-
-/// What a `CKShareRequestAccessOperation` does.
-final class ShareRequestAccessJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let urls: [URL]
-    private let blocks: CKShareRequestAccessOperation.Blocks
-    private var answers: [(url: URL, result: Result<Void, CKError>)] = []
-
-    init(_ urls: [URL], _ blocks: CKShareRequestAccessOperation.Blocks) {
-        self.urls = urls.withoutRepetitions()
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        guard !urls.isEmpty else { return }
-        let answered = try context.server.requestShareAccess(urls.map(\.absoluteString), as: context.caller)
-        answers = zip(urls, answered).map { ($0, $1.mapError { context.clientError($0) }) }
-    }
-
-    func deliver() {
-        for (url, result) in answers { blocks.request?(url, result.mapError { $0 }) }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) { blocks.result?(result.mapError { $0 }) }
 }

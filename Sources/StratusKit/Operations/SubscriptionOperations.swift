@@ -84,7 +84,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         let deletions = inputs.subscriptionIDsToDelete ?? []
         return ItemsJob(
             blocks.items, itemCount: saves.count + deletions.count, failure: "Failed to modify some subscriptions"
-        ) { context in
+        ) { context, answers in
             let request = ModifySubscriptionsRequest(
                 saves: saves.compactMap { try? $0.draft.get() }, deletes: deletions)
             var response = ModifySubscriptionsResponse(saves: [], deletes: [])
@@ -92,13 +92,11 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
                 response = try context.server.modifySubscriptions(request, as: context.caller, in: context.database)
             }
             var saved = response.saves.makeIterator()
-            var answers = ItemAnswers<CKSubscription.ID, CKSubscription>()
             answers.items = saves.map { save in
                 let answer = save.draft.flatMap { _ in saved.next() ?? .failure(Self.unanswered) }
                 return (save.id, context.clientResult(answer) { CKSubscription.from($0) })
             }
             answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
-            return answers
         } oldResult: { answers, error in
             blocks.oldResult?(answers.successes, answers.deletedIDs, error)
         }
@@ -181,12 +179,11 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
         let ids = (inputs.subscriptionIDs ?? []).withoutRepetitions()
         let request: FetchSubscriptionsRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids)
-        return ItemsJob(blocks.items, itemCount: ids.count, failure: "Failed to fetch some subscriptions") { context in
-            var answers = ItemAnswers<CKSubscription.ID, CKSubscription>()
-            guard let request else { return answers }
+        return ItemsJob(blocks.items, itemCount: ids.count, failure: "Failed to fetch some subscriptions") {
+            context, answers in
+            guard let request else { return }
             let told = try context.server.fetchSubscriptions(request, as: context.caller, in: context.database)
             answers.items = told.map { id, answer in (id, context.clientResult(answer) { CKSubscription.from($0) }) }
-            return answers
         } oldResult: { answers, error in
             blocks.oldResult?(answers.successesByID, error)
         }

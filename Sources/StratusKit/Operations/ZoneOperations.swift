@@ -75,16 +75,14 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
             saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address), namesEndedShares: report.isWanted)
         return ItemsJob(
             blocks.items, itemCount: zones.count + deletions.count, failure: "Failed to modify some record zones"
-        ) { context in
-            var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
-            guard !zones.isEmpty || !deletions.isEmpty else { return answers }
+        ) { context, answers in
+            guard !zones.isEmpty || !deletions.isEmpty else { return }
             let response = try context.server.modifyZones(request, as: context.caller, in: context.database)
             answers.items = zip(zones, response.saves).map { zone, answer in
                 (zone.zoneID, context.clientResult(answer) { CKRecordZone($0) })
             }
             answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
             report.note(ended: response.endedShares)
-            return answers
         } afterItems: {
             report.tellOfEnded()
         } oldResult: { answers, error in
@@ -180,14 +178,12 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         let request: FetchZonesRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids.map(\.address))
         return ItemsJob(
             blocks.items, itemCount: inputs.isForAll ? 0 : ids.count, failure: "Failed to fetch some record zones"
-        ) { context in
-            var answers = ItemAnswers<CKRecordZone.ID, CKRecordZone>()
-            guard let request else { return answers }
+        ) { context, answers in
+            guard let request else { return }
             let zones = try context.server.fetchZones(request, as: context.caller, in: context.database)
             answers.items = zones.map { address, answer in
                 (CKRecordZone.ID(address), context.clientResult(answer) { CKRecordZone($0) })
             }
-            return answers
         } oldResult: { answers, error in
             blocks.oldResult?(answers.successesByID, error)
         }
