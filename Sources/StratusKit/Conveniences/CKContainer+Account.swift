@@ -1,12 +1,12 @@
-// Who the user is and how their account stands.
+// The user of a container: identity, account status, discoverability and long-lived operations.
 
 import Foundation
 import StratusCloud
 import StratusModel
 
 extension CKContainer {
-    /// How the account stands. No account is an answer, not an error (O-18).
-    /// - Parameter completionHandler: Given the status, and an error where it could not be determined.
+    /// The status of the account. Having no account is a status, not an error (O-18).
+    /// - Parameter completionHandler: Gets the status, and an error if it could not be determined.
     @preconcurrency
     public func accountStatus(completionHandler: @escaping @Sendable (CKAccountStatus, (any Error)?) -> Void) {
         scope.ask(Self.accountStatus) { result in
@@ -17,8 +17,8 @@ extension CKContainer {
         }
     }
 
-    /// How the account stands. No account is an answer, not an error (O-18).
-    /// - Throws: `CKError` where it could not be determined.
+    /// The status of the account. Having no account is a status, not an error (O-18).
+    /// - Throws: `CKError` if it could not be determined.
     public func accountStatus() async throws -> CKAccountStatus {
         try await scope.ask(Self.accountStatus)
     }
@@ -28,7 +28,7 @@ extension CKContainer {
     }
 
     /// The identifier of the user's record, the same in every database of the container.
-    /// - Parameter completionHandler: Given the identifier, or `notAuthenticated` without an account (O-17).
+    /// - Parameter completionHandler: Gets the identifier, or `notAuthenticated` without an account (O-17).
     @preconcurrency
     public func fetchUserRecordID(completionHandler: @escaping @Sendable (CKRecord.ID?, (any Error)?) -> Void) {
         scope.ask(Self.userRecordID) { $0.call(completionHandler) }
@@ -45,36 +45,35 @@ extension CKContainer {
     }
 }
 
-// The permission to be found by others. Here the host decides who can be found, so users are not asked: what they are told
-// is what the host has decided.
+// The permission to be found by others. The host decides it, so users are not asked.
 
 extension CKContainer {
-    /// What an app may ask its users for.
+    /// The permissions that an app may request from its users.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public struct ApplicationPermissions: OptionSet, Sendable {
         /// The bits.
         public let rawValue: UInt
-        /// The permissions of these bits.
+        /// Creates permissions from their bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
         /// To be found by others.
         public static var userDiscoverability: ApplicationPermissions { ApplicationPermissions(rawValue: 1 << 0) }
     }
 
-    /// What a user has answered.
+    /// A user's answer.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public enum ApplicationPermissionStatus: Int, Sendable {
-        /// Nobody was asked. The store never answers this: it asks nobody.
+        /// The user was not asked. The store never returns this.
         case initialState = 0
-        /// The store could not be asked.
+        /// The store did not answer.
         case couldNotComplete = 1
-        /// Others may not find the user; the host has decided it.
+        /// Others may not find the user, as the host has decided.
         case denied = 2
-        /// Others may find the user by a handle; the host has decided it.
+        /// Others may find the user by a handle, as the host has decided.
         case granted = 3
     }
 
-    /// Given what a user has answered.
+    /// Gets a user's answer.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public typealias ApplicationPermissionBlock = (CKContainer.ApplicationPermissionStatus, (any Error)?) -> Void
 
@@ -91,8 +90,8 @@ extension CKContainer {
 
     /// Whether the user can be found by others.
     /// - Parameters:
-    ///   - applicationPermission: What is asked for.
-    ///   - completionHandler: Given `granted` or `denied`, or `couldNotComplete` and an error without an account.
+    ///   - applicationPermission: The requested permission.
+    ///   - completionHandler: Gets `granted` or `denied`, or `couldNotComplete` and an error without an account.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func status(
         forApplicationPermission applicationPermission: CKContainer.ApplicationPermissions,
@@ -108,8 +107,8 @@ extension CKContainer {
     }
 
     /// Whether the user can be found by others.
-    /// - Parameter applicationPermission: What is asked for.
-    /// - Returns: `granted`, or `denied` where the host lets nobody find the user.
+    /// - Parameter applicationPermission: The requested permission.
+    /// - Returns: `granted`, or `denied` if the host does not let others find the user.
     /// - Throws: `CKError`, `notAuthenticated` without an account (O-17).
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func applicationPermissionStatus(
@@ -122,10 +121,10 @@ extension CKContainer {
         try server.isDiscoverable(caller)
     }
 
-    /// Whether the user can be found by others. The user is not asked: that is the host's to decide.
+    /// Whether the user can be found by others. The host decides it; the user is not asked.
     /// - Parameters:
-    ///   - applicationPermission: What is asked for.
-    ///   - completionHandler: Given `granted` or `denied`, or `couldNotComplete` and an error without an account.
+    ///   - applicationPermission: The requested permission.
+    ///   - completionHandler: Gets `granted` or `denied`, or `couldNotComplete` and an error without an account.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func requestApplicationPermission(
         _ applicationPermission: CKContainer.ApplicationPermissions,
@@ -134,9 +133,9 @@ extension CKContainer {
         status(forApplicationPermission: applicationPermission, completionHandler: completionHandler)
     }
 
-    /// Whether the user can be found by others. The user is not asked: that is the host's to decide.
-    /// - Parameter applicationPermission: What is asked for.
-    /// - Returns: `granted`, or `denied` where the host lets nobody find the user.
+    /// Whether the user can be found by others. The host decides it; the user is not asked.
+    /// - Parameter applicationPermission: The requested permission.
+    /// - Returns: `granted`, or `denied` if the host does not let others find the user.
     /// - Throws: `CKError`, `notAuthenticated` without an account (O-17).
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public func requestApplicationPermission(
@@ -162,7 +161,7 @@ public typealias CKContainer_Application_PermissionBlock = CKContainer.Applicati
 
 extension CKContainer {
     /// The identifiers of the long-lived operations that have not called their last block.
-    /// - Parameter completionHandler: Given the identifiers, or an error.
+    /// - Parameter completionHandler: Gets the identifiers, or an error.
     @preconcurrency
     public func fetchAllLongLivedOperationIDs(
         completionHandler: @escaping @Sendable ([CKOperation.ID]?, (any Error)?) -> Void
@@ -171,16 +170,16 @@ extension CKContainer {
     }
 
     /// The identifiers of the long-lived operations that have not called their last block.
-    /// - Throws: `CKError` where the directory of what was kept cannot be read (O-14).
+    /// - Throws: `CKError` if the directory of stored operations cannot be read (O-14).
     public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
         try await scope.ask(longLivedIDs)
     }
 
-    /// A long-lived operation that has not called its last block. Its blocks are to be set anew; added to the container
-    /// it calls them all, and its request is not sent a second time.
+    /// A long-lived operation that has not called its last block. Set its blocks again and add it to the container: it
+    /// calls all of them, and does not send its request a second time.
     /// - Parameters:
     ///   - operationID: The operation's identifier.
-    ///   - completionHandler: Given the operation, nil where there is none any longer, or an error.
+    ///   - completionHandler: Gets the operation, nil if it no longer exists, or an error.
     @preconcurrency
     public func fetchLongLivedOperation(
         withID operationID: CKOperation.ID,
@@ -194,11 +193,11 @@ extension CKContainer {
         }
     }
 
-    /// A long-lived operation that has not called its last block. Its blocks are to be set anew; added to the container
-    /// it calls them all, and its request is not sent a second time.
+    /// A long-lived operation that has not called its last block. Set its blocks again and add it to the container: it
+    /// calls all of them, and does not send its request a second time.
     /// - Parameter operationID: The operation's identifier.
-    /// - Returns: The operation; nil where there is none any longer.
-    /// - Throws: `CKError`: `internalError` where what was kept of it is damaged (O-14).
+    /// - Returns: The operation; nil if it no longer exists.
+    /// - Throws: `CKError`: `internalError` if its stored data is damaged (O-14).
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         try await scope.ask(longLived(operationID))
     }

@@ -1,4 +1,4 @@
-// People who are to be invited, without making an operation: one and many, with a completion handler and awaited.
+// Calls to fetch people to invite, and to search for people, with a completion handler and awaited.
 
 import Foundation
 import StratusCloud
@@ -6,10 +6,10 @@ import StratusCloud
 // MARK: One person
 
 extension CKContainer {
-    /// Fetches a person who is to be invited.
+    /// Fetches a person to invite.
     /// - Parameters:
     ///   - emailAddress: The person's address.
-    ///   - completionHandler: Given the participant, or the error.
+    ///   - completionHandler: Gets the participant, or the error.
     @preconcurrency
     public func fetchShareParticipant(
         withEmailAddress emailAddress: String,
@@ -18,10 +18,10 @@ extension CKContainer {
         scope.begin(fetching(CKUserIdentity.LookupInfo(emailAddress: emailAddress)) { $0.call(completionHandler) })
     }
 
-    /// Fetches a person who is to be invited.
+    /// Fetches a person to invite.
     /// - Parameters:
     ///   - phoneNumber: The person's telephone number.
-    ///   - completionHandler: Given the participant, or the error.
+    ///   - completionHandler: Gets the participant, or the error.
     @preconcurrency
     public func fetchShareParticipant(
         withPhoneNumber phoneNumber: String,
@@ -30,10 +30,10 @@ extension CKContainer {
         scope.begin(fetching(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber)) { $0.call(completionHandler) })
     }
 
-    /// Fetches a person who is to be invited.
+    /// Fetches a person to invite.
     /// - Parameters:
     ///   - userRecordID: The person's user record.
-    ///   - completionHandler: Given the participant, or the error.
+    ///   - completionHandler: Gets the participant, or the error.
     @preconcurrency
     public func fetchShareParticipant(
         withUserRecordID userRecordID: CKRecord.ID,
@@ -42,26 +42,26 @@ extension CKContainer {
         scope.begin(fetching(CKUserIdentity.LookupInfo(userRecordID: userRecordID)) { $0.call(completionHandler) })
     }
 
-    /// Fetches a person who is to be invited.
-    /// - Parameter emailAddress: The person's address. Whoever has no account can be invited too (P-01).
+    /// Fetches a person to invite.
+    /// - Parameter emailAddress: The person's address. A person without an account can be invited too (P-01).
     /// - Returns: The participant.
-    /// - Throws: `CKError`, `invalidArguments` for what is no address.
+    /// - Throws: `CKError`, `invalidArguments` if it is not an address.
     public func shareParticipant(forEmailAddress emailAddress: String) async throws -> CKShare.Participant {
         try await scope.await { fetching(CKUserIdentity.LookupInfo(emailAddress: emailAddress), $0) }
     }
 
-    /// Fetches a person who is to be invited.
-    /// - Parameter phoneNumber: The person's telephone number. Whoever has no account can be invited too (P-01).
+    /// Fetches a person to invite.
+    /// - Parameter phoneNumber: The person's telephone number. A person without an account can be invited too (P-01).
     /// - Returns: The participant.
-    /// - Throws: `CKError`, `invalidArguments` for what is no number.
+    /// - Throws: `CKError`, `invalidArguments` if it is not a number.
     public func shareParticipant(forPhoneNumber phoneNumber: String) async throws -> CKShare.Participant {
         try await scope.await { fetching(CKUserIdentity.LookupInfo(phoneNumber: phoneNumber), $0) }
     }
 
-    /// Fetches a person who is to be invited.
+    /// Fetches a person to invite.
     /// - Parameter userRecordID: The person's user record.
     /// - Returns: The participant.
-    /// - Throws: `CKError`, `unknownItem` where nobody has that record.
+    /// - Throws: `CKError`, `unknownItem` if there is no such user.
     public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
         try await scope.await { fetching(CKUserIdentity.LookupInfo(userRecordID: userRecordID), $0) }
     }
@@ -70,10 +70,10 @@ extension CKContainer {
 // MARK: Many people
 
 extension CKContainer {
-    /// Fetches people who are to be invited.
+    /// Fetches people to invite.
     /// - Parameters:
     ///   - emails: Their addresses.
-    ///   - completionHandler: Given an answer for every address, or the error of the request.
+    ///   - completionHandler: Gets an answer for every address, or the error of the request.
     @preconcurrency
     public func fetchShareParticipants(
         forEmailAddresses emails: [String],
@@ -83,10 +83,10 @@ extension CKContainer {
         scope.begin(fetching(emails, CKUserIdentity.LookupInfo.init(emailAddress:), completionHandler))
     }
 
-    /// Fetches people who are to be invited.
+    /// Fetches people to invite.
     /// - Parameters:
     ///   - phoneNumbers: Their telephone numbers.
-    ///   - completionHandler: Given an answer for every number, or the error of the request.
+    ///   - completionHandler: Gets an answer for every number, or the error of the request.
     @preconcurrency
     public func fetchShareParticipants(
         forPhoneNumbers phoneNumbers: [String],
@@ -96,10 +96,10 @@ extension CKContainer {
         scope.begin(fetching(phoneNumbers, CKUserIdentity.LookupInfo.init(phoneNumber:), completionHandler))
     }
 
-    /// Fetches people who are to be invited.
+    /// Fetches people to invite.
     /// - Parameters:
     ///   - userRecordIDs: Their user records.
-    ///   - completionHandler: Given an answer for every user record, or the error of the request.
+    ///   - completionHandler: Gets an answer for every user record, or the error of the request.
     @preconcurrency
     public func fetchShareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID],
@@ -109,48 +109,48 @@ extension CKContainer {
         scope.begin(fetching(userRecordIDs, CKUserIdentity.LookupInfo.init(userRecordID:), completionHandler))
     }
 
-    /// Fetches people who are to be invited.
+    /// Fetches people to invite.
     /// - Parameter emails: Their addresses.
     /// - Returns: An answer for every address.
     /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
-    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
-    ///   record that nobody has.
+    ///   (L-01). An item fails with `invalidArguments` if it is not an address or number, with `unknownItem` if there
+    ///   is no such user.
     public func shareParticipants(
         forEmailAddresses emails: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await scope.await { fetching(emails, CKUserIdentity.LookupInfo.init(emailAddress:), $0) }
     }
 
-    /// Fetches people who are to be invited.
+    /// Fetches people to invite.
     /// - Parameter phoneNumbers: Their telephone numbers.
     /// - Returns: An answer for every number.
     /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
-    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
-    ///   record that nobody has.
+    ///   (L-01). An item fails with `invalidArguments` if it is not an address or number, with `unknownItem` if there
+    ///   is no such user.
     public func shareParticipants(
         forPhoneNumbers phoneNumbers: [String]
     ) async throws -> [String: Result<CKShare.Participant, any Error>] {
         try await scope.await { fetching(phoneNumbers, CKUserIdentity.LookupInfo.init(phoneNumber:), $0) }
     }
 
-    /// Fetches people who are to be invited.
+    /// Fetches people to invite.
     /// - Parameter userRecordIDs: Their user records.
     /// - Returns: An answer for every user record.
     /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
-    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
-    ///   record that nobody has.
+    ///   (L-01). An item fails with `invalidArguments` if it is not an address or number, with `unknownItem` if there
+    ///   is no such user.
     public func shareParticipants(
         forUserRecordIDs userRecordIDs: [CKRecord.ID]
     ) async throws -> [CKRecord.ID: Result<CKShare.Participant, any Error>] {
         try await scope.await { fetching(userRecordIDs, CKUserIdentity.LookupInfo.init(userRecordID:), $0) }
     }
 
-    /// Fetches people who are to be invited.
-    /// - Parameter lookupInfos: By what they are looked up.
-    /// - Returns: An answer for everybody.
+    /// Fetches people to invite.
+    /// - Parameter lookupInfos: The addresses, numbers or user records to look up.
+    /// - Returns: An answer for every person.
     /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account, `limitExceeded`
-    ///   (L-01). An item fails with `invalidArguments` for what is no address or number, with `unknownItem` for a user
-    ///   record that nobody has.
+    ///   (L-01). An item fails with `invalidArguments` if it is not an address or number, with `unknownItem` if there
+    ///   is no such user.
     public func shareParticipants(
         for lookupInfos: [CKUserIdentity.LookupInfo]
     ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
@@ -188,14 +188,14 @@ extension CKContainer {
     }
 }
 
-// Looking for other people. Only those are found who want to be (the host's setting of their account).
+// Search for other people. It finds only people who can be discovered, as the host has set for their account.
 
 // MARK: The address book
 
 extension CKContainer {
-    /// Finds nobody: there is no address book here.
-    /// - Parameter completionHandler: Given no people, or `notAuthenticated` without an account.
-    @available(*, deprecated, message: "There is no address book to look in.")
+    /// Finds no one: there is no address book here.
+    /// - Parameter completionHandler: Gets no people, or `notAuthenticated` without an account.
+    @available(*, deprecated, message: "There is no address book to search.")
     @preconcurrency
     public func discoverAllIdentities(
         completionHandler: @escaping @Sendable ([CKUserIdentity]?, (any Error)?) -> Void
@@ -203,9 +203,9 @@ extension CKContainer {
         scope.ask(Self.nobody) { $0.call(completionHandler) }
     }
 
-    /// Finds nobody: there is no address book here.
+    /// Finds no one: there is no address book here.
     /// - Throws: `CKError`, `notAuthenticated` without an account.
-    @available(*, deprecated, message: "There is no address book to look in.")
+    @available(*, deprecated, message: "There is no address book to search.")
     public func allUserIdentitiesFromContacts() async throws -> [CKUserIdentity] {
         try await scope.ask(Self.nobody)
     }
@@ -219,10 +219,10 @@ extension CKContainer {
 // MARK: One person
 
 extension CKContainer {
-    /// Looks for a person by e-mail address.
+    /// Searches for a person by e-mail address.
     /// - Parameters:
-    ///   - emailAddress: What is known of the person.
-    ///   - completionHandler: Given the person, nil where nobody is found, or an error.
+    ///   - emailAddress: The person's e-mail address.
+    ///   - completionHandler: Gets the person, nil if no one is found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     @preconcurrency
     public func discoverUserIdentity(
@@ -234,9 +234,9 @@ extension CKContainer {
         }
     }
 
-    /// Looks for a person by e-mail address.
-    /// - Parameter emailAddress: What is known of the person.
-    /// - Returns: The person, nil where nobody is found.
+    /// Searches for a person by e-mail address.
+    /// - Parameter emailAddress: The person's e-mail address.
+    /// - Returns: The person; nil if no one is found.
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forEmailAddress emailAddress: String) async throws -> CKUserIdentity? {
@@ -244,10 +244,10 @@ extension CKContainer {
             .first
     }
 
-    /// Looks for a person by telephone number.
+    /// Searches for a person by telephone number.
     /// - Parameters:
-    ///   - phoneNumber: What is known of the person.
-    ///   - completionHandler: Given the person, nil where nobody is found, or an error.
+    ///   - phoneNumber: The person's telephone number.
+    ///   - completionHandler: Gets the person, nil if no one is found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     @preconcurrency
     public func discoverUserIdentity(
@@ -259,19 +259,19 @@ extension CKContainer {
         }
     }
 
-    /// Looks for a person by telephone number.
-    /// - Parameter phoneNumber: What is known of the person.
-    /// - Returns: The person, nil where nobody is found.
+    /// Searches for a person by telephone number.
+    /// - Parameter phoneNumber: The person's telephone number.
+    /// - Returns: The person; nil if no one is found.
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
         try await scope.ask(Self.look(for: phoneNumber, by: CKUserIdentity.LookupInfo.init(phoneNumber:))).values.first
     }
 
-    /// Looks for a person by user record.
+    /// Searches for a person by user record.
     /// - Parameters:
-    ///   - userRecordID: What is known of the person.
-    ///   - completionHandler: Given the person, nil where nobody is found, or an error.
+    ///   - userRecordID: The person's user record.
+    ///   - completionHandler: Gets the person, nil if no one is found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     @preconcurrency
     public func discoverUserIdentity(
@@ -283,9 +283,9 @@ extension CKContainer {
         }
     }
 
-    /// Looks for a person by user record.
-    /// - Parameter userRecordID: What is known of the person.
-    /// - Returns: The person, nil where nobody is found.
+    /// Searches for a person by user record.
+    /// - Parameter userRecordID: The person's user record.
+    /// - Returns: The person; nil if no one is found.
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
@@ -297,10 +297,10 @@ extension CKContainer {
 // MARK: Several people
 
 extension CKContainer {
-    /// Looks for people by e-mail address.
+    /// Searches for people by e-mail address.
     /// - Parameters:
-    ///   - emailAddresses: What is known of the people.
-    ///   - completionHandler: Given those who were found, or an error.
+    ///   - emailAddresses: The people's e-mail addresses.
+    ///   - completionHandler: Gets the people found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     @preconcurrency
     public func discoverUserIdentities(
@@ -312,19 +312,19 @@ extension CKContainer {
             completion: completionHandler)
     }
 
-    /// Looks for people by e-mail address.
-    /// - Parameter emailAddresses: What is known of the people.
-    /// - Returns: Those who were found.
+    /// Searches for people by e-mail address.
+    /// - Parameter emailAddresses: The people's e-mail addresses.
+    /// - Returns: The people found.
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentities(forEmailAddresses emailAddresses: [String]) async throws -> [String: CKUserIdentity] {
         try await scope.ask(Self.look(for: emailAddresses, by: CKUserIdentity.LookupInfo.init(emailAddress:)))
     }
 
-    /// Looks for people by telephone number.
+    /// Searches for people by telephone number.
     /// - Parameters:
-    ///   - phoneNumbers: What is known of the people.
-    ///   - completionHandler: Given those who were found, or an error.
+    ///   - phoneNumbers: The people's telephone numbers.
+    ///   - completionHandler: Gets the people found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     @preconcurrency
     public func discoverUserIdentities(
@@ -336,19 +336,19 @@ extension CKContainer {
             completion: completionHandler)
     }
 
-    /// Looks for people by telephone number.
-    /// - Parameter phoneNumbers: What is known of the people.
-    /// - Returns: Those who were found.
+    /// Searches for people by telephone number.
+    /// - Parameter phoneNumbers: The people's telephone numbers.
+    /// - Returns: The people found.
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentities(forPhoneNumbers phoneNumbers: [String]) async throws -> [String: CKUserIdentity] {
         try await scope.ask(Self.look(for: phoneNumbers, by: CKUserIdentity.LookupInfo.init(phoneNumber:)))
     }
 
-    /// Looks for people by user record.
+    /// Searches for people by user record.
     /// - Parameters:
-    ///   - userRecordIDs: What is known of the people.
-    ///   - completionHandler: Given those who were found, or an error.
+    ///   - userRecordIDs: The people's user records.
+    ///   - completionHandler: Gets the people found, or an error.
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     @preconcurrency
     public func discoverUserIdentities(
@@ -360,9 +360,9 @@ extension CKContainer {
             completion: completionHandler)
     }
 
-    /// Looks for people by user record.
-    /// - Parameter userRecordIDs: What is known of the people.
-    /// - Returns: Those who were found.
+    /// Searches for people by user record.
+    /// - Parameter userRecordIDs: The people's user records.
+    /// - Returns: The people found.
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentities(forUserRecordIDs userRecordIDs: [CKRecord.ID]) async throws -> [CKRecord.ID:

@@ -1,21 +1,21 @@
 // The payload of a notification: the dictionary that a device gets.
 //
-//   aps   what the system shows, in the words of Apple's push service: alert, badge, sound, content-available,
+//   aps   what the system shows, with the keys of Apple's push service: alert, badge, sound, content-available,
 //         mutable-content, category
-//   ck    what the app is told, under the keys that pushes of the real service have:
-//         cid        the container's identifier          nid  the notification's
-//         ckuserid   whose subscription it is            ce   2
-//         p          1 where something was pruned (our own; which key the real service has is not known)
+//   ck    what the app gets, under the keys of the real service's pushes:
+//         cid        the container's identifier          nid  the notification's identity
+//         ckuserid   the owner of the subscription       ce   2
+//         p          1 if something was pruned (a key of Stratus; the real service's key is not known)
 //         and one of
-//         qry  of a query subscription: dbs, sid, fo (why), rid, zid, zoid (record, zone, owner), af (fields)
+//         qry  of a query subscription: dbs, sid, fo (reason), rid, zid, zoid (record, zone, owner), af (fields)
 //         fet  of a zone subscription: dbs, sid, zid, zoid
 //         met  of a database subscription: dbs, sid
-//         of one whose record, or zone, was pruned nothing but dbs and sid is left there
-//         dbs, sid  without any of them where the kind is not known (our own)
+//         If the record or zone was pruned, these have only dbs and sid.
+//         dbs, sid  without any of them if the kind is not known (a form of Stratus)
 //         dbs is 1 for private, 2 for public, 3 for shared.
 //
-// Invariant: a payload that was written here is read as what it was written of, to the bit, also after JSON or a
-// property list in between. What others have written is read as far as it makes sense.
+// Invariant: reading a payload that was written here returns exactly the notification it was written from, also after
+// it passed through JSON or a property list. Payloads of other origin are read as far as they are valid.
 
 import Foundation
 import StratusCloud
@@ -24,7 +24,7 @@ import StratusModel
 enum NotificationPayload {
     enum Key {
         static let shown = "aps"
-        static let told = "ck"
+        static let content = "ck"
         static let container = "cid"
         static let id = "nid"
         static let owner = "ckuserid"
@@ -78,15 +78,15 @@ enum NotificationPayload {
 
     // MARK: Writing
 
-    /// The payload of a notification, of Foundation's own classes, whose casts convert.
+    /// The payload of a notification, of Foundation's classes, whose casts convert.
     static func dictionary(of notification: ClientNotification) -> [AnyHashable: Any] {
         [
             Key.shown: object(shown(notification)),
-            Key.told: object(told(notification)),
+            Key.content: object(content(notification)),
         ]
     }
 
-    private static func told(_ notification: ClientNotification) -> [String: Any?] {
+    private static func content(_ notification: ClientNotification) -> [String: Any?] {
         var parts: [String: Any?] = [
             Key.environment: number(2), Key.container: notification.container.map { text($0.text) },
             Key.id: notification.id.map { text($0.uuidString.lowercased()) },
@@ -127,7 +127,7 @@ enum NotificationPayload {
         parts.merge(phrase(alert.title, .title)) { $1 }
         parts.merge(phrase(alert.subtitle, .subtitle)) { $1 }
         let texts = parts.compactMapValues { $0 }
-        // A text alone stands for itself, as in pushes of the real service.
+        // A text alone is itself the value, as in pushes of the real service.
         let isBodyAlone = texts.count == 1 && alert.body.text != nil
         return [
             ShownKey.alert: isBodyAlone ? texts.values.first : texts.isEmpty ? nil : object(parts),
@@ -153,27 +153,27 @@ enum NotificationPayload {
     }
 }
 
-// A payload as a notification again: one of our own, one of the real service, or a damaged one.
+// Reading payloads: from this module, from the real service, or damaged ones.
 
 extension NotificationPayload {
-    /// What a payload tells; nil where it is none of CloudKit's (N-09).
+    /// The content of a payload; nil if it is not one of CloudKit's (N-09).
     static func content(of payload: [AnyHashable: Any]) -> NotificationContent? {
-        guard let payload = PayloadDictionary(payload), let told = payload.dictionary(Key.told) else { return nil }
+        guard let payload = PayloadDictionary(payload), let sent = payload.dictionary(Key.content) else { return nil }
         let parts = [
             (Key.query, CKNotification.NotificationType.query), (Key.zone, .recordZone), (Key.database, .database),
-        ].compactMap { key, type in told.dictionary(key).map { (type: type, part: $0) } }.first
+        ].compactMap { key, type in sent.dictionary(key).map { (type: type, part: $0) } }.first
         let knownKeys = [Key.container, Key.id, Key.owner, Key.scope, Key.subscription]
-        guard parts != nil || knownKeys.contains(where: { told.holds($0) }) else { return nil }
-        let place = parts?.part ?? told
-        let (owner, shown) = (told.text(Key.owner), payload.dictionary(Key.shown))
+        guard parts != nil || knownKeys.contains(where: { sent.holds($0) }) else { return nil }
+        let place = parts?.part ?? sent
+        let (owner, shown) = (sent.text(Key.owner), payload.dictionary(Key.shown))
         let notification = ClientNotification(
-            id: told.text(Key.id).flatMap { UUID(uuidString: $0) },
-            container: told.text(Key.container).map { ContainerName($0) },
+            id: sent.text(Key.id).flatMap { UUID(uuidString: $0) },
+            container: sent.text(Key.container).map { ContainerName($0) },
             subscriptionID: place.text(Key.subscription), subscriptionOwner: owner.map { UserName($0) },
             database: database(place.number(Key.scope)),
             subject: parts.flatMap { subject($0.type, $0.part, reader: owner) },
             alert: alert(shown), badge: shown?.number(ShownKey.badge).map { Int($0) },
-            isPruned: told.flag(Key.isPruned))
+            isPruned: sent.flag(Key.isPruned))
         var content = NotificationContent(notification)
         if notification.subject == .prunedQuery {
             content.reason = reason(place)
@@ -188,7 +188,7 @@ extension NotificationPayload {
 
     // MARK: What it is about
 
-    /// What is left of it where a part is missing.
+    /// The rest of the content if a part is missing.
     private static func subject(
         _ type: CKNotification.NotificationType, _ part: PayloadDictionary, reader: String?
     ) -> NotificationSubject? {
@@ -212,7 +212,7 @@ extension NotificationPayload {
         part.dictionary(Key.fields)?.content.compactMapValues { PayloadValue.value(of: $0) } ?? [:]
     }
 
-    /// The zone. Pushes of the real service name the reader in two ways where its own clients say that it is theirs.
+    /// The zone. Pushes of the real service name the reader as owner in two ways.
     private static func zone(_ part: PayloadDictionary, reader: String?) -> ZoneAddress? {
         guard let name = part.text(Key.zoneName) else { return nil }
         let owner = part.text(Key.zoneOwner)
@@ -248,13 +248,13 @@ extension NotificationPayload {
     }
 }
 
-/// A dictionary of a payload, whoever made it and of whatever.
+/// A dictionary in a payload of any origin.
 ///
-/// Its pairs are gone through one by one: a cast to other keys ends the process where two keys become one.
+/// Its pairs are read one by one: a cast to other keys ends the process if two keys become equal.
 struct PayloadDictionary {
     let content: [String: Any]
 
-    /// Nil for what is no dictionary. Keys that are no texts are left out.
+    /// Nil for a value that is not a dictionary. Keys that are not texts are left out.
     init?(_ object: Any?) {
         var content: [String: Any] = [:]
         switch object {
@@ -277,8 +277,8 @@ struct PayloadDictionary {
     func flag(_ key: String) -> Bool { number(key).map { $0 != 0 } ?? false }
 }
 
-// Values of fields in a payload. Texts and numbers stand for themselves, as in pushes of the real service; whatever
-// JSON or a property list has no words for, or could change, is a dictionary of a type, named as in CloudKit's web
+// Values of fields in a payload. Texts and numbers are written as they are, as in pushes of the real service. A value
+// that JSON or a property list cannot express or could change, is a dictionary of a type, named as in CloudKit's web
 // services, and a value.
 //
 //   type        value
@@ -287,10 +287,10 @@ struct PayloadDictionary {
 //   BYTES       text: base 64
 //   LOCATION    list of eight texts: latitude, longitude, altitude, accuracies, course, speed, timestamp
 //   REFERENCE   dictionary: recordName, zoneName, ownerName, action (0, or 1 for deleteSelf)
-//   ASSETID     nothing: an asset does not come along
-//   LIST        list of values that are no lists
+//   ASSETID     nothing: assets are not included
+//   LIST        list of values that are not lists
 //
-// Invariant: reading never makes an asset of a file.
+// Invariant: reading never creates an asset from a file.
 
 enum PayloadValue {
     private enum Kind: String {
@@ -312,7 +312,7 @@ enum PayloadValue {
         switch value {
         case .string(let text): NSString(string: text)
         case .int64(let number): NSNumber(value: number)
-        // One with a fraction is written with its fraction, and so read as what it is.
+        // A number with a fraction keeps it, and so is read as the same number.
         case .double(let number) where number.isFinite && number != number.rounded(): NSNumber(value: number)
         case .double(let number): typed(.number, text(of: number))
         case .date(let date): typed(.date, text(of: date.timeIntervalSinceReferenceDate))
@@ -343,7 +343,7 @@ enum PayloadValue {
 
     // MARK: Reading
 
-    /// The value of an object; nil for what is none.
+    /// The value of an object; nil if it is not a value.
     static func value(of object: Any, isInList: Bool = false) -> ClientValue? {
         if let dictionary = PayloadDictionary(object) { return value(of: dictionary, isInList) }
         if let number = object as? NSNumber { return value(of: number) }
@@ -360,7 +360,7 @@ enum PayloadValue {
         }
     }
 
-    /// By its text, which tells a whole number from others: JSON gives some whole ones as decimal numbers.
+    /// By its text, which shows whether it is whole: JSON returns some whole numbers as decimal numbers.
     private static func value(of number: NSNumber) -> ClientValue? {
         let text = number.stringValue
         return Int64(text).map { .int64($0) } ?? Double(text).map { .double($0) }
@@ -403,7 +403,7 @@ enum PayloadValue {
         (object as? NSArray).map { Array($0) } ?? object as? [Any]
     }
 
-    /// A whole number, whatever type it is of.
+    /// A whole number of any type.
     static func integer(_ object: Any) -> Int64? {
         switch value(of: object, isInList: true) {
         case .int64(let number): number

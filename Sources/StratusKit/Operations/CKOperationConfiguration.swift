@@ -1,13 +1,14 @@
-// How an operation is to run. Every property remembers whether it was set, because what was not set is inherited: an
-// operation's own value goes before its group's, and that before the built-in one (O-12).
+// How an operation runs, alone and in a group. Every property remembers whether it was set, because unset properties
+// are inherited: an operation's own value precedes its group's, which precedes the built-in value (O-12). A group gives
+// its operations defaults and a name; it makes nothing transactional (O-13).
 
 public import Foundation
 import StratusStore
 
 extension CKOperation {
-    /// How an operation is to run. Properties that were not set have the group's value, else a built-in one.
+    /// How an operation runs. Properties that were not set have the group's value, or else a built-in value.
     public final class Configuration: NSObject, NSCopying, Sendable {
-        /// The values that were set; nil for those that were not.
+        /// The values that were set; nil for the others.
         struct Explicit: Sendable {
             var container: CKContainer?
             var qualityOfService: QualityOfService?
@@ -16,7 +17,7 @@ extension CKOperation {
             var requestSeconds: TimeInterval?
             var resourceSeconds: TimeInterval?
 
-            /// These values, and where one is not set that of `other`.
+            /// These values; those that are not set are taken from `other`.
             func inheriting(_ other: Explicit?) -> Explicit {
                 guard let other else { return self }
                 return Explicit(
@@ -31,7 +32,7 @@ extension CKOperation {
 
         private let values: Locked<Explicit>
 
-        /// A configuration in which nothing is set.
+        /// Creates a configuration in which nothing is set.
         public override init() {
             values = Locked(Explicit())
             super.init()
@@ -50,14 +51,14 @@ extension CKOperation {
             set { values.withLock { $0.container = newValue } }
         }
 
-        /// How urgent the operation is: it decides the order in which requests are sent, the resource time-out, and
-        /// whether network errors are tried again (O-10). By default `.default`.
+        /// How urgent the operation is. It decides the order of requests, the resource time-out, and whether network
+        /// errors are tried again (O-10). By default `.default`.
         public var qualityOfService: QualityOfService {
             get { explicit.qualityOfService ?? .default }
             set { values.withLock { $0.qualityOfService = newValue } }
         }
 
-        /// Without meaning here, since no request leaves the machine. By default true.
+        /// Has no effect: no request leaves the machine. By default true.
         public var allowsCellularAccess: Bool {
             get { explicit.allowsCellularAccess ?? true }
             set { values.withLock { $0.allowsCellularAccess = newValue } }
@@ -69,25 +70,26 @@ extension CKOperation {
             set { values.withLock { $0.isLongLived = newValue } }
         }
 
-        /// How many seconds one request may take. By default 60; zero and less for no limit.
+        /// How many seconds one request may take. By default 60; zero or less for no limit.
         public var timeoutIntervalForRequest: TimeInterval {
             get { explicit.requestSeconds ?? EffectiveConfiguration.defaultRequestSeconds }
             set { values.withLock { $0.requestSeconds = newValue } }
         }
 
         /// How many seconds the operation may take, pauses and repetitions included. By default a week, and no limit
-        /// (infinity) for the user's own business (O-10); zero and less for no limit.
+        /// (infinity) for the user-initiated and user-interactive qualities of service (O-10); zero or less for no
+        /// limit.
         public var timeoutIntervalForResource: TimeInterval {
             get { explicit.resourceSeconds ?? EffectiveConfiguration.defaultResourceSeconds(for: qualityOfService) }
             set { values.withLock { $0.resourceSeconds = newValue } }
         }
 
-        /// A configuration of its own with the same values set.
+        /// Returns a new configuration with the same values set.
         public func copy(with zone: NSZone? = nil) -> Any { Configuration(explicit) }
     }
 }
 
-/// What an operation runs with, decided when it starts (O-12).
+/// The configuration an operation runs with, fixed when it starts (O-12).
 struct EffectiveConfiguration: Sendable {
     static let defaultRequestSeconds: TimeInterval = 60
     private static let weekSeconds: TimeInterval = 7 * 86_400
@@ -119,10 +121,10 @@ struct EffectiveConfiguration: Sendable {
         seconds > 0 && seconds < .infinity ? seconds : nil
     }
 
-    /// The time that a single request has; nil for no limit.
+    /// The time of an operation that sends a single request; nil for no limit.
     var shortestSeconds: TimeInterval? { [rules.requestSeconds, rules.resourceSeconds].compactMap { $0 }.min() }
 
-    /// Which of the requests that wait is sent first.
+    /// The priority of the request among those that wait.
     var priority: BlockingPool.Priority {
         switch qualityOfService {
         case .userInteractive: .userInteractive
@@ -134,30 +136,29 @@ struct EffectiveConfiguration: Sendable {
     }
 }
 
-/// What everything done through a container or database of `configuredWith` inherits.
+/// The defaults of everything that runs through a container or database of `configuredWith`.
 struct ConfiguredDefaults: OperationDefaults {
     var configuration: CKOperation.Configuration?
     var group: CKOperationGroup?
 }
 
-// Operations that belong together. A group gives its operations defaults and a name; it makes nothing transactional
-// (O-13).
+// Operations that belong together (O-13).
 
 /// Operations that belong together: they inherit the group's configuration where they have none of their own (O-12).
 public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
     /// How much data the operations of a group are expected to move.
     public enum TransferSize: Int, Sendable {
-        /// Nobody has said.
+        /// Not known.
         case unknown = 0
-        /// Some kilobytes.
+        /// Kilobytes.
         case kilobytes = 1
-        /// Some megabytes.
+        /// Megabytes.
         case megabytes = 2
         /// Tens of megabytes.
         case tensOfMegabytes = 3
         /// Hundreds of megabytes.
         case hundredsOfMegabytes = 4
-        /// Some gigabytes.
+        /// Gigabytes.
         case gigabytes = 5
         /// Tens of gigabytes.
         case tensOfGigabytes = 6
@@ -173,11 +174,11 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
         var receiveSize = TransferSize.unknown
     }
 
-    /// An identity of the group, the same after archiving.
+    /// The identity of the group. Archiving keeps it.
     public let operationGroupID: String
     private let state: Locked<State>
 
-    /// A group of its own identity.
+    /// Creates a group with a new identity.
     public override init() {
         operationGroupID = UUID.drawn().uuidString
         state = Locked(State())
@@ -185,7 +186,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
     }
 
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-    /// What operations of the group inherit. Setting it copies; nil resets it.
+    /// The configuration that operations of the group inherit. Setting it copies the value; nil resets it.
     public var defaultConfiguration: CKOperation.Configuration! {
         get { state.withLock { $0.defaults } }
         set {
@@ -200,7 +201,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
         set { state.withLock { $0.name = newValue } }
     }
 
-    /// How many things the group is about, for logs.
+    /// The number of items that the group handles, for logs.
     public var quantity: Int {
         get { state.withLock { $0.quantity } }
         set { state.withLock { $0.quantity = newValue } }
@@ -239,7 +240,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKOperationGroup"] }
 
-    /// Archives the group with its identity and its configuration; of the container the identifier.
+    /// Archives the group with its identity and configuration. Of the container it archives the identifier.
     public func encode(with coder: NSCoder) {
         let state = state.value
         let defaults = state.defaults.explicit
@@ -256,7 +257,7 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
         if let value = defaults.resourceSeconds { coder.encode(value, forKey: Key.resourceSeconds) }
     }
 
-    /// A group from an archive. Values that cannot be are replaced by those of a new group.
+    /// Decodes a group. Invalid values are replaced by those of a new group.
     public init(coder: NSCoder) {
         func has(_ key: String) -> Bool { coder.containsValue(forKey: key) }
         operationGroupID = coder.decodeText(forKey: Key.groupID) ?? UUID.drawn().uuidString

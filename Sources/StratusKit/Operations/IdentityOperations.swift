@@ -1,12 +1,12 @@
-// Fetches people as participants of shares that they are not in yet.
+// Operations on identities: participants to invite, people to discover, and tokens for web services.
 
 import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Fetches people who are to be invited, by e-mail address, telephone number or user record (P-01). Whoever has no account
-/// can be invited by a handle too.
+/// Fetches people to invite, by e-mail address, telephone number or user record (P-01). People without an account can
+/// be invited by a handle too.
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
@@ -20,22 +20,22 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     private var lookupInfos: [CKUserIdentity.LookupInfo]?
     private var blocks = Blocks()
 
-    /// An operation that fetches nobody, which succeeds at once (O-15).
+    /// Creates an operation without people, which succeeds at once (O-15).
     public override init() { super.init() }
 
-    /// An operation that fetches these.
+    /// Creates an operation that fetches these items.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos
     }
 
-    /// Whom to fetch. Somebody who stands twice is fetched once.
+    /// The people to fetch. A duplicate is fetched once.
     public final var userIdentityLookupInfos: [CKUserIdentity.LookupInfo]? {
         get { locked { lookupInfos } }
         set { configure(newValue) { swap(&lookupInfos, &$0) } }
     }
 
-    /// Called for everybody.
+    /// Called for every person.
     public final var perShareParticipantResultBlock:
         (
             (
@@ -54,7 +54,7 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called for everybody who was fetched, unless `perShareParticipantResultBlock` is set (O-06).
+    /// Called for every person fetched, unless `perShareParticipantResultBlock` is set (O-06).
     @available(*, deprecated, message: "Use perShareParticipantResultBlock.")
     public final var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
         get { locked { blocks.oldParticipant } }
@@ -91,31 +91,31 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     }
 }
 
-// Looks for other people, by what is known of them.
+// Discovery of other people.
 
-/// Looks for people by e-mail address, telephone number or user record. Only those are found who want to be.
+/// Searches for people by e-mail address, telephone number or user record. It finds only people who can be discovered.
 @available(*, deprecated, message: "Use CKContainer.shareParticipants(for:).")
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
     private var lookupInfos: [CKUserIdentity.LookupInfo] = []
     private var blocks = DiscoveryBlocks()
 
-    /// An operation that looks for nobody.
+    /// Creates an operation without people.
     public override init() { super.init() }
 
-    /// An operation that looks for these.
+    /// Creates an operation that searches for these people.
     public convenience init(userIdentityLookupInfos: [CKUserIdentity.LookupInfo]) {
         self.init()
         self.userIdentityLookupInfos = userIdentityLookupInfos
     }
 
-    /// Who to look for.
+    /// The people to search for.
     public final var userIdentityLookupInfos: [CKUserIdentity.LookupInfo] {
         get { locked { lookupInfos } }
         set { configure(newValue) { swap(&lookupInfos, &$0) } }
     }
 
-    /// Called for everybody who was found.
+    /// Called for every person found.
     public final var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
         get { locked { blocks.discovered } }
         set { configure(newValue) { swap(&blocks.discovered, &$0) } }
@@ -144,17 +144,17 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     }
 }
 
-/// Looks for the people in the address book. There is none here, so nobody is found.
-@available(*, deprecated, message: "There is no address book to look in.")
+/// Searches for the people in the address book. There is no address book here, so the operation finds no one.
+@available(*, deprecated, message: "There is no address book to search.")
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
     private var discovered: ((CKUserIdentity) -> Void)?
     private var blocks = DiscoveryBlocks()
 
-    /// An operation that looks for everybody in the address book.
+    /// Creates an operation that searches for all people in the address book.
     public override init() { super.init() }
 
-    /// Called for everybody who was found.
+    /// Called for every person found.
     public final var userIdentityDiscoveredBlock: ((CKUserIdentity) -> Void)? {
         get { locked { discovered } }
         set { configure(newValue) { swap(&discovered, &$0) } }
@@ -189,7 +189,7 @@ struct DiscoveryBlocks {
     var result: ((Result<Void, any Error>) -> Void)?
     var oldResult: (((any Error)?) -> Void)?
 
-    /// Looks for people.
+    /// Creates a job that searches for people.
     func job(_ lookupInfos: [CKUserIdentity.LookupInfo]) -> any OperationJob {
         let discovered = discovered
         let items = ItemBlocks<CKUserIdentity.LookupInfo, CKUserIdentity>(
@@ -207,11 +207,11 @@ struct DiscoveryBlocks {
     }
 }
 
-// Fetches a token by which a web service knows whose requests it gets.
+// Tokens for web services.
 
-/// Fetches a token for a web service of the host: the service shows it to the host, which says whose it is
-/// (`Stratus.account(webAuthToken:apiToken:container:notOlderThan:)`). It is opaque, good for one container and one
-/// service, and not to be guessed; nobody at Apple takes it.
+/// Fetches a token for a web service of the host. The service passes it to the host, which finds its account
+/// (`Stratus.account(webAuthToken:apiToken:container:notOlderThan:)`). The token is opaque, cannot be guessed, and is
+/// valid for one container and one service. Apple's services do not accept it.
 open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
     private var service: String?
@@ -222,17 +222,17 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
         var oldResult: ((String?, (any Error)?) -> Void)?
     }
 
-    /// An operation that fails with `invalidArguments`, until it has an API token.
+    /// Creates an operation that fails with `invalidArguments` unless you set an API token.
     public override init() { super.init() }
 
-    /// An operation for a service.
-    /// - Parameter apiToken: What the service is known by.
+    /// Creates an operation for a service.
+    /// - Parameter apiToken: The name of the service.
     public convenience init(apiToken: String) {
         self.init()
         self.apiToken = apiToken
     }
 
-    /// What the service is known by: text that host and service have agreed on.
+    /// The name of the service: text that host and service have agreed on.
     public final var apiToken: String? {
         get { locked { service } }
         set { configure(newValue) { swap(&service, &$0) } }

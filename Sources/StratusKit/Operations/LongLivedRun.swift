@@ -1,11 +1,12 @@
-// A long-lived operation as an entry, and an entry as an operation again (O-14).
+// Long-lived operations as stored entries, and entries as operations again, with the archives of their requests and
+// answers (O-14).
 
 import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// What is kept of a long-lived operation that runs.
+/// The stored part of a long-lived operation that runs.
 final class LongLivedRun: @unchecked Sendable {
     // Unchecked because the inputs are only read, and the block is called on the operation's own queue.
     let id: String
@@ -26,7 +27,7 @@ final class LongLivedRun: @unchecked Sendable {
         kind = Kind(operation)?.rawValue ?? ""
         self.caller = caller
         self.onPersisted = onPersisted
-        // A group is what carries a configuration through an archive.
+        // Only a group can archive a configuration.
         let carrier = CKOperationGroup()
         carrier.defaultConfiguration = operation.configuration
         archive = [
@@ -35,8 +36,8 @@ final class LongLivedRun: @unchecked Sendable {
         ]
     }
 
-    /// What is kept: what the store has already, else the inputs with copies of the files that the request uploads. Made
-    /// once, on a thread that may block.
+    /// The stored entry, or a new one of the inputs and copies of the files that the request uploads. Created once, on
+    /// a thread that may block.
     func entry(_ job: any LongLivedJob, in session: CloudSession) throws -> LongLivedEntry {
         if let made = made.value { return made }
         let entry = try session.longLived.kept(id) ?? makeEntry(job, session.server, session.longLived)
@@ -47,10 +48,10 @@ final class LongLivedRun: @unchecked Sendable {
     private func makeEntry(
         _ job: any LongLivedJob, _ server: any CloudServer, _ registry: LongLivedRegistry
     ) throws -> LongLivedEntry {
-        // What is refused whatever the files hold is refused before they are copied.
+        // Checks that do not depend on the files come before the copies.
         try server.checkItemCount(job.itemCount)
         try registry.checkRoom(for: caller.account?.text)
-        // A path is told apart by its bytes, as the file system does.
+        // Paths are compared by their bytes, as the file system compares them.
         var files: [[UInt8]: KeptFile] = [:]
         let places = try job.keepFiles { path in
             if let known = files[Array(path.utf8)] { return known }
@@ -67,7 +68,7 @@ final class LongLivedRun: @unchecked Sendable {
             request: try LongLivedArchive.data(archive))
     }
 
-    /// The operations that can be kept. The raw values are stored: they never change.
+    /// The operations that can be long-lived. The raw values are stored and never change.
     private enum Kind: String {
         case modifyRecords
         case fetchRecords
@@ -94,9 +95,9 @@ final class LongLivedRun: @unchecked Sendable {
         }
     }
 
-    /// A kept operation, ready to be added again, in a container of the same account; nil for one of an unknown kind.
+    /// A stored operation, ready to be added again, in a container of the same account; nil for an unknown kind.
     static func operation(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
-        // What is decoded with it, such as the configuration's container, is of the same store.
+        // Objects that are decoded with it, such as the configuration's container, belong to the same store.
         try CurrentSession.$ofTask.withValue(scope.session) { try decoded(entry, in: scope) }
     }
 
@@ -127,13 +128,13 @@ final class LongLivedRun: @unchecked Sendable {
 
 /// The values an archive of a long-lived operation may hold.
 ///
-/// The tree is JSON whose leaves are archives of single objects: Foundation's keyed archiver, given a tree of
-/// arrays and dictionaries, has been seen to end the process now and then ("Duplicate keys of type 'AnyHashable'").
+/// The tree is JSON whose leaves are archives of single objects. Foundation's keyed archiver sometimes ends the process
+/// when it gets a tree of arrays and dictionaries ("Duplicate keys of type 'AnyHashable'").
 enum LongLivedArchive {
     private static let classes: [AnyClass] = [
         CKRecord.self, CKShare.self, CKRecordID.self, CKRecordZone.self, CKRecordZoneID.self, CKOperationGroup.self,
     ]
-    /// The keys that stand for what JSON cannot hold.
+    /// The keys that mark values that JSON cannot hold.
     private static let objectKey = "$object"
     private static let nothing = "$null"
 
@@ -172,7 +173,8 @@ enum LongLivedArchive {
         }
     }
 
-    /// An error with all that a server's error has; the client's version in a conflict is the operation's own record.
+    /// An error with everything that a server's error has. The client's version in a conflict is the operation's own
+    /// record.
     static func object(of error: CKError) -> NSDictionary {
         let info = error.userInfo
         let inner = info[NSUnderlyingErrorKey] as? NSError
@@ -205,7 +207,7 @@ enum LongLivedArchive {
         return CKError(CKError.Code(rawValue: code.intValue) ?? .internalError, userInfo: info)
     }
 
-    /// One string, so that no text is taken for what stands for something else.
+    /// One string, so that no text is mistaken for a marker.
     private static func archived(_ texts: [String: String]) -> NSString? {
         (try? JSONEncoder().encode(texts)).map { String(decoding: $0, as: UTF8.self) as NSString }
     }

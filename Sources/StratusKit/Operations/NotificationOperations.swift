@@ -1,17 +1,17 @@
-// Fetches what waits for a device: the way of before apps took notifications as they came.
+// The deprecated operations on notifications and badges.
 
 import Foundation
 import StratusCloud
 import StratusStore
 
-/// Fetches the notifications that wait for the device on which the container acts, one page of them, the oldest first.
-/// They go on waiting until a `CKMarkNotificationsReadOperation` names them, or something newer takes their place (N-05).
+/// Fetches one page of the notifications that wait for the container's device, oldest first. They keep waiting until a
+/// `CKMarkNotificationsReadOperation` names them or newer ones replace them (N-05).
 ///
-/// What a listener of the device takes, ``Stratus/Device/onNotification`` or ``Stratus/Device/notifications``, is not
-/// there any more: an app uses one or the other. Notifications wait from when the device is known, which the first of
-/// these operations makes it; a container that ``Stratus/container(_:signedInAs:)`` has given is of no device, and the
-/// operation fails with `invalidArguments`.
-@available(*, deprecated, message: "Fetch changes of databases and zones, or take notifications as they come.")
+/// A notification that a listener of the device took, ``Stratus/Device/onNotification`` or
+/// ``Stratus/Device/notifications``, no longer waits: use one or the other. Notifications wait from the moment the
+/// server knows the device; the first of these operations registers it. A container of
+/// ``Stratus/container(_:signedInAs:)`` has no device, and the operation fails with `invalidArguments`.
+@available(*, deprecated, message: "Fetch changes of databases and zones, or receive notifications as they arrive.")
 open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
     private var token: CKServerChangeToken?
@@ -19,17 +19,18 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
     private var blocks = NotificationChangesBlocks()
     private let isMoreComing = Locked(false)
 
-    /// An operation that begins anew.
+    /// Creates an operation that starts from the beginning.
     public override init() { super.init() }
 
-    /// An operation that goes on.
-    /// - Parameter previousServerChangeToken: How far the client has followed its notifications; nil to begin anew.
+    /// Creates an operation that continues after a token.
+    /// - Parameter previousServerChangeToken: How far the client has followed its notifications; nil to start from the
+    ///   beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
     }
 
-    /// How far the client has followed its notifications; nil to begin anew.
+    /// How far the client has followed its notifications; nil to start from the beginning.
     public final var previousServerChangeToken: CKServerChangeToken? {
         get { locked { token } }
         set { configure(newValue) { swap(&token, &$0) } }
@@ -50,7 +51,7 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
         set { configure(newValue) { swap(&blocks.notification, &$0) } }
     }
 
-    /// Called last, once, with the token to begin with the next time.
+    /// Called last, once, with the token for the next fetch.
     public final var fetchNotificationChangesCompletionBlock: ((CKServerChangeToken?, (any Error)?) -> Void)? {
         get { locked { blocks.result } }
         set { configure(newValue) { swap(&blocks.result, &$0) } }
@@ -75,7 +76,7 @@ struct NotificationChangesBlocks {
 
 /// What a `CKFetchNotificationChangesOperation` does.
 final class NotificationChangesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     private let request: FetchNotificationChangesRequest
     private let blocks: NotificationChangesBlocks
     private let isMoreComing: Locked<Bool>
@@ -96,8 +97,8 @@ final class NotificationChangesJob: OperationJob, @unchecked Sendable {
     }
 
     func deliver() {
-        for told in response?.notifications ?? [] {
-            blocks.notification?(CKNotification.make(NotificationContent(told)))
+        for notification in response?.notifications ?? [] {
+            blocks.notification?(CKNotification.make(NotificationContent(notification)))
         }
     }
 
@@ -110,12 +111,11 @@ final class NotificationChangesJob: OperationJob, @unchecked Sendable {
     }
 }
 
-// Marks notifications as read, so that they do not wait any more.
+// Marks notifications as read.
 
-/// Marks notifications of the device on which the container acts as read: they are not fetched again, and nobody takes
-/// them. One that does not wait any more counts as read. The person's other devices have notifications of their own, which
-/// stay.
-@available(*, deprecated, message: "Fetch changes of databases and zones, or take notifications as they come.")
+/// Marks notifications of the container's device as read: they no longer wait and are not fetched again. A notification
+/// that no longer waits counts as read. The person's other devices have their own notifications, which stay.
+@available(*, deprecated, message: "Fetch changes of databases and zones, or receive notifications as they arrive.")
 open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
     struct Blocks {
@@ -125,10 +125,10 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
     private var ids: [CKNotification.ID] = []
     private var blocks = Blocks()
 
-    /// An operation without items, which succeeds at once (O-15).
+    /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
 
-    /// An operation that marks these.
+    /// Creates an operation that marks these notifications.
     public convenience init(notificationIDsToMarkRead notificationIDs: [CKNotification.ID]) {
         self.init()
         self.notificationIDs = notificationIDs
@@ -140,7 +140,7 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&ids, &$0) } }
     }
 
-    /// Called last, once, with what is read.
+    /// Called last, once, with the notifications that are read.
     public final var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)? {
         get { locked { blocks.result } }
         set { configure(newValue) { swap(&blocks.result, &$0) } }
@@ -163,8 +163,8 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
 
 // Sets the number on an app's icon.
 
-/// Sets the number on the app's icon on the device on which the container acts, from which notifications count on (N-04):
-/// the same number as `Stratus.Device.setBadge(_:)` sets. It is kept with the device.
+/// Sets the number on the app's icon on the container's device. Later notifications count on from it (N-04).
+/// `Stratus.Device.setBadge(_:)` sets the same number, which is stored with the device.
 @available(*, deprecated, message: "Use Stratus.Device.setBadge(_:).")
 open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
@@ -175,16 +175,16 @@ open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     private var badge = 0
     private var blocks = Blocks()
 
-    /// An operation that sets zero.
+    /// Creates an operation that sets the number to zero.
     public override init() { super.init() }
 
-    /// An operation that sets a number.
+    /// Creates an operation that sets a number.
     public convenience init(badgeValue: Int) {
         self.init()
         self.badgeValue = badgeValue
     }
 
-    /// The number; what is below zero is zero.
+    /// The number; a negative one counts as zero.
     public final var badgeValue: Int {
         get { locked { badge } }
         set { configure(newValue) { swap(&badge, &$0) } }

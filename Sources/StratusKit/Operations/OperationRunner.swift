@@ -1,10 +1,10 @@
-// The work of a started operation: its request on a thread of the session's pool, its timers, its blocks. `OperationState`
-// decides what happens; the runner does it, and reports what comes of it.
+// The work of a started operation: its request on a thread of the session's pool, its timers, its blocks.
+// `OperationState` decides what happens; the runner does it, and reports the result as an event.
 //
 // Invariants:
-//   1. Whatever can be withdrawn or ended is stored under the lock before it can report anything, so a later one never
-//      hides behind an earlier one.
-//   2. No lock is held while something is reported.
+//   1. A ticket or a pause is stored under the lock before it can report anything, so that an older one never replaces
+//      a newer one.
+//   2. No lock is held while an event is reported.
 
 import Foundation
 import StratusCloud
@@ -17,7 +17,7 @@ final class OperationRunner: Sendable {
         var pause: SessionTimers.Token?
         var requestTimer: SessionTimers.Token?
         var resourceTimer: SessionTimers.Token?
-        /// Whether the client knows that the operation is kept.
+        /// Whether the client knows that the operation is stored.
         var isPersisted = false
         var failure: CKError?
     }
@@ -77,7 +77,7 @@ final class OperationRunner: Sendable {
             }
         context.deliver { [self] in
             job.conclude(failure.map { .failure($0) } ?? .success(()))
-            // What could not be dropped is found again, which does no harm, and is dropped after a day.
+            // An operation that could not be dropped is found again, which is harmless, and is dropped after a day.
             if let longLived { try? session.longLived.leave(longLived.id, as: longLived.member) }
             report(.callbacksDelivered)
         }
@@ -109,8 +109,8 @@ final class OperationRunner: Sendable {
             }
         }
         report(.pauseBegan)
-        // No caller can wait for a clock that stands still: a pause on it does not count as under way once the blocks before
-        // it were called. The timer comes first, so that a test that finds the session idle can move the clock.
+        // No caller can wait for a clock that stands still: a pause on it no longer counts as under way once the blocks
+        // before it were called. The timer comes first, so that a test that finds the session idle can move the clock.
         if session.timers.isMovedByHand { context.deliver { [session] in session.activity.end() } }
     }
 
@@ -164,7 +164,7 @@ final class OperationRunner: Sendable {
 // MARK: Long-lived operations
 
 extension OperationRunner {
-    /// Gets the answer. Returns false where another object has sent the request and its answer is waited for.
+    /// Gets the answer. Returns false if another object has sent the request and its answer must be waited for.
     private func isAnswered() throws -> Bool {
         try ContainerScope.check(context.caller.container)
         guard let longLived, let job = job as? any LongLivedJob else {
@@ -204,8 +204,8 @@ extension OperationRunner {
         keep(["answer": job.archivedAnswer as NSDictionary], of: longLived, job)
     }
 
-    /// Keeps the answer. One that cannot be kept is delivered all the same, for the server has done what it says; should
-    /// the process end before the last block, the request is sent once more.
+    /// Stores the answer. An answer that cannot be stored is delivered anyway, because the server has applied the
+    /// request; if the process ends before the last block, the request is sent again.
     private func keep(_ answer: [String: Any], of longLived: LongLivedRun, _ job: any LongLivedJob) {
         try? session.longLived.answer(
             try longLived.entry(job, in: session), with: try LongLivedArchive.data(answer))

@@ -1,5 +1,5 @@
-// The state machine of one operation. Events go in, actions come out. It holds no lock, starts no timer and calls no block:
-// `CKOperation` passes the events in under its lock, and it and `OperationRunner` do what the machine returns.
+// The state machine of one operation. Events go in, actions come out. It holds no lock, starts no timer, calls no
+// block: `CKOperation` passes the events in under its lock, and it and `OperationRunner` do what the machine returns.
 //
 //            startRequested                                                  callbacksDelivered
 //   waiting ────────────────▶ working ─────────────────────────▶ delivering ───────────────────▶ finished
@@ -17,9 +17,9 @@
 //     └──── deliveringPage ◀──────┘
 //             pageDelivered
 //
-// A cancellation and a time-out set the reason to stop. A request that waits for a thread is withdrawn, a pause is ended,
-// and a wait for another object's answer is given up. A request that a thread has begun, and a page that is being
-// delivered, are waited for: whatever event ends the step then leads to `delivering`.
+// A cancellation and a time-out set the reason to stop. A request that waits for a thread is withdrawn, a pause is
+// ended, and a wait for another object's answer is given up. A request that a thread has begun, and a page that is
+// being delivered, are waited for: the event that ends the step then leads to `delivering`.
 //
 // Invariants:
 // - An operation starts at most once (O-07), and only when every dependency finished or it was cancelled (O-09).
@@ -31,8 +31,8 @@
 // - The first of the work's end, a cancellation and a time-out decides the outcome.
 // - After the finish nothing changes.
 //
-// Threads report events late. `requestQueued` and `pauseBegan` say that there is now something to withdraw or to end; they
-// may arrive when that step is long over, and then change nothing.
+// Threads report some events late. `requestQueued` and `pauseBegan` say that there is now something to withdraw or to
+// end; they may arrive when that step is long over, and then change nothing.
 
 /// What happens to an operation.
 package enum OperationEvent: Hashable, Sendable {
@@ -111,7 +111,7 @@ package struct RequestFailure: Hashable, Sendable {
     package var isOfNetwork: Bool
     /// How long the server asked the client to wait; nil where it did not.
     package var retryAfterSeconds: Double?
-    /// Whether the session takes no more requests.
+    /// Whether the session accepts no more requests.
     package var isSessionClosed: Bool
 
     package init(isOfNetwork: Bool, retryAfterSeconds: Double? = nil, isSessionClosed: Bool = false) {

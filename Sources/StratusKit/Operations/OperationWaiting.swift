@@ -1,8 +1,8 @@
-// How an operation waits for another. Foundation on Linux remembers who waits for an operation by address alone: one that
-// is let go of before what it waits for has finished, because it was cancelled or never started, leaves its address behind,
-// and the process ends when Foundation follows it. It also goes on counting a dependency that is taken away too early. So
-// an operation of ours is on no list of Foundation's: for each dependency a small one waits that nobody else can reach,
-// and that is taken off the list before it goes.
+// How an operation waits for another. Foundation on Linux stores only the address of a waiting operation. If that
+// operation is released before its dependency has finished, because it was cancelled or never started, Foundation
+// follows the stale address and the process crashes. Foundation also keeps counting a dependency that is removed too
+// early. So Foundation never lists an operation of this module as waiting: for each dependency a private
+// `DependencyWatch` waits, which removes itself from the list before it is released.
 
 import Foundation
 
@@ -21,11 +21,11 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
 
     func begin() {
         addDependency(dependency)
-        // Who ended it meanwhile, on another thread, may have taken it off before it was on.
+        // Another thread may have ended the watch before the dependency was added.
         if lock.withLock({ isEnded }) { removeDependency(dependency) }
     }
 
-    /// Stops waiting. False where the block has been called.
+    /// Stops waiting. Returns false if the block was called.
     @discardableResult
     func end() -> Bool {
         let isPending = lock.withLock {
@@ -37,7 +37,7 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
         return isPending
     }
 
-    /// Foundation tells of the end of a dependency by asking who waited for it whether they are ready.
+    /// Foundation asks the waiting operations whether they are ready when a dependency finishes.
     override var isReady: Bool {
         guard super.isReady else { return false }
         takeBlock()?()
@@ -52,14 +52,14 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
     }
 }
 
-// Whether an operation that waits for others will begin.
+// Whether an operation that waits for others will start.
 
 extension CKOperation {
-    /// Whether the operation will start without anybody's doing: each operation it waits for runs, or was added to a
-    /// container or database and will start itself. One that was neither added nor started may never be, and operations
-    /// that wait for each other never start.
+    /// Whether the operation will start by itself: each operation it waits for runs, or was added to a container or
+    /// database and will start itself. An operation that was neither added nor started may never start, and operations
+    /// that wait for each other never do.
     package var canBegin: Bool {
-        // Depth first, on a list of our own: chains of operations may be long.
+        // Depth first, with an explicit stack: chains of operations may be long.
         var path: [(operation: CKOperation, remaining: [Operation])] = []
         var onPath: Set<ObjectIdentifier> = []
         var known: Set<ObjectIdentifier> = []
@@ -84,6 +84,6 @@ extension CKOperation {
 }
 
 extension Operation {
-    /// Whether the operation has begun. In this order, because one that runs may finish between the questions.
+    /// Whether the operation has begun. The order matters: a running operation may finish between the two reads.
     fileprivate var isUnderWay: Bool { isExecuting || isFinished }
 }

@@ -1,10 +1,10 @@
-// Fetches what the server tells of shares by their URLs.
+// Operations on shares by their URLs: fetching metadata, accepting, and requesting access.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 
-/// Fetches the metadata of shares by their URLs, in any container (M-01). It is added to a container.
+/// Fetches the metadata of shares by their URLs, in any container (M-01). Add the operation to a container.
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
@@ -24,10 +24,10 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without items, which succeeds at once (O-15).
+    /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
 
-    /// An operation that fetches the metadata of these.
+    /// Creates an operation that fetches the metadata of these shares.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs
@@ -35,13 +35,13 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     // MARK: Inputs
 
-    /// The URLs. One that stands twice is asked for once.
+    /// The URLs. A duplicate is requested once.
     public final var shareURLs: [URL]? {
         get { locked { inputs.shareURLs } }
         set { configure(newValue) { swap(&inputs.shareURLs, &$0) } }
     }
 
-    /// Whether the roots of hierarchies come along, which can be read before acceptance (M-02).
+    /// Whether to include the roots of hierarchies, which can be read before acceptance (M-02).
     public final var shouldFetchRootRecord: Bool {
         get { locked { inputs.shouldFetchRootRecord } }
         set { configure(newValue) { swap(&inputs.shouldFetchRootRecord, &$0) } }
@@ -110,7 +110,7 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
 // Accepts shares.
 
-/// Accepts shares whose metadata was fetched. It is added to the container that the metadata names (M-01).
+/// Accepts shares whose metadata was fetched. Add the operation to the container that the metadata names (M-01).
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
@@ -124,16 +124,16 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     private var metadatas: [CKShare.Metadata]?
     private var blocks = Blocks()
 
-    /// An operation without items, which succeeds at once (O-15).
+    /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
 
-    /// An operation that accepts these.
+    /// Creates an operation that accepts these shares.
     public convenience init(shareMetadatas: [CKShare.Metadata]) {
         self.init()
         self.shareMetadatas = shareMetadatas
     }
 
-    /// What to accept. What stands twice is accepted once; what was accepted before does no harm (M-06).
+    /// The shares to accept. A duplicate is accepted once; accepting a share again changes nothing (M-06).
     public final var shareMetadatas: [CKShare.Metadata]? {
         get { locked { metadatas } }
         set { configure(newValue) { swap(&metadatas, &$0) } }
@@ -192,12 +192,12 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 }
 
 extension CKShareMetadata {
-    /// By what an error of the share is found: its URL.
+    /// The key of the share's error: its URL.
     fileprivate var itemURL: URL { share.url ?? URL(string: facts.url) ?? URL(fileURLWithPath: "/") }
 }
 
 extension RequestContext {
-    /// Where a record of a hierarchy or zone that is shared belongs, whatever database the operation is for.
+    /// Where a record of a shared hierarchy or zone belongs, regardless of the operation's database.
     private func sharedOrigin(_ answer: ClientRecord) -> RecordOrigin {
         let isOwn = answer.address.zone.ownerName == CKCurrentUserDefaultName
         return RecordOrigin(
@@ -207,7 +207,7 @@ extension RequestContext {
     /// A share that was accepted.
     func share(_ answer: ClientRecord) -> CKShare { CKShare(share: answer, origin: sharedOrigin(answer)) }
 
-    /// What is told of a share. The files of a root's assets are copied when they are asked for, from where the share is.
+    /// The metadata of a share. The files of a root's assets are copied on demand from the share's container.
     func metadata(_ answer: ClientShareMetadata) -> CKShareMetadata {
         CKShareMetadata(answer, account: caller.account) { record, origin in
             let there = Caller(container: answer.container, account: caller.account)
@@ -217,9 +217,9 @@ extension RequestContext {
     }
 }
 
-// Asks the owners of shares for access.
+// Requests for access.
 
-/// Asks for access to shares by their URLs (P-20). That it succeeds says only that the owners can see the request (P-22).
+/// Asks for access to shares by their URLs (P-20). Success means only that the owners can see the request (P-22).
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
@@ -231,16 +231,16 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     private var urls: [URL]?
     private var blocks = Blocks()
 
-    /// An operation without items, which succeeds at once (O-15).
+    /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
 
-    /// An operation that asks for access to these.
+    /// Creates an operation that asks for access to these shares.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs
     }
 
-    /// The URLs. One that stands twice is asked for once.
+    /// The URLs. A duplicate is requested once.
     public final var shareURLs: [URL]? {
         get { locked { urls } }
         set { configure(newValue) { swap(&urls, &$0) } }

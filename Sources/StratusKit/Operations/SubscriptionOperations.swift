@@ -1,7 +1,7 @@
-// Saves and deletes subscriptions: one request, answered subscription by subscription.
+// Saving, deleting and fetching subscriptions.
 //
-// Mistakes in a subscription that raise an exception on Apple's systems fail the subscription without its being sent;
-// the others are.
+// A mistake that raises an exception on Apple's systems fails its subscription before the request; the others are sent
+//
 
 import Foundation
 import StratusCloud
@@ -23,10 +23,10 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without items.
+    /// Creates an operation without items.
     public override init() { super.init() }
 
-    /// An operation that saves and deletes these.
+    /// Creates an operation that saves and deletes these items.
     public convenience init(
         subscriptionsToSave: [CKSubscription]? = nil, subscriptionIDsToDelete: [CKSubscription.ID]? = nil
     ) {
@@ -35,7 +35,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         self.subscriptionIDsToDelete = subscriptionIDsToDelete
     }
 
-    /// The subscriptions to save. One of an identifier that exists is replaced (N-07).
+    /// The subscriptions to save. An existing subscription with the same identifier is replaced (N-07).
     public final var subscriptionsToSave: [CKSubscription]? {
         get { locked { inputs.subscriptionsToSave } }
         set { configure(newValue) { swap(&inputs.subscriptionsToSave, &$0) } }
@@ -47,13 +47,13 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { configure(newValue) { swap(&inputs.subscriptionIDsToDelete, &$0) } }
     }
 
-    /// Called for every subscription that was to be saved, with the subscription as the server has it.
+    /// Called for every subscription to save, with the subscription as the server stores it.
     public final var perSubscriptionSaveBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
         get { locked { blocks.items.item } }
         set { configure(newValue) { swap(&blocks.items.item, &$0) } }
     }
 
-    /// Called for every subscription that was to be deleted.
+    /// Called for every subscription to delete.
     public final var perSubscriptionDeleteBlock: ((CKSubscription.ID, Result<Void, any Error>) -> Void)? {
         get { locked { blocks.items.deletion } }
         set { configure(newValue) { swap(&blocks.items.deletion, &$0) } }
@@ -65,7 +65,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
         set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
-    /// Called last, once, with what was saved and deleted; subscriptions that failed make it `partialFailure`.
+    /// Called last, once, with the items saved and deleted; subscriptions that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use modifySubscriptionsResultBlock.")
     public final var modifySubscriptionsCompletionBlock:
         (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
@@ -131,19 +131,19 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without items.
+    /// Creates an operation without items.
     public override init() { super.init() }
 
-    /// An operation that fetches these.
+    /// Creates an operation that fetches these items.
     public convenience init(subscriptionIDs: [CKSubscription.ID]) {
         self.init()
         self.subscriptionIDs = subscriptionIDs
     }
 
-    /// An operation that fetches all subscriptions that the user has in its database.
+    /// Creates an operation that fetches all subscriptions that the user has in its database.
     ///
-    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of,
-    /// would take an initialiser that every subclass had to repeat.
+    /// The operation is of this class also if you call the method on a subclass. To create one of the subclass would
+    /// take an initializer that every subclass had to repeat.
     open class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
         let operation = CKFetchSubscriptionsOperation()
         operation.configure { operation.inputs.isForAll = true }
@@ -168,7 +168,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
-    /// Called last, once, with what was fetched; subscriptions that failed make it `partialFailure`.
+    /// Called last, once, with the items fetched; subscriptions that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchSubscriptionsResultBlock.")
     public final var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
@@ -182,8 +182,9 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
         return ItemsJob(blocks.items, itemCount: ids.count, failure: "Failed to fetch some subscriptions") {
             context, answers in
             guard let request else { return }
-            let told = try context.server.fetchSubscriptions(request, as: context.caller, in: context.database)
-            answers.items = told.map { id, answer in (id, context.clientResult(answer) { CKSubscription.from($0) }) }
+            let answered = try context.server.fetchSubscriptions(request, as: context.caller, in: context.database)
+            answers.items = answered.map { id, answer in (id, context.clientResult(answer) { CKSubscription.from($0) })
+            }
         } oldResult: { answers, error in
             blocks.oldResult?(answers.successesByID, error)
         }

@@ -1,4 +1,4 @@
-// Creates and deletes zones: one request, answered zone by zone.
+// Saving, deleting and fetching zones.
 
 import Foundation
 import StratusCloud
@@ -20,10 +20,10 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without items.
+    /// Creates an operation without items.
     public override init() { super.init() }
 
-    /// An operation that saves and deletes these.
+    /// Creates an operation that saves and deletes these items.
     public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
         self.init()
         self.recordZonesToSave = recordZonesToSave
@@ -42,13 +42,13 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { configure(newValue) { swap(&inputs.zoneIDsToDelete, &$0) } }
     }
 
-    /// Called for every zone that was to be saved, with the zone as the server has it.
+    /// Called for every zone to save, with the zone as the server stores it.
     public final var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
         get { locked { blocks.items.item } }
         set { configure(newValue) { swap(&blocks.items.item, &$0) } }
     }
 
-    /// Called for every zone that was to be deleted.
+    /// Called for every zone to delete.
     public final var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
         get { locked { blocks.items.deletion } }
         set { configure(newValue) { swap(&blocks.items.deletion, &$0) } }
@@ -60,7 +60,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
-    /// Called last, once, with what was saved and deleted; zones that failed make it `partialFailure`.
+    /// Called last, once, with the items saved and deleted; zones that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
     public final var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
@@ -84,7 +84,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
             answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
             report.note(ended: response.endedShares)
         } afterItems: {
-            report.tellOfEnded()
+            report.reportEnded()
         } oldResult: { answers, error in
             blocks.oldResult?(answers.successes, answers.deletedIDs, error)
         }
@@ -128,19 +128,19 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without items.
+    /// Creates an operation without items.
     public override init() { super.init() }
 
-    /// An operation that fetches these.
+    /// Creates an operation that fetches these items.
     public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
         self.init()
         self.recordZoneIDs = recordZoneIDs
     }
 
-    /// An operation that fetches all zones of its database (Z-05).
+    /// Creates an operation that fetches all zones of its database (Z-05).
     ///
-    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of, would
-    /// take an initialiser that every subclass had to repeat.
+    /// The operation is of this class also if you call the method on a subclass. To create one of the subclass would
+    /// take an initializer that every subclass had to repeat.
     open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
         let operation = CKFetchRecordZonesOperation()
         operation.configure { operation.inputs.isForAll = true }
@@ -165,7 +165,7 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
-    /// Called last, once, with what was found; zones that failed make it `partialFailure`.
+    /// Called last, once, with the items found; zones that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
     public final var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }

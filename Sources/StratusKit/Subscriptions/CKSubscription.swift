@@ -1,29 +1,29 @@
-// What a person wants to hear of: the base of the three kinds of subscriptions.
+// Subscriptions: the base class of the three kinds, their exchange with the server, and the kinds for zones and
+// databases.
 //
-// Invariants: identifier and kind never change; the rest stands behind locks, because subscriptions are shared by
-// threads. Each kind says in `subject` what it asks of the server, and keeps what it is made of.
+// Invariants: identifier and kind never change; locks guard the rest, because threads share subscriptions. Each kind
+// returns in `subject` what it subscribes to, and stores its own values.
 
 public import Foundation
 import StratusCloud
 import StratusStore
 
-/// The base of the three kinds of subscriptions. It is saved in a database, and from then on the person's devices are
-/// notified of what others do there: each device of the person's but the one that did it (N-05).
+/// The base class of the three kinds of subscriptions. Once you save one in a database, the user's devices are notified
+/// of changes there: each of the user's devices except the one that made the change (N-05).
 ///
-/// A subscription belongs to one person and one database (N-08). Two are equal when they are of one kind and say the
-/// same.
+/// A subscription belongs to one user and one database (N-08). Two are equal when their kind and content are equal.
 public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sendable {
-    // Unchecked because the class has subclasses: all that can change, here and there, stands behind locks.
+    // Unchecked because the class has subclasses: locks guard everything that can change in it and in them.
 
     /// The type of `subscriptionID`.
     public typealias ID = String
 
-    /// What a subscription's notifications say and do.
+    /// The content of a subscription's notifications.
     public typealias NotificationInfo = CKNotificationInfo
 
     /// The kinds of subscriptions.
     public enum SubscriptionType: Int, Sendable {
-        /// To records for which a query holds.
+        /// To records that match a query.
         case query = 1
         /// To a zone.
         case recordZone = 2
@@ -31,10 +31,10 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         case database = 3
     }
 
-    /// The name of the subscription, unique among the person's in the database. Saving another one under it replaces
-    /// this one (N-07).
+    /// The name of the subscription, unique among the user's in the database. Saving another one under it replaces this
+    /// one (N-07).
     public let subscriptionID: CKSubscription.ID
-    /// Which kind it is.
+    /// The kind of the subscription.
     public let subscriptionType: CKSubscription.SubscriptionType
     private let info = Locked<CKNotificationInfo?>(nil)
 
@@ -44,8 +44,8 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         super.init()
     }
 
-    /// What its notifications say and do; nil for silent ones (N-03). Setting it copies. The object can be changed in
-    /// place; saving the subscription again makes it so.
+    /// The content of its notifications; nil for silent ones (N-03). Setting it copies the value. You can change the
+    /// object in place; save the subscription again to apply the change.
     public final var notificationInfo: CKSubscription.NotificationInfo? {
         get { info.value }
         set {
@@ -56,15 +56,15 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     // MARK: What each kind says of itself
 
-    /// What is subscribed to, in the server's words.
-    /// - Parameter now: What `now()` is in a predicate.
+    /// What is subscribed to, for the server.
+    /// - Parameter now: The value of `now()` in a predicate.
     /// - Returns: The subject.
     /// - Throws: A mistake, for which CloudKit raises an exception or refuses the subscription.
     func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
         preconditionFailure("A kind of subscription says what is subscribed to.")
     }
 
-    /// Whether another one of this kind is to the same.
+    /// Whether another subscription of this kind has the same subject.
     func isToSame(as other: CKSubscription) -> Bool { false }
 
     // MARK: Equality, copying and archiving
@@ -80,10 +80,10 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
     public override var description: String { "<\(type(of: self)): \(subscriptionID)>" }
 
-    /// Another object that says the same.
+    /// Returns another object with the same content.
     public func copy(with zone: NSZone? = nil) -> Any { self }
 
-    /// The same with the notifications of another one, for copies.
+    /// The subscription with the notifications of another one, for copies.
     final func inheriting(from other: CKSubscription) -> Self {
         notificationInfo = other.notificationInfo
         return self
@@ -101,7 +101,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     /// Decodes nothing: only the three kinds are archived.
     public required convenience init?(coder: NSCoder) { return nil }
 
-    /// Takes the notifications of an archive.
+    /// Sets the notifications to those of an archive.
     final func adoptInfo(of coder: NSCoder) {
         notificationInfo = coder.decodeValue(of: CKNotificationInfo.self, forKey: CoderKey.subscriptionInfo)
     }
@@ -109,48 +109,49 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
 
 extension CKSubscription: StratusFormatArgument {}
 
-// Subscriptions between client and server. What the server hands back of a predicate is the archive that a client made
-// of it: a claim like any archive, which has to go through the parser.
+// Subscriptions between client and server. The server returns a predicate as the archive that a client created. Like
+// any archive it is not trusted and has to pass the parser.
 
 extension CKSubscription {
-    /// What a save of this subscription sends.
-    /// - Parameter now: What `now()` is in a predicate.
-    /// - Returns: The subscription in the server's words.
+    /// The subscription for a save.
+    /// - Parameter now: The value of `now()` in a predicate.
+    /// - Returns: The subscription for the server.
     /// - Throws: A mistake, which fails the save.
     final func makeSave(now: Date) throws(PredicateProblem) -> ClientSubscription {
         ClientSubscription(
             id: subscriptionID, subject: try subject(now: now), template: notificationInfo?.template)
     }
 
-    /// A subscription as the server tells of it, of the class of its kind.
-    static func from(_ told: ClientSubscription) -> CKSubscription {
+    /// A subscription from the server, of the class of its kind.
+    static func from(_ subscription: ClientSubscription) -> CKSubscription {
         let made: CKSubscription =
-            switch told.subject {
+            switch subscription.subject {
             case .query(let query, let zone, let triggers, let predicateArchive):
                 CKQuerySubscription(
-                    id: told.id, recordType: query.recordType,
+                    id: subscription.id, recordType: query.recordType,
                     captured: ArchivedQuery.predicate(inBlock: predicateArchive) ?? unreadablePredicate,
                     options: CKQuerySubscription.Options(rawValue: triggers.rawValue),
                     zoneID: zone.map { CKRecordZoneID($0) })
             case .zone(let zone, let recordType):
-                CKRecordZoneSubscription(id: told.id, zoneID: CKRecordZoneID(zone), recordType: recordType)
+                CKRecordZoneSubscription(id: subscription.id, zoneID: CKRecordZoneID(zone), recordType: recordType)
             case .database(let recordType):
-                CKDatabaseSubscription(id: told.id, recordType: recordType)
+                CKDatabaseSubscription(id: subscription.id, recordType: recordType)
             }
-        made.notificationInfo = told.template.map { CKNotificationInfo($0) }
+        made.notificationInfo = subscription.template.map { CKNotificationInfo($0) }
         return made
     }
 
     private static var unreadablePredicate: CapturedPredicate {
         CapturedPredicate(
-            .failure(PredicateProblem("The predicate of the subscription cannot be read: save one anew.")))
+            .failure(PredicateProblem("The predicate of the subscription cannot be read: save the subscription again."))
+        )
     }
 }
 
-// A subscription to whatever happens in a zone.
+// Subscriptions to zones.
 
-/// A subscription to a zone of the private database that is not the default one (N-01): to whatever happens there, or
-/// to what happens to the records of one type.
+/// A subscription to a zone of the private database other than the default zone (N-01): to all changes in it, or to
+/// those of the records of one type.
 public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable {
     // Unchecked because it inherits from CKSubscription, whose rules it follows.
 
@@ -164,21 +165,21 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
         super.init(id: id, type: .recordZone)
     }
 
-    /// A subscription, not yet saved.
+    /// Creates a subscription, which is not saved yet.
     /// - Parameters:
     ///   - zoneID: The zone.
-    ///   - subscriptionID: The name of the subscription, unique among the person's in the database.
+    ///   - subscriptionID: The name of the subscription, unique among the user's in the database.
     public convenience init(zoneID: CKRecordZone.ID, subscriptionID: CKSubscription.ID) {
         self.init(id: subscriptionID, zoneID: zoneID, recordType: nil)
     }
 
-    /// A subscription with a name of its own.
-    @available(*, deprecated, message: "Give the subscription a name, by which it is found again.")
+    /// Creates a subscription with a generated name.
+    @available(*, deprecated, message: "Pass a subscriptionID, by which you find the subscription again.")
     public convenience init(zoneID: CKRecordZone.ID) {
         self.init(zoneID: zoneID, subscriptionID: UUID.drawn().uuidString)
     }
 
-    /// The type of the records it is to; nil for all, and for whatever else happens in the zone.
+    /// The record type; nil for all changes in the zone.
     public var recordType: CKRecord.RecordType? {
         get { type.value }
         set { type.withLock { $0 = newValue } }
@@ -197,7 +198,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
 
     // MARK: Copying and archiving
 
-    /// Another object that says the same.
+    /// Returns another object with the same content.
     public override func copy(with zone: NSZone? = nil) -> Any {
         CKRecordZoneSubscription(id: subscriptionID, zoneID: zoneID, recordType: recordType).inheriting(from: self)
     }
@@ -211,7 +212,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
         coder.encodeText(recordType, forKey: CoderKey.recordType)
     }
 
-    /// Decodes a subscription; nil where identifier or zone is missing.
+    /// Decodes a subscription. Returns nil if identifier or zone is missing.
     public required convenience init?(coder: NSCoder) {
         guard let id = coder.decodeText(forKey: CoderKey.subscriptionID),
             let zoneID = coder.decodeValue(of: CKRecordZoneID.self, forKey: CoderKey.zoneID)
@@ -221,10 +222,10 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
     }
 }
 
-// A subscription to whatever happens in a database.
+// Subscriptions to databases.
 
-/// A subscription to a private or shared database (N-01): to whatever happens in its zones, but for the default zone of
-/// the private one (N-02), or to what happens to the records of one type.
+/// A subscription to a private or shared database (N-01): to all changes in its zones except the default zone of the
+/// private database (N-02), or to those of the records of one type.
 public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
     // Unchecked because it inherits from CKSubscription, whose rules it follows.
 
@@ -235,19 +236,19 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         super.init(id: id, type: .database)
     }
 
-    /// A subscription, not yet saved.
-    /// - Parameter subscriptionID: The name of the subscription, unique among the person's in the database.
+    /// Creates a subscription, which is not saved yet.
+    /// - Parameter subscriptionID: The name of the subscription, unique among the user's in the database.
     public convenience init(subscriptionID: CKSubscription.ID) {
         self.init(id: subscriptionID, recordType: nil)
     }
 
-    /// A subscription with a name of its own.
-    @available(*, deprecated, message: "Give the subscription a name, by which it is found again.")
+    /// Creates a subscription with a generated name.
+    @available(*, deprecated, message: "Pass a subscriptionID, by which you find the subscription again.")
     public convenience init() {
         self.init(subscriptionID: UUID.drawn().uuidString)
     }
 
-    /// The type of the records it is to; nil for all, and for whatever else happens in the database.
+    /// The record type; nil for all changes in the database.
     public var recordType: CKRecord.RecordType? {
         get { type.value }
         set { type.withLock { $0 = newValue } }
@@ -264,7 +265,7 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: Copying and archiving
 
-    /// Another object that says the same.
+    /// Returns another object with the same content.
     public override func copy(with zone: NSZone? = nil) -> Any {
         CKDatabaseSubscription(id: subscriptionID, recordType: recordType).inheriting(from: self)
     }
@@ -277,7 +278,7 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         coder.encodeText(recordType, forKey: CoderKey.recordType)
     }
 
-    /// Decodes a subscription; nil where the identifier is missing.
+    /// Decodes a subscription. Returns nil if the identifier is missing.
     public required convenience init?(coder: NSCoder) {
         guard let id = coder.decodeText(forKey: CoderKey.subscriptionID) else { return nil }
         self.init(id: id, recordType: coder.decodeText(forKey: CoderKey.recordType))

@@ -1,13 +1,13 @@
-// What an engine tells its delegate.
+// The events that an engine sends to its delegate.
 
 import StratusModel
 
 extension CKSyncEngine {
-    /// What has happened. Versions to come may know more: a `switch` has an `@unknown default`.
+    /// What has happened. Later versions may add cases: a `switch` needs an `@unknown default`.
     public enum Event: Sendable, CustomStringConvertible {
         /// The engine's state has changed: store it, with what was fetched before it (E-09).
         case stateUpdate(StateUpdate)
-        /// Somebody has signed in, or out, or another person has (E-10).
+        /// An account was signed in or out, or was switched (E-10).
         case accountChange(AccountChange)
         /// Zones are new, have changed, or are gone.
         case fetchedDatabaseChanges(FetchedDatabaseChanges)
@@ -53,23 +53,23 @@ extension CKSyncEngine {
 extension CKSyncEngine.Event {
     /// The engine's state has changed.
     public struct StateUpdate: Sendable, CustomStringConvertible {
-        /// What to give to the next engine, in the configuration.
+        /// The state for the configuration of the next engine.
         public let stateSerialization: CKSyncEngine.State.Serialization
 
-        /// The event's name, and how much is in the state.
+        /// The event's name, and the size of the state.
         public var description: String { "stateUpdate(\(stateSerialization.content.summary))" }
     }
 
-    /// Somebody has signed in, or out, or another person has. Signing out and switching have cleared the engine's state,
-    /// what was pending included (E-10).
+    /// An account was signed in or out, or was switched. Signing out and switching clear the engine's state, including
+    /// pending changes (E-10).
     public struct AccountChange: Sendable, CustomStringConvertible {
-        /// What has changed, since the engine has looked last.
+        /// What has changed since the engine last checked.
         public enum ChangeType: Equatable, Sendable {
-            /// There is an account, and there was none. The first engine of a program hears of it too.
+            /// There is an account, and there was none. The first engine of a program gets this event too.
             case signIn(currentUser: CKRecord.ID)
-            /// There is none any more: what was fetched for it is to be deleted.
+            /// There is no account now: delete what was fetched for the previous one.
             case signOut(previousUser: CKRecord.ID)
-            /// There is another one: what was fetched for the one before is to be deleted.
+            /// There is another account: delete what was fetched for the previous one.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
@@ -82,7 +82,7 @@ extension CKSyncEngine.Event {
 
     /// A fetch begins.
     public struct WillFetchChanges: Sendable, CustomStringConvertible {
-        /// Why, and what.
+        /// The reason and the options.
         public let context: CKSyncEngine.FetchChangesContext
 
         /// The event's name, and the reason.
@@ -102,7 +102,7 @@ extension CKSyncEngine.Event {
     public struct DidFetchRecordZoneChanges: Sendable, CustomStringConvertible {
         /// The zone.
         public let zoneID: CKRecordZone.ID
-        /// Why it has failed; nil where it has not.
+        /// The error; nil if the fetch succeeded.
         public let error: CKError?
 
         /// The event's name, the zone, and the error.
@@ -113,7 +113,7 @@ extension CKSyncEngine.Event {
 
     /// The fetch has ended.
     public struct DidFetchChanges: Sendable, CustomStringConvertible {
-        /// Why it was made, and what it was to bring.
+        /// The reason and the options.
         public let context: CKSyncEngine.FetchChangesContext
 
         /// The event's name, and the reason.
@@ -122,7 +122,7 @@ extension CKSyncEngine.Event {
 
     /// Sending begins.
     public struct WillSendChanges: Sendable, CustomStringConvertible {
-        /// Why, and what.
+        /// The reason and the options.
         public let context: CKSyncEngine.SendChangesContext
 
         /// The event's name, and the reason.
@@ -131,7 +131,7 @@ extension CKSyncEngine.Event {
 
     /// Sending has ended.
     public struct DidSendChanges: Sendable, CustomStringConvertible {
-        /// Why it was done, and what was to be sent.
+        /// The reason and the options.
         public let context: CKSyncEngine.SendChangesContext
 
         /// The event's name, and the reason.
@@ -139,7 +139,7 @@ extension CKSyncEngine.Event {
     }
 }
 
-// The events that bring changes: fetched ones, and answers to those that were sent.
+// The events with changes: fetched changes, and answers to sent changes.
 
 extension CKSyncEngine.Event {
     /// Zones are new, have changed, or are gone.
@@ -149,22 +149,25 @@ extension CKSyncEngine.Event {
         /// Zones that are gone, and why (Z-07).
         public let deletions: [CKDatabase.DatabaseChange.Deletion]
 
-        /// The event's name, and how many zones there are.
+        /// The event's name, and the number of zones.
         public var description: String {
-            "fetchedDatabaseChanges(\(modifications.count.counting("modification")), \(deletions.count.counting("deletion")))"
+            "fetchedDatabaseChanges(\(modifications.count.counting("modification")), "
+                + "\(deletions.count.counting("deletion")))"
         }
     }
 
-    /// Records of a zone are new, have changed, or are gone. What the engine itself has sent comes back here (T-12).
+    /// Records of a zone are new, have changed, or are gone. Changes that the engine itself has sent are included
+    /// (T-12).
     public struct FetchedRecordZoneChanges: Sendable, CustomStringConvertible {
-        /// Records that are new or have changed, in no order that means something (T-15).
+        /// Records that are new or have changed, in no particular order (T-15).
         public let modifications: [CKDatabase.RecordZoneChange.Modification]
         /// Records that are gone.
         public let deletions: [CKDatabase.RecordZoneChange.Deletion]
 
-        /// The event's name, and how many records there are.
+        /// The event's name, and the number of records.
         public var description: String {
-            "fetchedRecordZoneChanges(\(modifications.count.counting("modification")), \(deletions.count.counting("deletion")))"
+            "fetchedRecordZoneChanges(\(modifications.count.counting("modification")), "
+                + "\(deletions.count.counting("deletion")))"
         }
     }
 
@@ -174,7 +177,7 @@ extension CKSyncEngine.Event {
         public struct FailedZoneSave: Sendable, CustomStringConvertible {
             /// The zone.
             public let zone: CKRecordZone
-            /// Why. Errors that the engine tries again by itself leave the change pending (E-07).
+            /// The error. If the engine itself tries again, the change stays pending (E-07).
             public let error: CKError
 
             /// The zone and the error.
@@ -183,14 +186,14 @@ extension CKSyncEngine.Event {
 
         /// Zones that were saved.
         public let savedZones: [CKRecordZone]
-        /// Zones that could not be.
+        /// Zones that could not be saved.
         public let failedZoneSaves: [FailedZoneSave]
         /// Zones that were deleted.
         public let deletedZoneIDs: [CKRecordZone.ID]
-        /// Zones that could not be, and why.
+        /// Zones that could not be deleted, and why.
         public let failedZoneDeletes: [CKRecordZone.ID: CKError]
 
-        /// The event's name, and how many zones there are.
+        /// The event's name, and the number of zones.
         public var description: String {
             "sentDatabaseChanges(\(savedZones.count) saved, \(failedZoneSaves.count) not saved, "
                 + "\(deletedZoneIDs.count) deleted, \(failedZoneDeletes.count) not deleted)"
@@ -201,10 +204,10 @@ extension CKSyncEngine.Event {
     public struct SentRecordZoneChanges: Sendable, CustomStringConvertible {
         /// A record that could not be saved.
         public struct FailedRecordSave: Sendable, CustomStringConvertible {
-            /// The record, as the delegate has given it.
+            /// The record that the delegate provided.
             public let record: CKRecord
-            /// Why; of a conflict with the server's version, to merge into (S-05). Errors that the engine tries again by
-            /// itself leave the change pending (E-07); after any other the delegate adds it again, if it is to be sent.
+            /// The error. A conflict's error has the server's version, to merge into (S-05). If the engine itself tries
+            /// again, the change stays pending (E-07). After any other error, add the change again to send it.
             public let error: CKError
 
             /// The record's name and the error.
@@ -213,14 +216,14 @@ extension CKSyncEngine.Event {
 
         /// Records that were saved, with the server's fields (C-04).
         public let savedRecords: [CKRecord]
-        /// Records that could not be.
+        /// Records that could not be saved.
         public let failedRecordSaves: [FailedRecordSave]
         /// Records that were deleted.
         public let deletedRecordIDs: [CKRecord.ID]
-        /// Records that could not be, and why.
+        /// Records that could not be deleted, and why.
         public let failedRecordDeletes: [CKRecord.ID: CKError]
 
-        /// The event's name, and how many records there are.
+        /// The event's name, and the number of records.
         public var description: String {
             "sentRecordZoneChanges(\(savedRecords.count) saved, \(failedRecordSaves.count) not saved, "
                 + "\(deletedRecordIDs.count) deleted, \(failedRecordDeletes.count) not deleted)"

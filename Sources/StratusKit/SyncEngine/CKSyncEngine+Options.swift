@@ -1,10 +1,10 @@
-// What a fetch is to bring, and why it is made.
+// The options of fetching and sending, and the batches that an engine sends.
 
 import StratusCloud
 import StratusStore
 
 extension CKSyncEngine {
-    /// What a fetch is to bring.
+    /// The options of a fetch.
     public struct FetchChangesOptions: Sendable, CustomStringConvertible {
         /// Which zones are fetched.
         public enum Scope: Equatable, Sendable, CustomStringConvertible {
@@ -36,29 +36,29 @@ extension CKSyncEngine {
             }
         }
 
-        /// Which zones are fetched. Which zones there are is always asked (E-15).
+        /// Which zones are fetched. The list of zones is always fetched (E-15).
         public var scope: Scope
         /// The group of the fetch's operations.
         public var operationGroup: CKOperationGroup
-        /// Zones that are fetched before all others, the first one first. Those without changes are passed over (E-15).
+        /// Zones that are fetched before all others, in this order. Zones without changes are skipped (E-15).
         public var prioritizedZoneIDs: [CKRecordZone.ID] = []
 
-        /// Options of a fetch.
+        /// Creates options of a fetch.
         /// - Parameters:
         ///   - scope: Which zones are fetched.
-        ///   - operationGroup: The group of the fetch's operations; nil for one of its own.
+        ///   - operationGroup: The group of the fetch's operations; nil for a new one.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()
         }
 
-        /// The scope, and what goes first.
+        /// The scope and the prioritized zones.
         public var description: String {
             "<CKSyncEngine.FetchChangesOptions: scope=\(scope), prioritizedZoneIDs=\(prioritizedZoneIDs)>"
         }
     }
 
-    /// Why an engine fetches, and what.
+    /// Why an engine fetches, and which zones.
     public struct FetchChangesContext: Sendable, CustomStringConvertible {
         /// Why.
         public let reason: CKSyncEngine.SyncReason
@@ -72,21 +72,21 @@ extension CKSyncEngine {
     }
 }
 
-// What is to be sent, and why.
+// What is sent, and why.
 
 extension CKSyncEngine {
-    /// What is to be sent.
+    /// The options of sending.
     public struct SendChangesOptions: Sendable, CustomStringConvertible {
-        /// Which changes are sent. The engine holds its own changes of zones against it; the delegate is to hold its
-        /// records against it (E-15).
+        /// Which changes are sent. The engine filters its changes of zones by it; the delegate must filter its records
+        /// (E-15).
         public enum Scope: Equatable, Sendable, CustomStringConvertible {
             /// All changes.
             case all
-            /// All but those of these zones.
+            /// All changes except those of these zones.
             case allExcluding([CKRecordZone.ID])
-            /// Those of these zones.
+            /// The changes of these zones.
             case zoneIDs([CKRecordZone.ID])
-            /// Those of these records.
+            /// The changes of these records.
             case recordIDs([CKRecord.ID])
 
             /// Whether a record is sent.
@@ -108,8 +108,8 @@ extension CKSyncEngine {
                 contains(pendingRecordZoneChange.recordID)
             }
 
-            /// Whether a change of a zone is sent. With records, the saving of the zones that they lie in is: without
-            /// them the records could not be saved.
+            /// Whether a change of a zone is sent. A scope of records includes saves of their zones, without which the
+            /// records could not be saved.
             func contains(_ change: CKSyncEngine.PendingDatabaseChange) -> Bool {
                 switch (self, change) {
                 case (.all, _): true
@@ -120,7 +120,7 @@ extension CKSyncEngine {
                 }
             }
 
-            /// The scope's name and what is in it.
+            /// The scope's name and content.
             public var description: String {
                 switch self {
                 case .all: "all"
@@ -133,13 +133,13 @@ extension CKSyncEngine {
 
         /// Which changes are sent.
         public var scope: Scope
-        /// The group of the sending's operations.
+        /// The group of the operations.
         public var operationGroup: CKOperationGroup
 
-        /// Options of sending.
+        /// Creates options of sending.
         /// - Parameters:
         ///   - scope: Which changes are sent.
-        ///   - operationGroup: The group of the sending's operations; nil for one of its own.
+        ///   - operationGroup: The group of the operations; nil for a new one.
         public init(scope: Scope = .all, operationGroup: CKOperationGroup? = nil) {
             self.scope = scope
             self.operationGroup = operationGroup ?? CKOperationGroup()
@@ -149,7 +149,7 @@ extension CKSyncEngine {
         public var description: String { "<CKSyncEngine.SendChangesOptions: scope=\(scope)>" }
     }
 
-    /// Why an engine sends, and what.
+    /// Why an engine sends, and which changes.
     public struct SendChangesContext: Sendable, CustomStringConvertible {
         /// Why.
         public let reason: CKSyncEngine.SyncReason
@@ -168,29 +168,29 @@ extension CKSyncEngine {
 extension CKSyncEngine {
     /// Records that are sent in one request.
     public struct RecordZoneChangeBatch: Sendable, CustomStringConvertible {
-        /// The records to save, if nobody else has saved them meanwhile (S-01).
+        /// The records to save, unless another client has saved them meanwhile (S-01).
         public var recordsToSave: [CKRecord]
         /// The records to delete.
         public var recordIDsToDelete: [CKRecord.ID]
-        /// Whether a zone is changed whole or not at all. By default false, unlike that of operations (E-08).
+        /// Whether a zone is changed as a whole or not at all. By default false, unlike in operations (E-08).
         public var atomicByZone: Bool
 
-        /// The most changes of a batch that is made of pending changes (L-15).
+        /// The maximum number of changes in a batch of pending changes (L-15).
         static let changeLimit = 250
 
-        /// A batch of pending changes, in their order, until there are 250 of them or their records have one and a half
-        /// megabytes; assets are not counted (L-15). Where the engine asks for it, the limits of its store count too, if
-        /// they are lower (L-01). The rest is for the next batch. It is nil where there is nothing.
+        /// Creates a batch of pending changes, in their order, up to 250 changes or one and a half megabytes of
+        /// records; assets are not counted (L-15). If the engine requests the batch, lower limits of its store apply
+        /// too (L-01). The rest is for the next batch. Returns nil if there is nothing to send.
         /// - Parameters:
-        ///   - pendingChanges: What is to be sent. One that stands twice is taken once.
-        ///   - recordProvider: Gives the record to save; a change for which it has none is passed over (E-08).
+        ///   - pendingChanges: The pending changes. A duplicate is sent once.
+        ///   - recordProvider: Returns the record to save; a change without a record is skipped (E-08).
         public init?(
             pendingChanges: [PendingRecordZoneChange], recordProvider: @Sendable (CKRecord.ID) async -> CKRecord?
         ) async {
             self.init()
             let limits = SyncCallback.requestLimits ?? RequestSize()
             let changeLimit = min(Self.changeLimit, limits.itemCount)
-            // What a program adds to the batch finds room. One record may have more.
+            // Leaves room for what a program adds to the batch. A single record may be larger.
             let byteLimit = min(limits.byteCount, RequestSize().byteCount) / 4 * 3
             var byteCount = 0
             var seen: Set<CKRecord.ID> = []
@@ -208,12 +208,12 @@ extension CKSyncEngine {
             if isEmpty { return nil }
         }
 
-        /// A batch of just these. It is one request: over the limits of requests (L-01) it fails whole with
+        /// Creates a batch of these records. It is one request: above the limits of requests (L-01) it fails with
         /// `limitExceeded`, and each of its records with it.
         /// - Parameters:
         ///   - recordsToSave: The records to save.
         ///   - recordIDsToDelete: The records to delete.
-        ///   - atomicByZone: Whether a zone is changed whole or not at all.
+        ///   - atomicByZone: Whether a zone is changed as a whole or not at all.
         public init(
             recordsToSave: [CKRecord] = [], recordIDsToDelete: [CKRecord.ID] = [], atomicByZone: Bool = false
         ) {
@@ -222,10 +222,10 @@ extension CKSyncEngine {
             self.atomicByZone = atomicByZone
         }
 
-        /// Whether there is nothing in it.
+        /// Whether the batch is empty.
         var isEmpty: Bool { recordsToSave.isEmpty && recordIDsToDelete.isEmpty }
 
-        /// How many records there are.
+        /// The number of records.
         public var description: String {
             "<CKSyncEngine.RecordZoneChangeBatch: \(recordsToSave.count) to save, "
                 + "\(recordIDsToDelete.count) to delete, atomicByZone=\(atomicByZone)>"
@@ -246,7 +246,7 @@ extension CKRecord {
 }
 
 extension HeldValue {
-    /// The bytes of the value; an asset counts nothing.
+    /// The bytes of the value; an asset counts as zero.
     fileprivate var sentByteCount: Int {
         switch self {
         case .string(let text): text.utf8.count

@@ -1,21 +1,22 @@
-// Sending: changes of zones until there are none, then a batch of records, and so on until the delegate has none (E-01).
+// Sending: changes of zones until none are left, then batches of records until the delegate has none (E-01). At the end
+// are the requests that a round makes.
 //
 // Invariants:
-//   1. What was answered leaves the pending list before the delegate hears of it, so that it can add it again; what is
-//      tried again by itself stays (E-06).
-//   2. The moment is noted before the delegate is asked for records: what is added later was not in them, and stays.
-//   3. It ends with the first batch of which something has failed, and is to fetch before it sends again (E-14).
+//   1. Answered changes leave the pending list before the delegate gets the event, so that it can add them again;
+//      changes that the engine tries again stay (E-06).
+//   2. The moment is noted before the delegate is asked for records: later changes were not in them, and stay.
+//   3. Sending ends with the first batch in which something failed; the engine fetches before it sends again (E-14).
 
 import StratusCloud
 
 extension SyncRound {
-    /// The most changes of zones in one request, where the store allows as many.
+    /// The maximum number of zone changes in one request, if the store allows as many.
     private static var zoneLimit: Int { 200 }
 
-    /// Sends what is pending, and tells of it. Throws the error of the request, or `partialFailure` for items.
+    /// Sends pending changes and reports the answers. Throws the error of the request, or `partialFailure` for items.
     func send(_ options: CKSyncEngine.SendChangesOptions) async throws {
         let context = CKSyncEngine.SendChangesContext(reason: reason, options: options)
-        try await worker.tell(.willSendChanges(.init(context: context)))
+        try await worker.report(.willSendChanges(.init(context: context)))
         let failure: (any Error)?
         do {
             try await sendAll(context)
@@ -24,8 +25,8 @@ extension SyncRound {
             worker.wantFetch(andRound: false)
             failure = error
         }
-        try await worker.tell(.didSendChanges(.init(context: context)))
-        try await worker.tellState()
+        try await worker.report(.didSendChanges(.init(context: context)))
+        try await worker.reportState()
         if let failure { throw failure }
     }
 
@@ -74,12 +75,12 @@ extension SyncRound {
             if error.map(SyncRetry.keepsPending) != true { finished.append(change) }
         }
         state.finish([], finished, asOf: moment)
-        try await worker.tell(
+        try await worker.report(
             .sentDatabaseChanges(
                 .init(
                     savedZones: saved, failedZoneSaves: notSaved, deletedZoneIDs: deleted,
                     failedZoneDeletes: notDeleted)))
-        try await worker.tellState()
+        try await worker.reportState()
         try conclude(outcome, "Failed to modify some zones")
     }
 
@@ -105,19 +106,20 @@ extension SyncRound {
             if error.map(SyncRetry.keepsPending) != true { finished.append(.deleteRecord(id)) }
         }
         state.finish(finished, [], asOf: moment)
-        // A zone is followed from when something of this device is in it: else nothing would tell that it was made anew.
+        // A zone is followed from the first save on this device: otherwise nothing would show that it was deleted and
+        // created again.
         let tokens = state.content.zoneTokens
         if saved.contains(where: { tokens[$0.recordID.zoneID] == nil }) { worker.wantFetch(andRound: true) }
-        try await worker.tell(
+        try await worker.report(
             .sentRecordZoneChanges(
                 .init(
                     savedRecords: saved, failedRecordSaves: notSaved, deletedRecordIDs: deleted,
                     failedRecordDeletes: notDeleted)))
-        try await worker.tellState()
+        try await worker.reportState()
         try conclude(outcome, "Failed to modify some records")
     }
 
-    /// Goes on where everything was answered well.
+    /// Continues if everything succeeded.
     private func conclude<Item>(_ outcome: SentItems<Item>, _ message: String) throws {
         if outcome.hasSuccess { worker.noteProgress() }
         guard !outcome.errors.isEmpty else { return }
@@ -126,9 +128,9 @@ extension SyncRound {
     }
 }
 
-/// What has become of the items of a request.
+/// The results of the items of a request.
 private struct SentItems<Item: Hashable & Sendable> {
-    /// Why the request failed as a whole: the error of every item.
+    /// The error if the request failed as a whole: it applies to every item.
     let failure: CKError?
     var errors: [AnyHashable: any Error] = [:]
     var hasSuccess = false
@@ -156,8 +158,8 @@ private struct SentItems<Item: Hashable & Sendable> {
     }
 }
 
-// The requests that an engine makes, each the operation that any client would add to the database. An operation has the
-// group that the program has given, and tries nothing again by itself: the engine does, so that it can tell of failures.
+// The requests of an engine, each an operation that any client could add to the database. An operation has the group of
+// the program, and does not retry: the engine does, so that it can report failures.
 
 /// The requests of one round.
 struct SyncRequests: Sendable {
@@ -183,7 +185,7 @@ struct SyncRequests: Sendable {
         CKDatabase(database.scope.inheriting(nil, group), database.databaseScope)
     }
 
-    /// What one request may have in the database's store (L-01).
+    /// The limits of one request in the database's store (L-01).
     func limits() async throws -> RequestSize {
         try await database.scope.ask { server, _ in try server.requestLimits() }
     }
@@ -208,8 +210,8 @@ struct SyncRequests: Sendable {
             let changed = Gathered<[CKDatabase.RecordZoneChange.Modification]>([])
             let deleted = Gathered<[CKDatabase.RecordZoneChange.Deletion]>([])
             let end = Gathered<Result<FetchedZoneChanges, any Error>?>(nil)
-            // Events have no place for the error of a record: an asset that is damaged has a `fileURL` of nil.
-            operation.tellAllRecords { changed.value.append(.init(record: $0)) }
+            // Events cannot report a record's error: a damaged asset has a `fileURL` of nil.
+            operation.reportAllRecords { changed.value.append(.init(record: $0)) }
             operation.recordWithIDWasDeletedBlock = { deleted.value.append(.init(recordID: $0, recordType: $1)) }
             operation.recordZoneFetchResultBlock = { end.value = $1 }
             operation.fetchRecordZoneChangesResultBlock = { result in
@@ -225,7 +227,7 @@ struct SyncRequests: Sendable {
         }
     }
 
-    /// Sends a batch. An answer for every item, also where the request failed as a whole: then it is everybody's error.
+    /// Sends a batch. Returns an answer for every item; if the request failed as a whole, its error.
     func modify(_ batch: CKSyncEngine.RecordZoneChangeBatch, _ group: CKOperationGroup) async -> (
         saves: [CKRecord.ID: Result<CKRecord, any Error>], deletions: [CKRecord.ID: Result<Void, any Error>],
         failure: CKError?
@@ -260,7 +262,7 @@ struct SyncRequests: Sendable {
         }
     }
 
-    /// Sees to it that there is a database subscription (E-12): the wanted one, or else any, or else one of the engine's.
+    /// Ensures that there is a database subscription (E-12): the configured one, or any, or a new one.
     func subscribe(_ wantedID: CKSubscription.ID?) async throws {
         if let wantedID {
             let found = try await database.subscriptions(for: [wantedID])
