@@ -262,12 +262,14 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     private let oldResult: (Answers, CKError?) -> Void
     private var answers = Answers()
 
+    /// Creates a job.
     /// - Parameters:
-    ///   - itemCount: How many items the request has; 0 where it asks for all.
-    ///   - failure: What the error of the deprecated block says where items failed.
-    ///   - request: Makes the request, if there is one to make.
+    ///   - blocks: The blocks to call.
+    ///   - itemCount: How many items the request has; 0 if it asks for all.
+    ///   - failure: What the error of the deprecated block says if items failed.
+    ///   - request: Sends the request, if there is one to send.
     ///   - afterItems: Called after the blocks of all items.
-    ///   - restore: Completes an answer that was kept.
+    ///   - restore: Completes an answer that was stored.
     ///   - oldResult: Calls the deprecated block that ends the operation.
     init(
         _ blocks: ItemBlocks<ID, Item>, itemCount: Int = 0, failure: String,

@@ -107,8 +107,8 @@ struct FileKeeper: Sendable {
             throw CloudError(
                 .serviceUnavailable,
                 """
-                A long-lived operation, or a file that it uploads, cannot be stored: the disk is full. Free space, then \
-                add the operation again.
+                A long-lived operation, or a file that it uploads, cannot be stored: the disk is full. Free space, \
+                then add the operation again.
                 """, ["directory": directory], cause: error.reason)
         }
     }
