@@ -164,12 +164,6 @@ struct ContainerScope: Sendable {
     var defaults: (any OperationDefaults)?
     let added = AddedOperations()
 
-    init(captured: any SessionSource, identifier: String?, account: Person) {
-        self.captured = captured
-        self.identifier = identifier
-        self.account = account
-    }
-
     /// The session to use now. Opens the embedded store if no other store was set when the scope was created.
     var session: CloudSession { captured.session }
 

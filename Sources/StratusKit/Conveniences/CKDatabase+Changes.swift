@@ -155,8 +155,6 @@ extension CKDatabase {
         public struct Modification: Hashable, Sendable {
             /// The zone.
             public let zoneID: CKRecordZone.ID
-
-            init(zoneID: CKRecordZone.ID) { self.zoneID = zoneID }
         }
 
         /// A zone that is gone.
@@ -185,11 +183,6 @@ extension CKDatabase {
             /// Why it is gone.
             public let reason: Reason
 
-            init(zoneID: CKRecordZone.ID, reason: Reason) {
-                self.zoneID = zoneID
-                self.reason = reason
-            }
-
             /// Whether it was purged.
             @available(*, deprecated, message: "Use reason.")
             public var purged: Bool { reason == .purged }
@@ -202,8 +195,6 @@ extension CKDatabase {
         public struct Modification: Hashable, Sendable {
             /// The record as it is now.
             public let record: CKRecord
-
-            init(record: CKRecord) { self.record = record }
         }
 
         /// A record that is gone, or that the user may no longer see.
@@ -212,11 +203,6 @@ extension CKDatabase {
             public let recordID: CKRecord.ID
             /// The type of the record (T-07).
             public let recordType: CKRecord.RecordType
-
-            init(recordID: CKRecord.ID, recordType: CKRecord.RecordType) {
-                self.recordID = recordID
-                self.recordType = recordType
-            }
         }
     }
 }

@@ -311,7 +311,8 @@ extension CKOperation {
         var rules = configuration.rules
         rules.isRefused = refusal != nil
         let made = OperationRunner(
-            makeJob(in: context) ?? IdleJob(), context: context, configuration: configuration,
+            makeJob(in: context) ?? PlainJob({ _ in }, conclude: { _ in }), context: context,
+            configuration: configuration,
             longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: refusal,
             report: { self.receive($0) })
         let isMine = locked {

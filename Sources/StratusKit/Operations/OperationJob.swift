@@ -186,13 +186,6 @@ final class PlainJob: OperationJob, @unchecked Sendable {
     func conclude(_ result: Result<Void, CKError>) { completion(result) }
 }
 
-/// The job of a bare operation: nothing.
-final class IdleJob: OperationJob {
-    func send(_ context: RequestContext) {}
-    func deliver() {}
-    func conclude(_ result: Result<Void, CKError>) {}
-}
-
 // MARK: Answers item by item
 
 /// The answers for the items of one operation, in the order of delivery.

@@ -89,16 +89,6 @@ package struct OperationRules: Hashable, Sendable {
     /// Whether the operation fails without a request.
     package var isRefused = false
 
-    package init(
-        requestSeconds: Double? = nil, resourceSeconds: Double? = nil, retriesNetworkErrors: Bool = false,
-        isRefused: Bool = false
-    ) {
-        self.requestSeconds = requestSeconds
-        self.resourceSeconds = resourceSeconds
-        self.retriesNetworkErrors = retriesNetworkErrors
-        self.isRefused = isRefused
-    }
-
     /// Whether the request is tried again after this failure.
     package func retries(_ failure: RequestFailure) -> Bool {
         retriesNetworkErrors && failure.isOfNetwork && !failure.isSessionClosed
@@ -113,12 +103,6 @@ package struct RequestFailure: Hashable, Sendable {
     package var retryAfterSeconds: Double?
     /// Whether the session accepts no more requests.
     package var isSessionClosed: Bool
-
-    package init(isOfNetwork: Bool, retryAfterSeconds: Double? = nil, isSessionClosed: Bool = false) {
-        self.isOfNetwork = isOfNetwork
-        self.retryAfterSeconds = retryAfterSeconds
-        self.isSessionClosed = isSessionClosed
-    }
 }
 
 /// How an operation ended. Its result callback gets it.

@@ -265,21 +265,6 @@ package struct LongLivedEntry: Hashable, Sendable {
     /// Nil while the request has not been answered.
     package var answer: Data?
     package var answered: Date?
-
-    package init(
-        id: String, container: String, account: String?, device: String? = nil, kind: String, request: Data,
-        kept: Date? = nil, answer: Data? = nil, answered: Date? = nil
-    ) {
-        self.id = id
-        self.container = container
-        self.account = account
-        self.device = device
-        self.kind = kind
-        self.request = request
-        self.kept = kept
-        self.answer = answer
-        self.answered = answered
-    }
 }
 
 /// Stores long-lived operations. A saved entry exists until it is removed, as durable as the store.

@@ -1,7 +1,8 @@
 // Every state that a number of events can lead to, judged step by step, and the proof that the judge finds faults.
 
-import StratusKit
 import Testing
+
+@testable import StratusKit
 
 @Suite("every state that seven events lead to")
 struct OperationExhaustiveTests {

@@ -1,7 +1,7 @@
 // The judge of the exhaustive tests. It sees the events that went in and the actions that came out. It knows the rules, but
 // not the machine.
 
-import StratusKit
+@testable import StratusKit
 
 /// What has happened to one operation so far, and whether it obeyed the rules.
 struct OperationHistory: Hashable {

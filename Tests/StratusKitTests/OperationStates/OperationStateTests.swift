@@ -1,8 +1,9 @@
 // The ordinary lives of an operation, one by one: the part of O-07 to O-10 and O-14 that the machine decides. The rules
 // themselves are proved by the tests of the operations.
 
-import StratusKit
 import Testing
+
+@testable import StratusKit
 
 @Suite("the life of an operation")
 struct OperationStateTests {
