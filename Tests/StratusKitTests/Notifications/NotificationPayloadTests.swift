@@ -166,7 +166,7 @@ import Testing
                 _ = (notification as? CKQueryNotification)?.recordFields?.values.map { "\($0)" }
                 _ = notification.description
                 // What was read is written and read again.
-                let told = notification.content.told
+                let told = notification.content.notification
                 guard told.subject != nil, !"\(told)".contains("nan") else { continue }
                 try #require(NotificationPayload.content(of: NotificationPayload.dictionary(of: told))?.told == told)
             }
