@@ -168,7 +168,8 @@ import Testing
                 // What was read is written and read again.
                 let told = notification.content.notification
                 guard told.subject != nil, !"\(told)".contains("nan") else { continue }
-                try #require(NotificationPayload.content(of: NotificationPayload.dictionary(of: told))?.told == told)
+                try #require(
+                    NotificationPayload.content(of: NotificationPayload.dictionary(of: told))?.notification == told)
             }
             return readCount
         }
