@@ -1,4 +1,5 @@
-// What `import CloudKit` means where Apple's framework is not: Stratus, and Foundation, which Apple's module brings along.
+// Makes `import CloudKit` work where Apple's framework is missing: exports Stratus, and Foundation, as Apple's module
+// does.
 
 @_exported public import Foundation
 @_exported public import StratusKit

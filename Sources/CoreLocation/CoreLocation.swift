@@ -1,5 +1,5 @@
-// What `import CoreLocation` means where Apple's framework is not: the location types that records can hold, with their
-// names for numbers, nothing else of Stratus, and Foundation, which Apple's module brings along.
+// Makes `import CoreLocation` work where Apple's framework is missing: exports the location types that records can hold
+// and their names for numbers, nothing else of Stratus, and Foundation, as Apple's module does.
 
 @_exported public import Foundation
 @_exported public import class StratusKit.CLLocation

@@ -16,10 +16,10 @@ public import Testing
 /// }
 /// ```
 ///
-/// Tests run beside each other and see nothing of each other. The test's store, to plan faults or to sign others in, is
-/// `try Stratus.current`. After a test the store is closed, so what it left running ends there.
+/// Tests run in parallel and do not see each other's data. `try Stratus.current` is the test's store, to plan faults or
+/// to sign in other accounts. The store is closed after the test, which ends everything the test left running.
 public struct StratusTrait: TestTrait, SuiteTrait, TestScoping {
-    /// Whether suites inside of a suite get it too: they do.
+    /// True: nested suites get the trait too.
     public let isRecursive = true
     private let signedInAs: Stratus.NewAccount?
     private let options: @Sendable () -> Stratus.Options
@@ -29,14 +29,14 @@ public struct StratusTrait: TestTrait, SuiteTrait, TestScoping {
         self.options = options
     }
 
-    /// Each test gets a scope of its own, and a suite none: its tests would share it.
+    /// Returns a scope for each test, and none for a suite, whose tests would share it.
     public func scopeProvider(for test: Test, testCase: Test.Case?) -> StratusTrait? {
         testCase == nil ? nil : self
     }
 
-    /// Makes the store, runs the test with it, and closes it.
+    /// Creates the store, runs the test with it, and closes it.
     ///
-    /// - Throws: `StratusError` where the store or its account cannot be made, and what the test throws.
+    /// - Throws: `StratusError` if the store or its account cannot be created, and what the test throws.
     public func provideScope(
         for test: Test, testCase: Test.Case?, performing function: @concurrent @Sendable () async throws -> Void
     ) async throws {
@@ -54,7 +54,7 @@ public struct StratusTrait: TestTrait, SuiteTrait, TestScoping {
         await store.close()
     }
 
-    /// The host's identifier of the account that is signed in.
+    /// The host's identifier of the signed-in account.
     public static let externalID = "test"
 }
 
@@ -65,8 +65,8 @@ extension Trait where Self == StratusTrait {
     /// A store of its own for each test.
     ///
     /// - Parameters:
-    ///   - account: Who is signed in; nil for nobody.
-    ///   - options: Makes the store's options, once for each test.
+    ///   - account: The account to sign in; nil for none.
+    ///   - options: Creates the store's options, once for each test.
     /// - Returns: The trait.
     public static func stratus(
         signedInAs account: Stratus.NewAccount? = Stratus.NewAccount(emails: ["test@example.com"]),

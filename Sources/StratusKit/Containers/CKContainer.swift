@@ -1,4 +1,6 @@
-// A container: an app's databases. Which store and which account stand behind it is decided where it is made.
+// A container, its databases, and what they share: the store, the container's identifier and the account. The store and
+// the account are fixed when a container is created. Databases outlive the container object they were taken from, so
+// they refer to the `ContainerScope` and not to the container.
 
 public import Foundation
 import StratusCloud
@@ -7,16 +9,16 @@ import StratusStore
 
 /// An app's container: its private, public and shared database, for one account.
 ///
-/// A container made by a host acts for the account it was made for. One made by `default()` or `init(identifier:)` acts
-/// for whoever is signed in to the current store; see `Stratus.current`.
+/// A container created by a host acts for the account it was created for. One created by `default()` or
+/// `init(identifier:)` acts for the account that is signed in to the current store; see `Stratus.current`.
 public final class CKContainer: NSObject, Sendable {
     let scope: ContainerScope
 
     /// The database of the signed-in account. Only this account sees it.
     public let privateCloudDatabase: CKDatabase
-    /// The database everybody reads.
+    /// The database that everyone reads.
     public let publicCloudDatabase: CKDatabase
-    /// What other accounts share with this one.
+    /// The records that other accounts share with this one.
     public let sharedCloudDatabase: CKDatabase
 
     init(_ scope: ContainerScope) {
@@ -30,7 +32,8 @@ public final class CKContainer: NSObject, Sendable {
 
     deinit { AccountHolders.remove(self) }
 
-    /// A container of a session; `account` is nil to act for whoever is signed in. `device` is the account's that acts.
+    /// Creates a container of a session. `account` is nil to act for the signed-in account; `device` is one of the
+    /// account's devices.
     package convenience init(
         session: CloudSession, identifier: String, account: AccountID?, device: String? = nil
     ) {
@@ -38,15 +41,15 @@ public final class CKContainer: NSObject, Sendable {
         self.init(ContainerScope(captured: session, identifier: identifier, account: caller))
     }
 
-    /// A container by its identifier, in the store that is current now (X-28).
-    /// - Parameter containerIdentifier: Such as `iCloud.com.example.app`.
+    /// Creates a container by its identifier, in the store that is current now (X-28).
+    /// - Parameter containerIdentifier: The identifier, such as `iCloud.com.example.app`.
     public convenience init(identifier containerIdentifier: String) {
         self.init(
             ContainerScope(
                 captured: CurrentSession.captured(), identifier: containerIdentifier, account: .signedIn))
     }
 
-    /// The identifier; for the default container that of the store.
+    /// The identifier. The default container has the identifier that the store defines.
     public var containerIdentifier: String? { scope.identifier ?? scope.session.defaultContainerIdentifier }
 
     /// One of the three databases, the same object as the property of that name.
@@ -66,7 +69,7 @@ public final class CKContainer: NSObject, Sendable {
 extension CKContainer {
     /// The default container of the store that is current now (X-28).
     ///
-    /// Never fails: where the store cannot be opened, its operations fail with `serviceUnavailable` and the reason.
+    /// Never fails: if the store cannot be opened, operations fail with `serviceUnavailable` and the reason.
     public class func `default`() -> CKContainer {
         let source = CurrentSession.captured()
         return source.sharedObjects.object(for: "CKContainer.default") {
@@ -77,4 +80,154 @@ extension CKContainer {
 
 extension CKContainer: AccountHolder {
     func isOf(_ account: AccountID?, in session: CloudSession) -> Bool { scope.isOf(account, in: session) }
+}
+
+// A database of a container. Extensions in the higher folders add its operations.
+
+/// One of a container's databases.
+public final class CKDatabase: NSObject, Sendable {
+    /// Which of a container's databases.
+    public enum Scope: Int, Sendable {
+        /// The app's: everyone reads and writes it as far as the schema's grants allow (S-18).
+        case `public` = 1
+        /// A person's own.
+        case `private` = 2
+        /// A view of what other people share with the person (D-01).
+        case shared = 3
+    }
+
+    /// Which of its container's databases this is.
+    public let databaseScope: CKDatabase.Scope
+    let scope: ContainerScope
+
+    init(_ scope: ContainerScope, _ databaseScope: Scope) {
+        self.scope = scope
+        self.databaseScope = databaseScope
+        super.init()
+    }
+
+    /// The database for the server.
+    var selector: DatabaseSelector { databaseScope.selector }
+
+    public override var description: String {
+        "<CKDatabase: \(databaseScope) of \(scope.identifier ?? "the default container")>"
+    }
+}
+
+extension CKDatabase.Scope {
+    /// The scope for the server.
+    var selector: DatabaseSelector {
+        switch self {
+        case .public: .public
+        case .private: .private
+        case .shared: .shared
+        }
+    }
+}
+
+// The status of a container's account.
+
+/// Whether the container has an account that can be used.
+public enum CKAccountStatus: Int, Sendable {
+    /// The store did not answer.
+    case couldNotDetermine = 0
+    /// There is an account, and it may be used.
+    case available = 1
+    /// Managed or parental restrictions.
+    case restricted = 2
+    /// No account is signed in, or the host has closed the account.
+    case noAccount = 3
+    /// The account has to be verified again.
+    case temporarilyUnavailable = 4
+}
+
+// What a container and its databases share.
+
+/// Configuration that everything done through a container or database inherits; created by `configuredWith`.
+protocol OperationDefaults: Sendable {}
+
+/// A container of a store, as one account sees it.
+struct ContainerScope: Sendable {
+    /// The account that is used.
+    enum Person: Sendable {
+        /// The account that is signed in when a request is sent.
+        case signedIn
+        /// An account, on one of its devices; nil for no device and no notifications.
+        case account(AccountID, device: String?)
+    }
+
+    /// The store that was current when the container was created.
+    let captured: any SessionSource
+    /// Nil for the default container.
+    let identifier: String?
+    let account: Person
+    var defaults: (any OperationDefaults)?
+    let added = AddedOperations()
+
+    /// The session to use now. Opens the embedded store if no other store was set when the scope was created (X-28).
+    var session: CloudSession { captured.session }
+
+    /// Whether a change of this account's status, or with nil of the signed-in account's, is posted for the container.
+    /// Opens no store.
+    func isOf(_ account: AccountID?, in session: CloudSession) -> Bool {
+        guard captured.openSession === session else { return false }
+        switch self.account {
+        case .signedIn: return account == nil || account == session.account
+        case .account(let own, _): return account == own
+        }
+    }
+
+    /// The caller for the server.
+    func caller(in session: CloudSession) -> Caller {
+        let container = ContainerName(identifier ?? session.defaultContainerIdentifier)
+        switch account {
+        case .signedIn:
+            let account = session.account
+            return Caller(
+                container: container, account: account,
+                device: account == nil ? nil : CloudSession.localDeviceName)
+        case .account(let id, let device):
+            return Caller(container: container, account: id, device: device)
+        }
+    }
+}
+
+extension ContainerScope {
+    /// The maximum length of a container's identifier. With one more character it is the name of the directory for the
+    /// assets of its public database.
+    private static let identifierLength = 254
+
+    /// Throws `badContainer` for an invalid container identifier, which is checked when it is used (O-19).
+    static func check(_ container: ContainerName) throws(CloudError) {
+        let bytes = container.text.utf8
+        let isName = bytes.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
+            default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+            }
+        }
+        guard isName, (1...identifierLength).contains(bytes.count) else {
+            throw CloudError(
+                .badContainer,
+                "A container's identifier has 1 to 254 ASCII letters, digits, dots, hyphens and underscores.",
+                ["container": container.text])
+        }
+    }
+}
+
+/// The queue that runs added operations, created with the first one.
+final class AddedOperations: Sendable {
+    private let made = Locked<OperationQueue?>(nil)
+
+    /// Runs many at a time, since none of them blocks the queue's threads.
+    var queue: OperationQueue {
+        made.withLock { made in
+            if let made { return made }
+            let queue = OperationQueue()
+            queue.name = "StratusKit.operations"
+            made = queue
+            return queue
+        }
+    }
 }

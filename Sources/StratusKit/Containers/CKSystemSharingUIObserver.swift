@@ -1,12 +1,12 @@
-// Hears of shares that are saved and stopped.
+// Observes shares that are saved and stopped.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// Hears of every share that is saved or stopped in a container by the container's user. On Apple's systems that is what
-/// the sharing sheet does; there is none here, and it is whatever operations do, also those of a host's own invitations.
+/// Observes every share that the container's user saves or stops in a container. On Apple's systems it observes the
+/// sharing sheet. There is no sheet here, so it observes all operations, including a host's own invitations.
 public final class CKSystemSharingUIObserver: NSObject, Sendable {
     private struct Blocks: Sendable {
         var saved: (@Sendable (CKRecord.ID, Result<CKShare, any Error>) -> Void)?
@@ -16,15 +16,15 @@ public final class CKSystemSharingUIObserver: NSObject, Sendable {
     private let scope: ContainerScope
     private let blocks = Locked(Blocks())
 
-    /// An observer that hears as long as somebody refers to it.
-    /// - Parameter container: Where to listen, and whose shares.
+    /// Creates an observer, which observes as long as it is referenced.
+    /// - Parameter container: The container, and the user whose shares are observed.
     public init(container: CKContainer) {
         scope = container.scope
         super.init()
         scope.session.shareObservers.add(self)
     }
 
-    /// Called when a share was saved, or could not be: on the operation's queue, after its own block.
+    /// Called when a share was saved or could not be saved, on the operation's queue, after the operation's own block.
     public var systemSharingUIDidSaveShareBlock:
         (@Sendable (_ recordID: CKRecord.ID, _ saveResult: Result<CKShare, any Error>) -> Void)?
     {
@@ -32,9 +32,9 @@ public final class CKSystemSharingUIObserver: NSObject, Sendable {
         set { blocks.withLock { $0.saved = newValue } }
     }
 
-    /// Called when a share was deleted, or could not be: on the operation's queue, after its own block. A share is deleted
-    /// with its root, and with its zone too; of one zone the first thousand are told of, by their names. A participant who
-    /// deletes a share has left it.
+    /// Called when a share was deleted or could not be deleted, on the operation's queue, after the operation's own
+    /// block. Deleting a root or a zone deletes its shares too; of one zone the first thousand, by name, are reported.
+    /// A participant who deletes a share leaves it.
     public var systemSharingUIDidStopSharingBlock:
         (@Sendable (_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
@@ -46,7 +46,7 @@ public final class CKSystemSharingUIObserver: NSObject, Sendable {
 extension CKSystemSharingUIObserver: ShareObserver {
     func observes(_ caller: Caller, in session: CloudSession) -> Bool {
         let own = scope.caller(in: session)
-        // On whatever device.
+        // On any device.
         return scope.session === session && own.container == caller.container && own.account == caller.account
     }
 

@@ -1,11 +1,11 @@
-// The asynchronous calls: the same operations as those with completion handlers, awaited.
+// How the convenience calls run their operations: for a task that awaits, or for a completion handler.
 
 import Foundation
 import StratusStore
 
 extension ContainerScope {
-    /// Runs the operation that `make` makes, and waits for what it completes with. Cancelling the task cancels the
-    /// operation (O-08).
+    /// Runs the operation that `make` creates, and returns its result. Cancelling the task cancels the operation
+    /// (O-08).
     func await<Value: Sendable>(
         _ make: (@escaping @Sendable (Result<Value, any Error>) -> Void) -> CKOperation
     ) async throws -> Value {
@@ -14,7 +14,7 @@ extension ContainerScope {
             try await withCheckedThrowingContinuation { continuation in
                 let operation = make { continuation.resume(with: $0) }
                 if awaited.adopt(operation) { operation.cancel() }
-                // The continuation leaves the thread at once, so a queue for blocks would only cost time.
+                // The continuation returns at once, so a queue for blocks would only cost time.
                 start(operation, isInline: true)
             }
         } onCancel: {
@@ -22,11 +22,11 @@ extension ContainerScope {
         }
     }
 
-    /// Runs the operation that `make` makes, for a completion handler.
+    /// Runs an operation for a completion handler.
     func begin(_ operation: CKOperation) { start(operation, isInline: false) }
 }
 
-/// The operation of a task that may be cancelled before the operation is made.
+/// The operation of a task that may be cancelled before the operation is created.
 private final class AwaitedOperation: Sendable {
     private struct State {
         var operation: CKOperation?
@@ -35,7 +35,7 @@ private final class AwaitedOperation: Sendable {
 
     private let state = Locked(State())
 
-    /// Whether the task was cancelled before.
+    /// Stores the operation. Returns whether the task was cancelled before.
     func adopt(_ operation: CKOperation) -> Bool {
         state.withLock { state in
             state.operation = operation
@@ -52,7 +52,7 @@ private final class AwaitedOperation: Sendable {
     }
 }
 
-/// What a block has been told, kept until the operation ends.
+/// What a block has received, until the operation ends.
 final class Gathered<Value>: @unchecked Sendable {
     // Unchecked because blocks of one operation are called one after another (O-03).
     var value: Value

@@ -1,14 +1,14 @@
-// Shares by their URLs, without making an operation: one and many, with a completion handler and awaited.
+// Calls for shares by their URLs, single and many, with a completion handler and awaited.
 
 public import Foundation
 
 // MARK: Metadata
 
 extension CKContainer {
-    /// Fetches what the server tells of a share.
+    /// Fetches the metadata of a share.
     /// - Parameters:
     ///   - url: The share's URL.
-    ///   - completionHandler: Given the metadata, or the error.
+    ///   - completionHandler: Gets the metadata, or the error.
     @preconcurrency
     public func fetchShareMetadata(
         with url: URL, completionHandler: @escaping @Sendable (CKShare.Metadata?, (any Error)?) -> Void
@@ -16,18 +16,18 @@ extension CKContainer {
         scope.begin(fetching([url]) { $0.item(url).call(completionHandler) })
     }
 
-    /// Fetches what the server tells of a share.
+    /// Fetches the metadata of a share.
     /// - Parameter url: The share's URL.
     /// - Returns: The metadata.
-    /// - Throws: `CKError`, `unknownItem` where there is no share, or none that the user may know of (M-04, M-05).
+    /// - Throws: `CKError`, `unknownItem` if there is no share, or none that the user may know about (M-04, M-05).
     public func shareMetadata(for url: URL) async throws -> CKShare.Metadata {
         try await scope.await { completion in fetching([url]) { completion($0.item(url)) } }
     }
 
-    /// Fetches what the server tells of shares.
+    /// Fetches the metadata of shares.
     /// - Parameters:
     ///   - urls: The shares' URLs.
-    ///   - completionHandler: Given an answer for every URL, or the error of the request.
+    ///   - completionHandler: Gets an answer for every URL, or the error of the request.
     @preconcurrency
     public func fetchShareMetadatas(
         for urls: [URL],
@@ -36,12 +36,12 @@ extension CKContainer {
         scope.begin(fetching(urls, completionHandler))
     }
 
-    /// Fetches what the server tells of shares.
+    /// Fetches the metadata of shares.
     /// - Parameter urls: The shares' URLs.
     /// - Returns: An answer for every URL.
     /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account,
-    ///   `permissionFailure` where nothing may be shared (P-19), `limitExceeded` (L-01). A share that the user may not
-    ///   know of is its item's `unknownItem` (M-04, M-05).
+    ///   `permissionFailure` if sharing is not allowed (P-19), `limitExceeded` (L-01). An item fails with `unknownItem`
+    ///   if the user may not know about the share (M-04, M-05).
     public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
         try await scope.await { fetching(urls, $0) }
     }
@@ -52,8 +52,8 @@ extension CKContainer {
 extension CKContainer {
     /// Accepts a share of this container (M-01).
     /// - Parameters:
-    ///   - metadata: What the server has told of the share.
-    ///   - completionHandler: Given the share as the user now sees it, or the error.
+    ///   - metadata: The metadata of the share.
+    ///   - completionHandler: Gets the share as the user now sees it, or the error.
     @preconcurrency
     public func accept(
         _ metadata: CKShare.Metadata, completionHandler: @escaping @Sendable (CKShare?, (any Error)?) -> Void
@@ -62,7 +62,7 @@ extension CKContainer {
     }
 
     /// Accepts a share of this container (M-01).
-    /// - Parameter metadata: What the server has told of the share.
+    /// - Parameter metadata: The metadata of the share.
     /// - Returns: The share as the user now sees it.
     /// - Throws: `CKError`, `badContainer` for a share of another container.
     @discardableResult
@@ -72,8 +72,8 @@ extension CKContainer {
 
     /// Accepts shares of this container (M-01).
     /// - Parameters:
-    ///   - metadatas: What the server has told of the shares.
-    ///   - completionHandler: Given an answer for every share, or the error of the request.
+    ///   - metadatas: The metadata of the shares.
+    ///   - completionHandler: Gets an answer for every share, or the error of the request.
     @preconcurrency
     public func accept(
         _ metadatas: [CKShare.Metadata],
@@ -84,11 +84,11 @@ extension CKContainer {
     }
 
     /// Accepts shares of this container (M-01).
-    /// - Parameter metadatas: What the server has told of the shares.
+    /// - Parameter metadatas: The metadata of the shares.
     /// - Returns: An answer for every share.
     /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account,
-    ///   `permissionFailure` where nothing may be shared (P-19), `limitExceeded` (L-01). An item fails with
-    ///   `badContainer` for a share of another container (M-01), `tooManyParticipants` where a public share is full
+    ///   `permissionFailure` if sharing is not allowed (P-19), `limitExceeded` (L-01). An item fails with
+    ///   `badContainer` for a share of another container (M-01), `tooManyParticipants` if a public share is full
     ///
     @discardableResult
     public func accept(
@@ -103,10 +103,10 @@ extension CKContainer {
 extension CKContainer {
     /// Asks the owners of shares for access (P-20).
     /// - Parameter urls: The shares' URLs.
-    /// - Returns: An answer for every URL; success says only that the request was recorded (P-22).
+    /// - Returns: An answer for every URL; success means only that the request was recorded (P-22).
     /// - Throws: `CKError` when the request as a whole failed: `notAuthenticated` without an account,
-    ///   `permissionFailure` where nothing may be shared (P-19), `limitExceeded` (L-01). An item fails with
-    ///   `unknownItem` where the share takes no requests, as if there were none (P-20).
+    ///   `permissionFailure` if sharing is not allowed (P-19), `limitExceeded` (L-01). An item fails with `unknownItem`
+    ///   if the share accepts no requests, as if there were no share (P-20).
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try await scope.await { completion in
             let operation = CKShareRequestAccessOperation(shareURLs: urls)

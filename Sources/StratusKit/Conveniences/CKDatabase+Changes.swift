@@ -1,13 +1,14 @@
-// Changes without making an operation: one page, with a completion handler and awaited (T-04).
+// Calls for one page of changes, with a completion handler and awaited (T-04), and the changes that they return.
 
 import Foundation
+import StratusCloud
 
 extension CKDatabase {
     /// Fetches a page of the zones that have changed.
     /// - Parameters:
-    ///   - changeToken: How far the client has followed the database; nil to begin anew.
+    ///   - changeToken: How far the client has followed the database; nil to start from the beginning.
     ///   - resultsLimit: Zones in the page; nil lets the server decide (T-14).
-    ///   - completionHandler: Given the changes, the token up to them and whether there are more, or the error.
+    ///   - completionHandler: Gets the changes, the token after them and whether there are more, or the error.
     @preconcurrency
     public func fetchDatabaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil,
@@ -26,10 +27,11 @@ extension CKDatabase {
 
     /// Fetches a page of the zones that have changed.
     /// - Parameters:
-    ///   - changeToken: How far the client has followed the database; nil to begin anew.
+    ///   - changeToken: How far the client has followed the database; nil to start from the beginning.
     ///   - resultsLimit: Zones in the page; nil lets the server decide (T-14).
-    /// - Returns: The changes, the token up to them, and whether there are more.
-    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old or not of this database: fetch without a token (T-09, X-30).
+    /// - Returns: The changes, the token after them, and whether there are more.
+    /// - Throws: `CKError`, `changeTokenExpired` if the token is too old or belongs to another database: fetch without
+    ///   a token (T-09, X-30).
     public func databaseChanges(
         since changeToken: CKServerChangeToken?, resultsLimit: Int? = nil
     ) async throws -> (
@@ -39,13 +41,13 @@ extension CKDatabase {
         try await scope.await { fetchingChanges(changeToken, resultsLimit, $0) }
     }
 
-    /// Fetches a page of what has changed in a zone.
+    /// Fetches a page of the changes in a zone.
     /// - Parameters:
     ///   - zoneID: The zone.
-    ///   - changeToken: How far the client has followed it; nil to begin anew.
+    ///   - changeToken: How far the client has followed it; nil to start from the beginning.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: Records and deletions in the page; nil lets the server decide (T-14).
-    ///   - completionHandler: Given the changes, the token up to them and whether there are more, or the error.
+    ///   - completionHandler: Gets the changes, the token after them and whether there are more, or the error.
     @preconcurrency
     public func fetchRecordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
@@ -63,14 +65,15 @@ extension CKDatabase {
         scope.begin(fetchingChanges(zoneID, changeToken, desiredKeys, resultsLimit, completionHandler))
     }
 
-    /// Fetches a page of what has changed in a zone.
+    /// Fetches a page of the changes in a zone.
     /// - Parameters:
     ///   - zoneID: The zone.
-    ///   - changeToken: How far the client has followed it; nil to begin anew.
+    ///   - changeToken: How far the client has followed it; nil to start from the beginning.
     ///   - desiredKeys: The fields to fetch; nil for all.
     ///   - resultsLimit: Records and deletions in the page; nil lets the server decide (T-14).
-    /// - Returns: The changes, the token up to them, and whether there are more.
-    /// - Throws: `CKError`, `changeTokenExpired` where the token is too old or not of this zone: fetch without a token (T-09, X-30).
+    /// - Returns: The changes, the token after them, and whether there are more.
+    /// - Throws: `CKError`, `changeTokenExpired` if the token is too old or belongs to another zone: fetch without a
+    ///   token (T-09, X-30).
     public func recordZoneChanges(
         inZoneWith zoneID: CKRecordZone.ID, since changeToken: CKServerChangeToken?,
         desiredKeys: [CKRecord.FieldKey]? = nil, resultsLimit: Int? = nil
@@ -134,11 +137,72 @@ extension CKDatabase {
         operation.recordWithIDWasDeletedBlock = { deleted.value.append(.init(recordID: $0, recordType: $1)) }
         operation.recordZoneFetchResultBlock = { end.value = $1 }
         operation.fetchRecordZoneChangesResultBlock = { result in
-            // The error of the zone is that of the call.
+            // The call throws the error of the zone.
             let fetched = result.flatMap { _ in end.value ?? .failure(CKError.unanswered()) }
             completion(
                 fetched.map { (changed.value, deleted.value, $0.serverChangeToken, $0.moreComing) })
         }
         return operation
+    }
+}
+
+// Changes. Only answers of the server create them.
+
+extension CKDatabase {
+    /// A change of a zone.
+    public enum DatabaseChange {
+        /// A zone that is new, or in which something has changed.
+        public struct Modification: Hashable, Sendable {
+            /// The zone.
+            public let zoneID: CKRecordZone.ID
+        }
+
+        /// A zone that is gone.
+        public struct Deletion: Hashable, Sendable {
+            /// Why a zone is gone (Z-07).
+            public enum Reason: Hashable, Sendable {
+                /// It was deleted, or nothing of it is shared with the user now.
+                case deleted
+                /// It was purged: ask the user before its records are uploaded again.
+                case purged
+                /// The keys of its encrypted data were lost: create it again, and upload the local data.
+                case encryptedDataReset
+
+                init(_ reason: ZoneDeletionReason) {
+                    self =
+                        switch reason {
+                        case .deleted: .deleted
+                        case .purged: .purged
+                        case .encryptedDataReset: .encryptedDataReset
+                        }
+                }
+            }
+
+            /// The zone.
+            public let zoneID: CKRecordZone.ID
+            /// Why it is gone.
+            public let reason: Reason
+
+            /// Whether it was purged.
+            @available(*, deprecated, message: "Use reason.")
+            public var purged: Bool { reason == .purged }
+        }
+    }
+
+    /// A change of a record.
+    public enum RecordZoneChange {
+        /// A record that is new or has changed.
+        public struct Modification: Hashable, Sendable {
+            /// The record as it is now.
+            public let record: CKRecord
+        }
+
+        /// A record that is gone, or that the user may no longer see.
+        public struct Deletion: Hashable, Sendable {
+            /// The record.
+            public let recordID: CKRecord.ID
+            /// The type of the record (T-07).
+            public let recordType: CKRecord.RecordType
+        }
     }
 }

@@ -1,7 +1,7 @@
-// Records without making an operation: single ones and batches, with a completion handler and awaited.
+// Calls for records and queries, single and in batches, with a completion handler and awaited.
 //
-// Single calls throw the error of their item. Batch calls answer every item, and fail only when the request as a
-// whole failed.
+// Single calls throw the error of their item. Batch calls return an answer for every item, and fail only if the
+// request as a whole failed.
 
 import Foundation
 
@@ -11,7 +11,7 @@ extension CKDatabase {
     /// Fetches a record.
     /// - Parameters:
     ///   - recordID: The record's identifier.
-    ///   - completionHandler: Given the record, or the error.
+    ///   - completionHandler: Gets the record, or the error.
     @preconcurrency
     public func fetch(
         withRecordID recordID: CKRecord.ID, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
@@ -22,15 +22,15 @@ extension CKDatabase {
     /// Fetches a record.
     /// - Parameter recordID: The record's identifier.
     /// - Returns: The record.
-    /// - Throws: `CKError`, `unknownItem` where there is none.
+    /// - Throws: `CKError`, `unknownItem` if there is none.
     public func record(for recordID: CKRecord.ID) async throws -> CKRecord {
         try await scope.await { fetching(recordID, $0) }
     }
 
-    /// Saves a record if nobody else has saved it meanwhile (S-01).
+    /// Saves a record unless another client has saved it meanwhile (S-01).
     /// - Parameters:
-    ///   - record: The record. It takes over what the server makes of it (C-04).
-    ///   - completionHandler: Given the same record, or the error.
+    ///   - record: The record. It gets the server's fields (C-04).
+    ///   - completionHandler: Gets the same record, or the error.
     @preconcurrency
     public func save(
         _ record: CKRecord, completionHandler: @escaping @Sendable (CKRecord?, (any Error)?) -> Void
@@ -38,10 +38,10 @@ extension CKDatabase {
         scope.begin(saving(record) { $0.call(completionHandler) })
     }
 
-    /// Saves a record if nobody else has saved it meanwhile (S-01).
-    /// - Parameter record: The record. It takes over what the server makes of it (C-04).
+    /// Saves a record unless another client has saved it meanwhile (S-01).
+    /// - Parameter record: The record. It gets the server's fields (C-04).
     /// - Returns: The same record.
-    /// - Throws: `CKError`, `serverRecordChanged` where somebody else was faster.
+    /// - Throws: `CKError`, `serverRecordChanged` if another client has saved the record first.
     @discardableResult
     public func save(_ record: CKRecord) async throws -> CKRecord {
         try await scope.await { saving(record, $0) }
@@ -50,7 +50,7 @@ extension CKDatabase {
     /// Deletes a record.
     /// - Parameters:
     ///   - recordID: The record's identifier.
-    ///   - completionHandler: Given the same identifier, or the error.
+    ///   - completionHandler: Gets the same identifier, or the error.
     @preconcurrency
     public func delete(
         withRecordID recordID: CKRecord.ID,
@@ -62,8 +62,8 @@ extension CKDatabase {
     /// Deletes a record.
     /// - Parameter recordID: The record's identifier.
     /// - Returns: The same identifier.
-    /// - Throws: `CKError`: `unknownItem` where there is none and the host wants it so, `permissionFailure`
-    ///   (P-11), `referenceViolation` where records below it stay.
+    /// - Throws: `CKError`: `unknownItem` if there is none and the host has chosen this error,
+    ///   `permissionFailure` (P-11), `referenceViolation` if records below it stay.
     @discardableResult
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         try await scope.await { deleting(recordID, $0) }
@@ -75,9 +75,9 @@ extension CKDatabase {
 extension CKDatabase {
     /// Fetches records.
     /// - Parameters:
-    ///   - recordIDs: The records' identifiers. One that stands twice is answered once.
+    ///   - recordIDs: The records' identifiers. A duplicate is answered once.
     ///   - desiredKeys: The fields to fetch; nil for all.
-    ///   - completionHandler: Given an answer for every record, or the error of the request.
+    ///   - completionHandler: Gets an answer for every record, or the error of the request.
     @preconcurrency
     public func fetch(
         withRecordIDs recordIDs: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil,
@@ -89,11 +89,12 @@ extension CKDatabase {
 
     /// Fetches records.
     /// - Parameters:
-    ///   - ids: The records' identifiers. One that stands twice is answered once.
+    ///   - ids: The records' identifiers. A duplicate is answered once.
     ///   - desiredKeys: The fields to fetch; nil for all.
     /// - Returns: An answer for every record.
     /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), and `notAuthenticated` without
-    ///   an account, but in the public database (S-17). A record that is not there is its item's `unknownItem` (S-19).
+    ///   an account, except in the public database (S-17). An item fails with `unknownItem` if there is no such record
+    ///   (S-19).
     public func records(
         for ids: [CKRecord.ID], desiredKeys: [CKRecord.FieldKey]? = nil
     ) async throws -> [CKRecord.ID: Result<CKRecord, any Error>] {
@@ -102,11 +103,11 @@ extension CKDatabase {
 
     /// Saves and deletes records in one request.
     /// - Parameters:
-    ///   - recordsToSave: The records to save; they take over what the server makes of them (C-04).
+    ///   - recordsToSave: The records to save; they get the server's fields (C-04).
     ///   - recordIDsToDelete: The identifiers of the records to delete.
-    ///   - savePolicy: How the server treats what it has.
-    ///   - atomically: Whether a zone that can is changed whole or not at all.
-    ///   - completionHandler: Given an answer for every record, or the error of the request.
+    ///   - savePolicy: How the server treats its own version.
+    ///   - atomically: Whether a zone with that capability is changed as a whole or not at all.
+    ///   - completionHandler: Gets an answer for every record, or the error of the request.
     @preconcurrency
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -126,14 +127,14 @@ extension CKDatabase {
 
     /// Saves and deletes records in one request.
     /// - Parameters:
-    ///   - recordsToSave: The records to save; they take over what the server makes of them (C-04).
+    ///   - recordsToSave: The records to save; they get the server's fields (C-04).
     ///   - recordIDsToDelete: The identifiers of the records to delete.
-    ///   - savePolicy: How the server treats what it has.
-    ///   - atomically: Whether a zone that can is changed whole or not at all.
+    ///   - savePolicy: How the server treats its own version.
+    ///   - atomically: Whether a zone with that capability is changed as a whole or not at all.
     /// - Returns: An answer for every record.
     /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), `invalidArguments` for a record
-    ///   that is named twice (S-11), `notAuthenticated` (S-17), `serverResponseLost` where it may have been carried out
-    ///   (S-21). What is wrong with a record is its item's: `serverRecordChanged` (S-04), `batchRequestFailed`.
+    ///   that is named twice (S-11), `notAuthenticated` (S-17), `serverResponseLost` if the changes may have been
+    ///   applied (S-21). Items fail with `serverRecordChanged` (S-04), `batchRequestFailed` and others.
     @discardableResult
     public func modifyRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
@@ -214,11 +215,155 @@ extension Result where Failure == any Error {
         }
     }
 
-    /// The answer for one item, as if it had been asked for alone.
+    /// The answer for one item, as if it had been requested alone.
     func item<Key: Hashable, Item>(_ key: Key) -> Result<Item, any Error>
     where Success == [Key: Result<Item, any Error>] {
         flatMap { answers in
             answers[key] ?? .failure(CKError.unanswered(["item": "\(key)"]))
         }
+    }
+}
+
+// Queries, a page at a time.
+
+extension CKDatabase {
+    /// Fetches the first page of the records that a query matches.
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - zoneID: The zone to search; nil for all zones of the database.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - resultsLimit: Records in the page; `CKQueryOperation.maximumResults` lets the server decide.
+    ///   - completionHandler: Gets the records in order and the cursor of the next page, or the error.
+    @preconcurrency
+    public func fetch(
+        withQuery query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)],
+                        queryCursor: CKQueryOperation.Cursor?
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        scope.begin(asking(CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit, completionHandler))
+    }
+
+    /// Fetches the page after a cursor.
+    /// - Parameters:
+    ///   - queryCursor: The cursor.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - resultsLimit: Records in the page; `CKQueryOperation.maximumResults` lets the server decide.
+    ///   - completionHandler: Gets the records in order and the cursor of the next page, or the error.
+    @preconcurrency
+    public func fetch(
+        withCursor queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults,
+        completionHandler:
+            @escaping @Sendable (
+                Result<
+                    (
+                        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)],
+                        queryCursor: CKQueryOperation.Cursor?
+                    ), any Error
+                >
+            ) -> Void
+    ) {
+        scope.begin(asking(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, completionHandler))
+    }
+
+    /// Fetches the first page of the records that a query matches.
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - zoneID: The zone to search; nil for all zones of the database.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - resultsLimit: Records in the page; `CKQueryOperation.maximumResults` lets the server decide.
+    /// - Returns: The records in order, and the cursor of the next page; nil at the end.
+    /// - Throws: `CKError`, `invalidArguments` for a predicate that CloudKit does not accept.
+    public func records(
+        matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID? = nil, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await scope.await { asking(CKQueryOperation(query: query), zoneID, desiredKeys, resultsLimit, $0) }
+    }
+
+    /// Fetches the page after a cursor.
+    /// - Parameters:
+    ///   - queryCursor: The cursor.
+    ///   - desiredKeys: The fields to fetch; nil for all.
+    ///   - resultsLimit: Records in the page; `CKQueryOperation.maximumResults` lets the server decide.
+    /// - Returns: The records in order, and the cursor of the next page; nil at the end.
+    /// - Throws: `CKError`: `invalidArguments` for a cursor of another caller or database, otherwise as the
+    ///   first page.
+    public func records(
+        continuingMatchFrom queryCursor: CKQueryOperation.Cursor, desiredKeys: [CKRecord.FieldKey]? = nil,
+        resultsLimit: Int = CKQueryOperation.maximumResults
+    ) async throws -> (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    ) {
+        try await scope.await { asking(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, $0) }
+    }
+}
+
+// MARK: As it was before
+
+extension CKDatabase {
+    /// Fetches the first page of the records that a query matches.
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - zoneID: The zone to search; nil for all zones of the database.
+    ///   - completionHandler: Gets the records that could be fetched, in order, or the error.
+    @available(*, deprecated, message: "Use fetch(withQuery:inZoneWith:desiredKeys:resultsLimit:completionHandler:).")
+    @preconcurrency
+    public func perform(
+        _ query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?,
+        completionHandler: @escaping @Sendable ([CKRecord]?, (any Error)?) -> Void
+    ) {
+        scope.begin(
+            asking(CKQueryOperation(query: query), zoneID, nil, CKQueryOperation.maximumResults) { result in
+                result.map { page in page.matchResults.compactMap { try? $0.1.get() } }.call(completionHandler)
+            })
+    }
+
+    /// Fetches the first page of the records that a query matches.
+    /// - Parameters:
+    ///   - query: The query.
+    ///   - zoneID: The zone to search; nil for all zones of the database.
+    /// - Returns: The records that could be fetched, in order.
+    /// - Throws: `CKError`: `invalidArguments` for an unsupported query and without a zone in the shared
+    ///   database (D-09), `unknownItem` for a record type that was never saved, `limitExceeded` (L-11).
+    @available(*, deprecated, message: "Use records(matching:inZoneWith:desiredKeys:resultsLimit:).")
+    @_disfavoredOverload
+    public func records(matching query: CKQuery, inZoneWith zoneID: CKRecordZone.ID?) async throws -> [CKRecord] {
+        let page: MatchedRecords = try await scope.await {
+            asking(CKQueryOperation(query: query), zoneID, nil, CKQueryOperation.maximumResults, $0)
+        }
+        return page.matchResults.compactMap { try? $0.1.get() }
+    }
+}
+
+// MARK: Helpers
+
+extension CKDatabase {
+    private typealias MatchedRecords = (
+        matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
+    )
+
+    private func asking(
+        _ operation: CKQueryOperation, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int,
+        _ completion: @escaping @Sendable (Result<MatchedRecords, any Error>) -> Void
+    ) -> CKOperation {
+        operation.database = self
+        operation.zoneID = zoneID
+        operation.desiredKeys = desiredKeys
+        operation.resultsLimit = limit
+        let matched = Gathered<[(CKRecord.ID, Result<CKRecord, any Error>)]>([])
+        operation.recordMatchedBlock = { matched.value.append(($0, $1)) }
+        operation.queryResultBlock = { result in completion(result.map { (matched.value, $0) }) }
+        return operation
     }
 }

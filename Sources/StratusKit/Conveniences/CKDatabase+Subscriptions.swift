@@ -1,7 +1,7 @@
-// Subscriptions without making an operation: single ones and batches, with a completion handler and awaited.
+// Calls for subscriptions, single and in batches, with a completion handler and awaited.
 //
-// Single calls throw the error of their item. Batch calls answer every item, and fail only when the request as a
-// whole failed.
+// Single calls throw the error of their item. Batch calls return an answer for every item, and fail only if the
+// request as a whole failed.
 
 import Foundation
 
@@ -9,7 +9,7 @@ import Foundation
 
 extension CKDatabase {
     /// Fetches all subscriptions that the user has in the database.
-    /// - Parameter completionHandler: Given the subscriptions, or the error.
+    /// - Parameter completionHandler: Gets the subscriptions, or the error.
     @preconcurrency
     public func fetchAllSubscriptions(
         completionHandler: @escaping @Sendable ([CKSubscription]?, (any Error)?) -> Void
@@ -26,7 +26,7 @@ extension CKDatabase {
     /// Fetches a subscription.
     /// - Parameters:
     ///   - subscriptionID: The subscription's identifier.
-    ///   - completionHandler: Given the subscription, or the error.
+    ///   - completionHandler: Gets the subscription, or the error.
     @preconcurrency
     public func fetch(
         withSubscriptionID subscriptionID: CKSubscription.ID,
@@ -38,17 +38,17 @@ extension CKDatabase {
     /// Fetches a subscription.
     /// - Parameter subscriptionID: The subscription's identifier.
     /// - Returns: The subscription, of the class of its kind.
-    /// - Throws: `CKError`, `unknownItem` where there is none (N-07).
+    /// - Throws: `CKError`, `unknownItem` if there is none (N-07).
     public func subscription(for subscriptionID: CKSubscription.ID) async throws -> CKSubscription {
         try await scope.await { completion in
             fetchingSubscriptions([subscriptionID]) { completion($0.item(subscriptionID)) }
         }
     }
 
-    /// Saves a subscription. One that the user has under the same identifier is replaced (N-07).
+    /// Saves a subscription. It replaces one of the user's with the same identifier (N-07).
     /// - Parameters:
     ///   - subscription: The subscription.
-    ///   - completionHandler: Given the subscription as the server has it, or the error.
+    ///   - completionHandler: Gets the subscription as the server stores it, or the error.
     @preconcurrency
     public func save(
         _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
@@ -58,11 +58,11 @@ extension CKDatabase {
             modifyingSubscriptions([subscription], []) { $0.map(\.saveResults).item(id).call(completionHandler) })
     }
 
-    /// Saves a subscription. One that the user has under the same identifier is replaced (N-07).
+    /// Saves a subscription. It replaces one of the user's with the same identifier (N-07).
     /// - Parameter subscription: The subscription.
-    /// - Returns: The subscription as the server has it.
-    /// - Throws: `CKError`, `invalidArguments` for a mistake in it and for a kind that the database does not take
-    ///   (N-01).
+    /// - Returns: The subscription as the server stores it.
+    /// - Throws: `CKError`, `invalidArguments` for a mistake in it and for a kind that the database does not
+    ///   accept (N-01).
     @discardableResult
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         let id = subscription.subscriptionID
@@ -74,7 +74,7 @@ extension CKDatabase {
     /// Deletes a subscription.
     /// - Parameters:
     ///   - subscriptionID: The subscription's identifier.
-    ///   - completionHandler: Given the same identifier, or the error.
+    ///   - completionHandler: Gets the same identifier, or the error.
     @preconcurrency
     public func delete(
         withSubscriptionID subscriptionID: CKSubscription.ID,
@@ -89,7 +89,7 @@ extension CKDatabase {
     /// Deletes a subscription.
     /// - Parameter subscriptionID: The subscription's identifier.
     /// - Returns: The same identifier.
-    /// - Throws: `CKError`, `unknownItem` where there is none (N-07).
+    /// - Throws: `CKError`, `unknownItem` if there is none (N-07).
     @discardableResult
     public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
         try await scope.await { completion in
@@ -105,8 +105,8 @@ extension CKDatabase {
 extension CKDatabase {
     /// Fetches subscriptions.
     /// - Parameters:
-    ///   - subscriptionIDs: The subscriptions' identifiers. One that stands twice is answered once.
-    ///   - completionHandler: Given an answer for every subscription, or the error of the request.
+    ///   - subscriptionIDs: The subscriptions' identifiers. A duplicate is answered once.
+    ///   - completionHandler: Gets an answer for every subscription, or the error of the request.
     @preconcurrency
     public func fetch(
         withSubscriptionIDs subscriptionIDs: [CKSubscription.ID],
@@ -117,10 +117,10 @@ extension CKDatabase {
     }
 
     /// Fetches subscriptions.
-    /// - Parameter ids: The subscriptions' identifiers. One that stands twice is answered once.
+    /// - Parameter ids: The subscriptions' identifiers. A duplicate is answered once.
     /// - Returns: An answer for every subscription.
     /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), `notAuthenticated` without an
-    ///   account (S-17). One that is not there is its item's `unknownItem` (N-07).
+    ///   account (S-17). An item fails with `unknownItem` if there is no such subscription (N-07).
     public func subscriptions(
         for ids: [CKSubscription.ID]
     ) async throws -> [CKSubscription.ID: Result<CKSubscription, any Error>] {
@@ -131,7 +131,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - subscriptionsToSave: The subscriptions to save.
     ///   - subscriptionIDsToDelete: The identifiers of the subscriptions to delete.
-    ///   - completionHandler: Given an answer for every subscription, or the error of the request.
+    ///   - completionHandler: Gets an answer for every subscription, or the error of the request.
     @preconcurrency
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID],
@@ -154,8 +154,8 @@ extension CKDatabase {
     ///   - subscriptionIDsToDelete: The identifiers of the subscriptions to delete.
     /// - Returns: An answer for every subscription.
     /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), `notAuthenticated` without an
-    ///   account (S-17), `invalidArguments` for one that is named twice. An item fails with `invalidArguments` where
-    ///   the database takes no such subscription (N-01, D-10) or it is a mistake.
+    ///   account (S-17), `invalidArguments` for one that is named twice. An item fails with `invalidArguments` if the
+    ///   database does not accept this kind (N-01, D-10) or if it has a mistake.
     @discardableResult
     public func modifySubscriptions(
         saving subscriptionsToSave: [CKSubscription], deleting subscriptionIDsToDelete: [CKSubscription.ID]

@@ -1,7 +1,7 @@
-// Zones without making an operation: single ones and batches, with a completion handler and awaited.
+// Calls for zones, single and in batches, with a completion handler and awaited.
 //
-// Single calls throw the error of their item. Batch calls answer every item, and fail only when the request as a
-// whole failed.
+// Single calls throw the error of their item. Batch calls return an answer for every item, and fail only if the
+// request as a whole failed.
 
 import Foundation
 
@@ -9,7 +9,7 @@ import Foundation
 
 extension CKDatabase {
     /// Fetches all zones of the database (Z-05).
-    /// - Parameter completionHandler: Given the zones, or the error.
+    /// - Parameter completionHandler: Gets the zones, or the error.
     @preconcurrency
     public func fetchAllRecordZones(
         completionHandler: @escaping @Sendable ([CKRecordZone]?, (any Error)?) -> Void
@@ -18,7 +18,7 @@ extension CKDatabase {
     }
 
     /// Fetches all zones of the database (Z-05).
-    /// - Throws: `CKError`, `notAuthenticated` without an account, but in the public database (S-17).
+    /// - Throws: `CKError`, `notAuthenticated` without an account, except in the public database (S-17).
     public func allRecordZones() async throws -> [CKRecordZone] {
         try await scope.await { fetchingAll($0) }
     }
@@ -26,7 +26,7 @@ extension CKDatabase {
     /// Fetches a zone.
     /// - Parameters:
     ///   - zoneID: The zone's identifier.
-    ///   - completionHandler: Given the zone, or the error.
+    ///   - completionHandler: Gets the zone, or the error.
     @preconcurrency
     public func fetch(
         withRecordZoneID zoneID: CKRecordZone.ID,
@@ -38,15 +38,15 @@ extension CKDatabase {
     /// Fetches a zone.
     /// - Parameter zoneID: The zone's identifier.
     /// - Returns: The zone.
-    /// - Throws: `CKError`, `zoneNotFound` where there is none.
+    /// - Throws: `CKError`, `zoneNotFound` if there is none.
     public func recordZone(for zoneID: CKRecordZone.ID) async throws -> CKRecordZone {
         try await scope.await { completion in fetching([zoneID]) { completion($0.item(zoneID)) } }
     }
 
-    /// Saves a zone. One that exists stays as it is (Z-03).
+    /// Saves a zone. An existing zone stays as it is (Z-03).
     /// - Parameters:
     ///   - zone: The zone.
-    ///   - completionHandler: Given the zone as the server has it, or the error.
+    ///   - completionHandler: Gets the zone as the server stores it, or the error.
     @preconcurrency
     public func save(
         _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
@@ -55,11 +55,11 @@ extension CKDatabase {
         scope.begin(modifying([zone], []) { $0.map(\.saveResults).item(zoneID).call(completionHandler) })
     }
 
-    /// Saves a zone. One that exists stays as it is (Z-03).
+    /// Saves a zone. An existing zone stays as it is (Z-03).
     /// - Parameter zone: The zone.
-    /// - Returns: The zone as the server has it.
-    /// - Throws: `CKError`: `badDatabase` in the public and in the shared database (Z-01), `serverRejectedRequest` for
-    ///   another encryption scope than it has (Z-06), `limitExceeded` for too many zones (L-06).
+    /// - Returns: The zone as the server stores it.
+    /// - Throws: `CKError`: `badDatabase` in the public and in the shared database (Z-01), `serverRejectedRequest` if
+    ///   the zone exists with another encryption scope (Z-06), `limitExceeded` for too many zones (L-06).
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         let zoneID = zone.zoneID
@@ -71,7 +71,7 @@ extension CKDatabase {
     /// Deletes a zone and everything in it.
     /// - Parameters:
     ///   - zoneID: The zone's identifier.
-    ///   - completionHandler: Given the same identifier, or the error.
+    ///   - completionHandler: Gets the same identifier, or the error.
     @preconcurrency
     public func delete(
         withRecordZoneID zoneID: CKRecordZone.ID,
@@ -83,7 +83,7 @@ extension CKDatabase {
     /// Deletes a zone and everything in it.
     /// - Parameter zoneID: The zone's identifier.
     /// - Returns: The same identifier.
-    /// - Throws: `CKError`, `zoneNotFound` where there is none, unless the host has it succeed.
+    /// - Throws: `CKError`, `zoneNotFound` if there is none, unless the host has chosen success.
     @discardableResult
     public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         try await scope.await { deleting(zoneID, $0) }
@@ -95,8 +95,8 @@ extension CKDatabase {
 extension CKDatabase {
     /// Fetches zones.
     /// - Parameters:
-    ///   - zoneIDs: The zones' identifiers. One that stands twice is answered once.
-    ///   - completionHandler: Given an answer for every zone, or the error of the request.
+    ///   - zoneIDs: The zones' identifiers. A duplicate is answered once.
+    ///   - completionHandler: Gets an answer for every zone, or the error of the request.
     @preconcurrency
     public func fetch(
         withRecordZoneIDs zoneIDs: [CKRecordZone.ID],
@@ -107,10 +107,10 @@ extension CKDatabase {
     }
 
     /// Fetches zones.
-    /// - Parameter ids: The zones' identifiers. One that stands twice is answered once.
+    /// - Parameter ids: The zones' identifiers. A duplicate is answered once.
     /// - Returns: An answer for every zone.
     /// - Throws: `CKError` when the request as a whole failed: `limitExceeded` (L-01), and `notAuthenticated` without
-    ///   an account, but in the public database (S-17). A zone that is not there is its item's `zoneNotFound`.
+    ///   an account, except in the public database (S-17). An item fails with `zoneNotFound` if there is no such zone.
     public func recordZones(
         for ids: [CKRecordZone.ID]
     ) async throws -> [CKRecordZone.ID: Result<CKRecordZone, any Error>] {
@@ -121,7 +121,7 @@ extension CKDatabase {
     /// - Parameters:
     ///   - recordZonesToSave: The zones to save.
     ///   - recordZoneIDsToDelete: The identifiers of the zones to delete.
-    ///   - completionHandler: Given an answer for every zone, or the error of the request.
+    ///   - completionHandler: Gets an answer for every zone, or the error of the request.
     @preconcurrency
     public func modifyRecordZones(
         saving recordZonesToSave: [CKRecordZone], deleting recordZoneIDsToDelete: [CKRecordZone.ID],

@@ -1,23 +1,23 @@
-// Notifications of a NotificationCenter as a sequence, which Foundation on Linux does not have: clients wait for the
-// signed-in account to change with `for await _ in center.notifications(named: .CKAccountChanged)`.
+// Notifications of a NotificationCenter as a sequence, which Foundation on Linux lacks. Clients wait for the signed-in
+// account to change with `for await _ in center.notifications(named: .CKAccountChanged)`.
 //
-// A protocol lends the method, so that one of Foundation's own would be preferred to it.
+// A protocol extension adds the method, so that Swift would prefer a method of Foundation's own.
 
 public import Foundation
 
-/// What `NotificationCenter` is lent. Nothing else conforms to it.
+/// Gives `NotificationCenter` a method. Nothing else conforms to it.
 public protocol StratusNotificationSequences {}
 
 extension NotificationCenter: StratusNotificationSequences {}
 
 extension StratusNotificationSequences where Self: NotificationCenter {
-    /// What `notifications(named:object:)` returns, by the name that it has on Apple's systems.
+    /// The result of `notifications(named:object:)`, by its name on Apple's systems.
     public typealias Notifications = StratusNotificationSequence
 
-    /// The notifications of a name, from the moment on at which a loop over them begins.
+    /// The notifications of a name, from the moment when a loop over them begins.
     /// - Parameters:
     ///   - name: The name.
-    ///   - object: Who posts them; nil for whoever does.
+    ///   - object: The sender; nil for any sender.
     /// - Returns: A sequence that ends when its task is cancelled.
     public func notifications(
         named name: Notification.Name, object: (any AnyObject & Sendable)? = nil
@@ -28,14 +28,14 @@ extension StratusNotificationSequences where Self: NotificationCenter {
 
 /// The notifications of a `NotificationCenter`, one after the other.
 public struct StratusNotificationSequence: AsyncSequence, Sendable {
-    /// How many notifications wait for a loop that is busy. The oldest go first.
+    /// How many notifications wait for a busy loop. The oldest are dropped first.
     private static let waitingCount = 64
 
     let center: NotificationCenter
     let name: Notification.Name
     let object: (any AnyObject & Sendable)?
 
-    /// Begins to observe; stops when the iterator is let go of.
+    /// Begins to observe. Releasing the iterator stops it.
     public func makeAsyncIterator() -> AsyncIterator {
         let (stream, continuation) = AsyncStream.makeStream(
             of: Posted.self, bufferingPolicy: .bufferingNewest(Self.waitingCount))
@@ -54,19 +54,19 @@ public struct StratusNotificationSequence: AsyncSequence, Sendable {
         /// The next notification; nil when the task was cancelled.
         public mutating func next() async -> Notification? { await base.next()?.notification }
 
-        /// The next notification, for whoever is isolated; nil when the task was cancelled.
+        /// The next notification, for an isolated caller; nil when the task was cancelled.
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Notification? {
             await base.next(isolation: actor)?.notification
         }
     }
 }
 
-/// A notification on its way. Unchecked because it is handed over once, by the thread that posts it to the one that waits.
+/// A posted notification. Unchecked because it is passed once, from the posting thread to the waiting one.
 private struct Posted: @unchecked Sendable {
     let notification: Notification
 }
 
-/// What a center gives an observer. Unchecked because nothing but taking the observer away is done with it.
+/// The token of an observer. Unchecked because it is only used to remove the observer.
 private struct Observer: @unchecked Sendable {
     let token: any NSObjectProtocol
 }

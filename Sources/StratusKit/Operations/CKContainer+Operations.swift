@@ -1,19 +1,20 @@
-// Running operations in a container.
+// Adding operations to containers, databases and queues, and the configuration that they inherit there.
 
-import Foundation
+public import Foundation
+import StratusCloud
 
 extension CKContainer {
-    /// Runs an operation in this container, at once or when what it depends on has finished (O-01).
-    /// - Parameter operation: One that was not added before and is in no other queue.
+    /// Runs an operation in this container, at once or when its dependencies have finished (O-01).
+    /// - Parameter operation: An operation that is in no queue yet.
     public func add(_ operation: CKOperation) {
         scope.run(operation)
     }
 
     /// Runs `body` with a container whose operations inherit a configuration and a group.
     /// - Parameters:
-    ///   - configuration: What operations use where they have no value of their own.
-    ///   - group: The group of operations that have none.
-    ///   - body: What to do with the container.
+    ///   - configuration: Values for operations that set none of their own.
+    ///   - group: The group for operations that have none.
+    ///   - body: Gets the container.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @discardableResult
@@ -26,9 +27,9 @@ extension CKContainer {
 
     /// Runs `body` with a container whose operations inherit a configuration and a group.
     /// - Parameters:
-    ///   - configuration: What operations use where they have no value of their own.
-    ///   - group: The group of operations that have none.
-    ///   - body: What to do with the container.
+    ///   - configuration: Values for operations that set none of their own.
+    ///   - group: The group for operations that have none.
+    ///   - body: Gets the container.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @discardableResult
@@ -42,17 +43,17 @@ extension CKContainer {
 }
 
 extension CKDatabase {
-    /// Runs an operation on this database, at once or when what it depends on has finished (O-01).
-    /// - Parameter operation: One that was not added before and is in no other queue.
+    /// Runs an operation on this database, at once or when its dependencies have finished (O-01).
+    /// - Parameter operation: An operation that is in no queue yet.
     public func add(_ operation: CKDatabaseOperation) {
         scope.run(operation) { operation.database = self }
     }
 
     /// Runs `body` with this database, with operations that inherit a configuration and a group.
     /// - Parameters:
-    ///   - configuration: What operations use where they have no value of their own.
-    ///   - group: The group of operations that have none.
-    ///   - body: What to do with the database.
+    ///   - configuration: Values for operations that set none of their own.
+    ///   - group: The group for operations that have none.
+    ///   - body: Gets the database.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @discardableResult
@@ -65,9 +66,9 @@ extension CKDatabase {
 
     /// Runs `body` with this database, with operations that inherit a configuration and a group.
     /// - Parameters:
-    ///   - configuration: What operations use where they have no value of their own.
-    ///   - group: The group of operations that have none.
-    ///   - body: What to do with the database.
+    ///   - configuration: Values for operations that set none of their own.
+    ///   - group: The group for operations that have none.
+    ///   - body: Gets the database.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @discardableResult
@@ -81,7 +82,7 @@ extension CKDatabase {
 }
 
 extension ContainerScope {
-    /// The same container with other defaults; what is not given stays as it was.
+    /// The same container with other defaults; nil keeps the current value.
     func inheriting(_ configuration: CKOperation.Configuration?, _ group: CKOperationGroup?) -> ContainerScope {
         var configured = self
         let outer = defaults as? ConfiguredDefaults
@@ -91,20 +92,20 @@ extension ContainerScope {
         return configured
     }
 
-    /// Runs an operation on the queue of those that were added. Where it has a place in a queue already, or was started,
-    /// it stays as it is.
+    /// Runs an operation on the container's queue. An operation that is in a queue already, or was started, stays as it
+    /// is.
     func run(_ operation: CKOperation, placing place: () -> Void = {}) {
         let isPlaced = operation.enqueue {
             place()
             operation.place { $0.scope = self }
         }
         guard isPlaced else { return }
-        // Foundation's own call: the module's refuses what has its place in a queue.
+        // Calls Foundation's method: the module's own refuses an operation that has its place in a queue.
         added.queue.addOperation(operation as Operation)
-        operation.tellWhetherReady()
+        operation.reportReadiness()
     }
 
-    /// Starts an operation of a convenience call, which waits for nothing and is urgent for the user (O-11).
+    /// Starts the operation of a convenience call, which has no dependencies and is urgent for the user (O-11).
     func start(_ operation: CKOperation, isInline: Bool) {
         operation.place {
             $0.scope = self
@@ -112,5 +113,78 @@ extension ContainerScope {
             $0.isInline = isInline
         }
         operation.start()
+    }
+}
+
+// Queues of the program's own. Foundation ends the process if an operation is added to a second queue, or after its
+// start. Apple's systems raise an exception; a host with many users must continue. These methods, which Swift
+// prefers to Foundation's for operations of these classes, check first.
+
+extension OperationQueue {
+    /// Adds an operation to a queue of the program's own (O-01). Set its database before.
+    ///
+    /// An operation that is in a queue already, or was started, stays where it is. If it has not started yet, the
+    /// mistake fails it with `invalidArguments`.
+    /// - Parameter op: An operation that is in no queue yet.
+    public func addOperation(_ op: CKOperation) {
+        guard op.enterOwnQueue() else { return }
+        addOperation(op as Operation)
+        op.reportReadiness()
+    }
+
+    /// Adds operations to a queue of the program's own (O-01). Set their databases before.
+    ///
+    /// Operations that are in a queue already, or were started, stay where they are and are not waited for. If they
+    /// have not started yet, the mistake fails them with `invalidArguments`.
+    /// - Parameters:
+    ///   - ops: Operations that are in no queue yet.
+    ///   - wait: Whether to return when they have finished.
+    public func addOperations(_ ops: [CKOperation], waitUntilFinished wait: Bool) {
+        let entering = ops.filter { $0.enterOwnQueue() }
+        addOperations(entering as [Operation], waitUntilFinished: false)
+        for operation in entering {
+            operation.reportReadiness()
+            if wait { operation.waitUntilFinished() }
+        }
+    }
+}
+
+extension Operation {
+    /// Reports the readiness again. Call it after the operation was put into a queue: Foundation misses an operation
+    /// that becomes ready meanwhile.
+    final func reportReadiness() { didChangeValue(for: \.isReady) }
+
+    /// Whether Foundation has, or had, the operation in a queue. Foundation has no method for this, so a mirror reads
+    /// its variable. If a later version lacks the variable, the answer is false.
+    final var isKnownToQueue: Bool {
+        var mirror: Mirror? = Mirror(reflecting: self)
+        while let class_ = mirror, class_.subjectType != Operation.self { mirror = class_.superclassMirror }
+        guard let state = mirror?.descendant("__state") else { return false }
+        return "\(state)" != "initialized"
+    }
+}
+
+extension CKOperation {
+    /// What an operation gets from the container, database or convenience call that runs it.
+    struct Surroundings {
+        /// The container it was added to.
+        var scope: ContainerScope?
+        /// The quality of service if nothing sets one.
+        var qualityOfService = QualityOfService.default
+        /// The session that counts the operation as under way.
+        var countedBy: CloudSession?
+        /// Why no request is sent: the session accepts no more requests.
+        var refusal: CKError?
+        /// The programmer's mistake, such as adding it twice.
+        var misuse: String?
+        /// What keeps a long-lived operation that was found again from being dropped before it runs (O-14).
+        var holder: LongLivedRegistry?
+        /// Whether it calls no blocks of a client's and so needs no queue for them.
+        var isInline = false
+
+        /// The error that the operation fails with before it sends a request.
+        var whyRefused: CKError? {
+            misuse.map { CKError(CloudError(.invalidArguments, text: $0)) } ?? refusal
+        }
     }
 }

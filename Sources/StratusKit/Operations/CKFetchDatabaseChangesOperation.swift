@@ -5,8 +5,8 @@ import StratusCloud
 
 /// Fetches which zones of the private or the shared database have changed or are gone since a token.
 ///
-/// The server is asked once for every page, and for the next one when the blocks of a page have returned. Tokens that a
-/// block was given stay good whatever becomes of the operation (T-05).
+/// The operation sends one request for each page, the next one when the blocks of the page have returned. Tokens that a
+/// block received stay valid even if the operation fails (T-05).
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
@@ -29,11 +29,12 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation that begins anew.
+    /// Creates an operation that starts from the beginning.
     public override init() { super.init() }
 
-    /// An operation that fetches what has changed.
-    /// - Parameter previousServerChangeToken: How far the client has followed the database; nil to begin anew.
+    /// Creates an operation that fetches what has changed.
+    /// - Parameter previousServerChangeToken: How far the client has followed the database; nil to start from the
+    ///   beginning.
     public convenience init(previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.previousServerChangeToken = previousServerChangeToken
@@ -41,7 +42,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
     // MARK: Inputs
 
-    /// How far the client has followed the database; nil to begin anew.
+    /// How far the client has followed the database; nil to start from the beginning.
     public final var previousServerChangeToken: CKServerChangeToken? {
         get { locked { inputs.token } }
         set { configure(newValue) { swap(&inputs.token, &$0) } }
@@ -53,7 +54,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { configure(newValue) { swap(&inputs.resultsLimit, &$0) } }
     }
 
-    /// Whether all pages are fetched, and not one alone (T-03, T-04). By default true.
+    /// Whether to fetch all pages instead of one (T-03, T-04). By default true.
     public final var fetchAllChanges: Bool {
         get { locked { inputs.fetchesAllChanges } }
         set { configure(newValue) { swap(&inputs.fetchesAllChanges, &$0) } }
@@ -67,7 +68,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { configure(newValue) { swap(&blocks.changed, &$0) } }
     }
 
-    /// Called for every zone that is gone, whatever the reason where that has no block of its own (T-13).
+    /// Called for every zone that is gone, for any reason that has no block of its own (T-13).
     public final var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
         get { locked { blocks.deleted } }
         set { configure(newValue) { swap(&blocks.deleted, &$0) } }
@@ -91,7 +92,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { configure(newValue) { swap(&blocks.token, &$0) } }
     }
 
-    /// Called last, once, with the token to begin with the next time.
+    /// Called last, once, with the token for the next fetch.
     public final var fetchDatabaseChangesResultBlock:
         (
             (
@@ -105,7 +106,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called last, once, with the token to begin with the next time.
+    /// Called last, once, with the token for the next fetch.
     @available(*, deprecated, message: "Use fetchDatabaseChangesResultBlock.")
     public final var fetchDatabaseChangesCompletionBlock: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
@@ -127,7 +128,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
 
 /// What a `CKFetchDatabaseChangesOperation` does.
 final class DatabaseChangesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     private let inputs: CKFetchDatabaseChangesOperation.Inputs
     private let blocks: CKFetchDatabaseChangesOperation.Blocks
     private var token: CKServerChangeToken?

@@ -1,4 +1,4 @@
-// Fetches a page of what has changed in one zone: the operation of before there were feeds of databases.
+// Fetches a page of the changes in one zone: the operation that preceded the feeds of databases.
 
 public import Foundation
 import StratusCloud
@@ -13,13 +13,13 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     private var blocks = RecordChangesBlocks()
     private let isMoreComing = Locked(false)
 
-    /// An operation for the default zone.
+    /// Creates an operation for the default zone.
     public override init() { super.init() }
 
-    /// An operation for a zone.
+    /// Creates an operation for a zone.
     /// - Parameters:
     ///   - recordZoneID: The zone.
-    ///   - previousServerChangeToken: How far the client has followed it; nil to begin anew.
+    ///   - previousServerChangeToken: How far the client has followed it; nil to start from the beginning.
     public convenience init(recordZoneID: CKRecordZone.ID, previousServerChangeToken: CKServerChangeToken?) {
         self.init()
         self.recordZoneID = recordZoneID
@@ -32,7 +32,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         set { configure(newValue) { swap(&zoneID, &$0) } }
     }
 
-    /// How far the client has followed the zone; nil to begin anew.
+    /// How far the client has followed the zone; nil to start from the beginning.
     public final var previousServerChangeToken: CKServerChangeToken? {
         get { locked { settings.token } }
         set { configure(newValue) { swap(&settings.token, &$0) } }
@@ -62,7 +62,7 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
         set { configure(newValue) { swap(&blocks.deletion, &$0) } }
     }
 
-    /// Called last, once, with the token to begin with the next time and the data of the client's own last change.
+    /// Called last, once, with the token for the next fetch and the data of the client's own last change.
     public final var fetchRecordChangesCompletionBlock: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)? {
         get { locked { blocks.result } }
         set { configure(newValue) { swap(&blocks.result, &$0) } }
@@ -91,7 +91,7 @@ struct RecordChangesBlocks {
 
 /// What a `CKFetchRecordChangesOperation` does.
 final class RecordChangesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     private let zone: ZoneFetch
     private let blocks: RecordChangesBlocks
     private let isMoreComing: Locked<Bool>
@@ -108,7 +108,7 @@ final class RecordChangesJob: OperationJob, @unchecked Sendable {
         let hold = try context.server.holdAssets()
         let response = try context.server.answer(zone.request, as: context.caller, in: context.database)
         changed = response.changed.map { context.record($0) }
-        // There is no place for the error of a record: one without its file has a `fileURL` of nil.
+        // The blocks cannot report a record's error: an asset without its file has a `fileURL` of nil.
         _ = try context.fetchFiles(of: changed, under: hold)
         isMoreComing.withLock { $0 = response.isMoreComing }
         self.response = response

@@ -1,10 +1,10 @@
-// Fetches records by their identifiers, or the record of the user who asks.
+// Fetches records by their identifiers, or the current user's record.
 
 import Foundation
 import StratusCloud
 import StratusModel
 
-/// Fetches records by their identifiers. An identifier that stands twice is fetched once.
+/// Fetches records by their identifiers. A duplicate is fetched once.
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
@@ -25,20 +25,20 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without items.
+    /// Creates an operation without items.
     public override init() { super.init() }
 
-    /// An operation that fetches these.
+    /// Creates an operation that fetches these items.
     public convenience init(recordIDs: [CKRecord.ID]) {
         self.init()
         self.recordIDs = recordIDs
     }
 
-    /// An operation that fetches the record of the user who asks; without an account it fails with `notAuthenticated`
+    /// Creates an operation that fetches the current user's record. Without an account it fails with `notAuthenticated`
     /// (O-17).
     ///
-    /// It is of this class also where a subclass is asked: to make one of the subclass, which nothing is known of, would
-    /// take an initialiser that every subclass had to repeat.
+    /// The operation is of this class also if you call the method on a subclass. To create one of the subclass would
+    /// take an initializer that every subclass had to repeat.
     open class func fetchCurrentUserRecordOperation() -> CKFetchRecordsOperation {
         let operation = CKFetchRecordsOperation()
         operation.configure { operation.inputs.isForCurrentUser = true }
@@ -61,13 +61,13 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Blocks
 
-    /// Called with how much of a record has come, at last with 1.0 (O-05).
+    /// Called with the received part of a record, and finally with 1.0 (O-05).
     public final var perRecordProgressBlock: ((CKRecord.ID, Double) -> Void)? {
         get { locked { blocks.progress } }
         set { configure(newValue) { swap(&blocks.progress, &$0) } }
     }
 
-    /// Called for every record that was asked for.
+    /// Called for every requested record.
     public final var perRecordResultBlock:
         ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
@@ -81,14 +81,14 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called for every record that was asked for, unless `perRecordResultBlock` is set (O-06).
+    /// Called for every requested record, unless `perRecordResultBlock` is set (O-06).
     @available(*, deprecated, message: "Use perRecordResultBlock.")
     public final var perRecordCompletionBlock: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)? {
         get { locked { blocks.oldRecord } }
         set { configure(newValue) { swap(&blocks.oldRecord, &$0) } }
     }
 
-    /// Called last, once, with what was found; items that failed make it `partialFailure`.
+    /// Called last, once, with the items found; items that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
     public final var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
@@ -99,7 +99,44 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return FetchRecordsJob(inputs, blocks)
+        let recordIDs = (inputs.recordIDs ?? []).withoutRepetitions()
+        let items = ItemBlocks<CKRecord.ID, CKRecord>(
+            item: { id, result in
+                blocks.progress?(id, 1)
+                if let block = blocks.record {
+                    block(id, result)
+                } else {
+                    blocks.oldRecord?(try? result.get(), id, result.error)
+                }
+            }, result: blocks.result)
+        return ItemsJob(items, itemCount: recordIDs.count, failure: "Failed to fetch some records") {
+            context, answers in
+            try Self.fetch(inputs, recordIDs, context, &answers)
+        } restore: { answers, context in
+            answers.successes.forEach(context.restoreFiles)
+            // An asset that its record has lost since then is not available either.
+            if let errors = try? context.fetchFiles(of: answers.successes, under: nil) { answers.fail(errors) }
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successesByID, error)
+        }
+    }
+
+    private static func fetch(
+        _ inputs: Inputs, _ named: [CKRecord.ID], _ context: RequestContext,
+        _ answers: inout ItemAnswers<CKRecord.ID, CKRecord>
+    ) throws {
+        let recordIDs =
+            inputs.isForCurrentUser
+            ? [CKRecord.ID(recordName: try context.server.answer(UserNameRequest(), as: context.caller).text)] : named
+        guard !recordIDs.isEmpty else { return }
+        let request = FetchRecordsRequest(
+            addresses: recordIDs.map(\.address), desiredKeys: inputs.desiredKeys.map(Set.init))
+        let hold = try context.server.holdAssets()
+        let response = try context.server.answer(request, as: context.caller, in: context.database)
+        answers.items = zip(recordIDs, response.records).map { recordID, answer in
+            (recordID, context.clientResult(answer) { context.record($0) })
+        }
+        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
     }
 
     override func archiveInputs() -> [String: Any]? {
@@ -121,64 +158,5 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     override func dropBlocks() {
         super.dropBlocks()
         replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKFetchRecordsOperation` does.
-final class FetchRecordsJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
-    private let recordIDs: [CKRecord.ID]
-    private let desiredKeys: Set<String>?
-    private let isForCurrentUser: Bool
-    private let blocks: CKFetchRecordsOperation.Blocks
-    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
-
-    init(_ inputs: CKFetchRecordsOperation.Inputs, _ blocks: CKFetchRecordsOperation.Blocks) {
-        recordIDs = (inputs.recordIDs ?? []).withoutRepetitions()
-        desiredKeys = inputs.desiredKeys.map(Set.init)
-        isForCurrentUser = inputs.isForCurrentUser
-        self.blocks = blocks
-    }
-
-    func send(_ context: RequestContext) throws {
-        let recordIDs =
-            isForCurrentUser
-            ? [CKRecord.ID(recordName: try context.server.answer(UserNameRequest(), as: context.caller).text)]
-            : recordIDs
-        guard !recordIDs.isEmpty else { return }
-        let request = FetchRecordsRequest(addresses: recordIDs.map(\.address), desiredKeys: desiredKeys)
-        let hold = try context.server.holdAssets()
-        let response = try context.server.answer(request, as: context.caller, in: context.database)
-        answers.items = zip(recordIDs, response.records).map { recordID, result in
-            (recordID, result.map { context.record($0) }.mapError { context.clientError($0) })
-        }
-        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
-    }
-
-    func deliver() {
-        for (id, result) in answers.items {
-            blocks.progress?(id, 1)
-            if let block = blocks.record {
-                block(id, result.mapError { $0 })
-            } else {
-                blocks.oldRecord?(try? result.get(), id, result.error)
-            }
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        blocks.oldResult?(answers.successesByID, answers.error(result, "Failed to fetch some records"))
-    }
-}
-
-extension FetchRecordsJob: LongLivedJob {
-    var itemCount: Int { recordIDs.count }
-    var archivedAnswer: [String: Any] { answers.archive }
-    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
-        answers = ItemAnswers(archive: archivedAnswer)
-        answers.successes.forEach(context.restoreFiles)
-        // Also a content that its record has lost since then is not available.
-        if let errors = try? context.fetchFiles(of: answers.successes, under: nil) { answers.fail(errors) }
     }
 }

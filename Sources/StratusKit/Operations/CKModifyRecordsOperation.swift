@@ -1,22 +1,23 @@
-// Saves and deletes records: one request, answered item by item.
+// Saves and deletes records in one request, with an answer for each item, and reports the shares among them to
+// observers.
 
 public import Foundation
 import StratusCloud
 
 /// Saves and deletes records of one database, in one request.
 ///
-/// A request has a limit of items and bytes (L-01); over it the operation fails whole with `limitExceeded`, and the
-/// client sends halves. A saved record is the object that was passed in, with the server's fields (C-04).
+/// A request has a limit of items and bytes (L-01). Above it the whole operation fails with `limitExceeded`: send the
+/// items in halves. A saved record is the object that you passed in, with the server's fields (C-04).
 open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
     /// Which values of a record a save writes, and whether the server compares change tags.
     public enum RecordSavePolicy: Int, Sendable {
-        /// Writes changed keys, if nobody else has saved the record meanwhile (S-01).
+        /// Writes changed keys if the record was not saved by another client meanwhile (S-01).
         case ifServerRecordUnchanged = 0
-        /// Writes changed keys whatever the server has (S-02).
+        /// Writes changed keys without comparing change tags (S-02).
         case changedKeys = 1
-        /// Writes all keys the client has; others that the server has stay (S-02).
+        /// Writes all keys the client has; other keys on the server stay (S-02).
         case allKeys = 2
     }
 
@@ -26,7 +27,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         var savePolicy = RecordSavePolicy.ifServerRecordUnchanged
         var clientChangeTokenData: Data?
         var isAtomic = true
-        /// Whether the files of its assets are copies that go with the operation.
+        /// Whether the files of its assets are copies that are deleted with the operation.
         var hasKeptFiles = false
     }
 
@@ -42,10 +43,10 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without items.
+    /// Creates an operation without items.
     public override init() { super.init() }
 
-    /// An operation that saves and deletes these.
+    /// Creates an operation that saves and deletes these items.
     public convenience init(recordsToSave: [CKRecord]? = nil, recordIDsToDelete: [CKRecord.ID]? = nil) {
         self.init()
         self.recordsToSave = recordsToSave
@@ -54,7 +55,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Inputs
 
-    /// The records to save. A record that stands twice fails the operation (S-11).
+    /// The records to save. A duplicate fails the operation (S-11).
     public final var recordsToSave: [CKRecord]? {
         get { locked { inputs.recordsToSave } }
         set { configure(newValue) { swap(&inputs.recordsToSave, &$0) } }
@@ -66,7 +67,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&inputs.recordIDsToDelete, &$0) } }
     }
 
-    /// How the server treats what it has.
+    /// How the server treats its own version.
     public final var savePolicy: RecordSavePolicy {
         get { locked { inputs.savePolicy } }
         set { configure(newValue) { swap(&inputs.savePolicy, &$0) } }
@@ -78,7 +79,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&inputs.clientChangeTokenData, &$0) } }
     }
 
-    /// Whether a zone that can is changed whole or not at all.
+    /// Whether a zone with that capability is changed as a whole or not at all.
     public final var isAtomic: Bool {
         get { locked { inputs.isAtomic } }
         set { configure(newValue) { swap(&inputs.isAtomic, &$0) } }
@@ -86,20 +87,20 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Blocks
 
-    /// Called with how much of a record has been sent, at last with 1.0 (O-05).
+    /// Called with the sent part of a record, and finally with 1.0 (O-05).
     public final var perRecordProgressBlock: ((CKRecord, Double) -> Void)? {
         get { locked { blocks.progress } }
         set { configure(newValue) { swap(&blocks.progress, &$0) } }
     }
 
-    /// Called for every record that was to be saved.
+    /// Called for every record to save.
     public final var perRecordSaveBlock: ((_ recordID: CKRecord.ID, _ saveResult: Result<CKRecord, any Error>) -> Void)?
     {
         get { locked { blocks.save } }
         set { configure(newValue) { swap(&blocks.save, &$0) } }
     }
 
-    /// Called for every record that was to be deleted.
+    /// Called for every record to delete.
     public final var perRecordDeleteBlock: ((_ recordID: CKRecord.ID, _ deleteResult: Result<Void, any Error>) -> Void)?
     {
         get { locked { blocks.delete } }
@@ -112,14 +113,14 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
-    /// Called for every record that was to be saved, unless `perRecordSaveBlock` is set (O-06).
+    /// Called for every record to save, unless `perRecordSaveBlock` is set (O-06).
     @available(*, deprecated, message: "Use perRecordSaveBlock.")
     public final var perRecordCompletionBlock: ((CKRecord, (any Error)?) -> Void)? {
         get { locked { blocks.oldSave } }
         set { configure(newValue) { swap(&blocks.oldSave, &$0) } }
     }
 
-    /// Called last, once, with what was saved and deleted; items that failed make it `partialFailure`.
+    /// Called last, once, with the items saved and deleted; items that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use modifyRecordsResultBlock.")
     public final var modifyRecordsCompletionBlock: (([CKRecord]?, [CKRecord.ID]?, (any Error)?) -> Void)? {
         get { locked { blocks.oldResult } }
@@ -135,7 +136,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func archiveInputs() -> [String: Any]? {
         let inputs = locked { self.inputs }
-        // Copies, because the records may be changed before they are archived.
+        // Copies, because the program may change the records before they are archived.
         let records = (inputs.recordsToSave ?? []).map { $0.copy() }
         return [
             "records": NSArray(array: records), "deletions": NSArray(array: inputs.recordIDsToDelete ?? []),
@@ -168,7 +169,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
 /// What a `CKModifyRecordsOperation` does.
 final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     private let records: [CKRecord]
     private let deletions: [CKRecord.ID]
     /// The records as they were when the operation started.
@@ -179,10 +180,10 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     private let hasKeptFiles: Bool
     private let clientChangeTokenData: [UInt8]?
     private let blocks: CKModifyRecordsOperation.Blocks
-    /// The request, made once, by the thread that sends it.
+    /// The request, created once, by the thread that sends it.
     private var made: ModifyRecordsRequest?
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
-    /// Of shares that are saved and stopped.
+    /// The report on shares that are saved and stopped.
     private var report: ShareReport
 
     init(
@@ -201,7 +202,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         self.blocks = blocks
     }
 
-    private func request() -> ModifyRecordsRequest {
+    private func madeRequest() -> ModifyRecordsRequest {
         if let made { return made }
         let request = ModifyRecordsRequest(
             saves: sent.map { $0.makeSave(to: target) }, deletes: deletions.map(\.address), policy: policy,
@@ -214,7 +215,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         guard !records.isEmpty || !deletions.isEmpty else { return }
         let response: ModifyRecordsResponse
         do {
-            response = try context.server.answer(request(), as: context.caller, in: context.database)
+            response = try context.server.answer(madeRequest(), as: context.caller, in: context.database)
         } catch {
             report.look(at: deletions, context)
             throw error
@@ -227,7 +228,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
             }
             return (record.recordID, answer.mapError { context.clientError($0, record: record) })
         }
-        // The kept files go with the operation; what they held is on the server now.
+        // The stored files are deleted with the operation; the server has their contents now.
         if hasKeptFiles { answers.successes.forEach(context.restoreFiles) }
         answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
         report.note(ended: response.endedShares)
@@ -236,7 +237,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
 
     func deliver() {
         for (index, item) in answers.items.enumerated() {
-            // An answer that was kept may have more items than the operation now has records.
+            // A stored answer may have more items than the operation now has records.
             let record = (try? item.result.get()) ?? (records.indices.contains(index) ? records[index] : nil)
             if let record { blocks.progress?(record, 1) }
             if let save = blocks.save {
@@ -246,12 +247,12 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
             }
         }
         for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
-        report.tell(answers, saving: records)
+        report.notify(answers, saving: records)
     }
 
     func conclude(_ result: Result<Void, CKError>) {
         if case .failure(let error) = result, answers.items.isEmpty, answers.deletions.isEmpty {
-            report.tell(error, saving: records)
+            report.notify(error, saving: records)
         }
         blocks.result?(result.mapError { $0 })
         blocks.oldResult?(
@@ -263,7 +264,7 @@ extension ModifyRecordsJob: LongLivedJob {
     var itemCount: Int { records.count + deletions.count }
 
     func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] {
-        var request = request()
+        var request = madeRequest()
         var places: [KeptFilePlace] = []
         for index in request.saves.indices {
             for key in request.saves[index].fields.keys.sorted() {
@@ -288,10 +289,74 @@ extension ModifyRecordsJob: LongLivedJob {
             guard case .failure(let error) = item.result, error.code == .serverRecordChanged,
                 records[index].recordID == item.id
             else { continue }
-            // The client's version is the object that was to be saved, as in the answer of the server itself (S-05).
+            // The client's version is the object to save, as in a direct answer of the server (S-05).
             var info = error.userInfo
             info[CKRecordChangedErrorClientRecordKey] = records[index]
             answers.items[index].result = .failure(CKError(error.code, userInfo: info))
+        }
+    }
+}
+
+// Reports the shares that an operation saved and ended to observers. The server's answers name the shares that
+// deletions ended, also with their roots and zones. For records that could not be deleted the report looks up which are
+// shares.
+
+/// What observers learn about one operation.
+struct ShareReport: Sendable {
+    private let observers: [any ShareObserver]
+    private var endedIDs: [CKRecordID] = []
+    /// The shares that could not be deleted.
+    private var remainingIDs: Set<CKRecordID> = []
+
+    /// Finds the observers of the operation's caller. Without observers nothing is looked up.
+    init(_ context: RequestContext) {
+        observers = context.session.shareObservers.observers(of: context.caller, in: context.session)
+    }
+
+    /// Whether there are observers.
+    var isWanted: Bool { !observers.isEmpty }
+
+    /// Notes the shares that ended, as the server answered.
+    mutating func note(ended shares: [RecordAddress]) { endedIDs = shares.map { CKRecordID($0) } }
+
+    /// Finds the shares among records that could not be deleted. If the look-up fails, none of them is reported.
+    mutating func look(at failures: [CKRecordID], _ context: RequestContext) {
+        guard isWanted, !failures.isEmpty else { return }
+        let request = FetchRecordsRequest(addresses: failures.map(\.address), desiredKeys: [], isUnasked: true)
+        let found = try? context.server.answer(request, as: context.caller, in: context.database)
+        remainingIDs = Set(
+            zip(failures, found?.records ?? []).compactMap { id, result in
+                (try? result.get())?.type == CKRecord.SystemType.share ? id : nil
+            })
+    }
+
+    func notify(_ answers: ItemAnswers<CKRecord.ID, CKRecord>, saving records: [CKRecord]) {
+        for (record, item) in zip(records, answers.items) {
+            guard let share = record as? CKShare else { continue }
+            for observer in observers {
+                observer.shareWasSaved(item.id, item.result.map { _ in share }.mapError { $0 })
+            }
+        }
+        reportEnded()
+        for (id, result) in answers.deletions where remainingIDs.contains(id) {
+            for observer in observers { observer.shareWasStopped(id, result.mapError { $0 }) }
+        }
+    }
+
+    /// Reports the shares that have ended.
+    func reportEnded() {
+        for id in endedIDs {
+            for observer in observers { observer.shareWasStopped(id, .success(())) }
+        }
+    }
+
+    /// Reports that the operation failed as a whole.
+    func notify(_ error: CKError, saving records: [CKRecord]) {
+        for record in records where record is CKShare {
+            for observer in observers { observer.shareWasSaved(record.recordID, .failure(error)) }
+        }
+        for id in remainingIDs {
+            for observer in observers { observer.shareWasStopped(id, .failure(error)) }
         }
     }
 }

@@ -1,32 +1,34 @@
-// The base of all operations: an `Operation` whose state is a machine behind a lock.
+// The base of all operations: an `Operation` whose state is an `OperationState` behind a lock.
 //
-// Foundation's own state is told of every change by `willChangeValue` and `didChangeValue`; without these calls queues and
-// dependents wait for ever. What an operation does is a job, made when it starts.
+// Foundation learns of every change through `willChangeValue` and `didChangeValue`; without these calls queues and
+// dependents wait forever. What an operation does is a job, created when it starts. Settings that moved to the
+// configuration, and the base of the operations on one database, are at the end.
 
 public import Foundation
 import StratusCloud
 
-/// The base of the operations that are sent to the server.
+/// The base class of the operations that send requests to the server.
 ///
-/// Blocks are set before the operation starts, or in a subclass's `main` before it calls that of this class; later
-/// changes are ignored. An operation runs once (O-07). All its blocks are called one after another on a queue of its own,
-/// never in `add` and never on the main queue (O-03). When it has finished it lets go of its blocks.
+/// Set blocks before the operation starts, or in a subclass's `main` before it calls `super.main()`; later changes are
+/// ignored. An operation runs once (O-07). It calls all its blocks one after another on a queue of its own, never in
+/// `add` and never on the main queue (O-03). It releases its blocks when it has finished.
 open class CKOperation: Operation, @unchecked Sendable {
-    // Unchecked because blocks of clients are not sendable: every variable, here and in the subclasses, is touched only
-    // through `locked` and `configure`, and blocks are called on the operation's serial queue alone.
+    // Unchecked because clients' blocks are not sendable: every variable, here and in the subclasses, is used only
+    // through `locked` and `configure`, and blocks are called only on the operation's serial queue.
 
     /// The type of `operationID`.
     public typealias ID = String
 
-    /// An identity of the operation, by which a long-lived one is found again (O-14).
+    /// The identity of the operation, by which a program finds a long-lived operation again (O-14).
     public internal(set) final var operationID: CKOperation.ID {
         get { locked { identity } }
         set { configure(newValue) { swap(&identity, &$0) } }
     }
 
-    /// What was current when the operation was made: tasks' values do not reach operation queues.
+    /// The store that was current when the operation was created: task-local values do not reach operation queues
+    ///
     let captured: any SessionSource
-    /// Never held while something of a client's is called or let go of.
+    /// Never held while a client's code is called or a client's object is released.
     private let lock = NSLock()
     private var state = OperationState()
     private var identity = UUID.drawn().uuidString
@@ -36,16 +38,11 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var ownCompletionBlock: (@Sendable () -> Void)?
     private var surroundings = Surroundings()
     private var runner: OperationRunner?
-    /// Whether `start` has called `main`, which may take its time until it calls that of this class.
-    private var hasBegun = false
     private var watches: [DependencyWatch] = []
-    /// Whether a queue has called `start` while the operation waited for others.
-    private var isStartDue = false
-    /// Whether the program has put it into a queue of its own.
-    private var isInOwnQueue = false
 
-    /// An operation that has not started. To run a bare `CKOperation` is a mistake, which raises an exception on Apple's
-    /// systems (O-02); here it does nothing and finishes, unless ``StratusMisuse/trapsAtOnce`` is set.
+    /// Creates an operation that has not started. Running a bare `CKOperation` is a mistake, which raises an exception
+    /// on Apple's systems (O-02). Here the operation does nothing and finishes, unless ``StratusMisuse/trapsAtOnce`` is
+    /// set.
     public override init() {
         captured = CurrentSession.captured()
         super.init()
@@ -53,14 +50,15 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     deinit {
         for watch in watches { watch.end() }
-        // What could not be let go of is dropped after a day.
+        // An operation that could not be released is dropped after a day.
         try? surroundings.holder?.release(identity, by: ObjectIdentifier(self))
     }
 
     // MARK: Settings
 
     // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
-    /// How the operation is to run. The object can be changed in place until the start; setting it copies, nil resets it.
+    /// How the operation runs. You can change the object in place until the start; setting the property copies it, nil
+    /// resets it.
     public final var configuration: CKOperation.Configuration! {
         get { locked { ownConfiguration } }
         set {
@@ -74,14 +72,14 @@ open class CKOperation: Operation, @unchecked Sendable {
         set { configure(newValue) { swap(&ownGroup, &$0) } }
     }
 
-    /// Called when a long-lived operation was persisted, before any other of its blocks (O-14). The files that it uploads
-    /// have been copied then: the client's are not needed any longer.
+    /// Called when a long-lived operation was persisted, before any other of its blocks (O-14). Its files have been
+    /// copied by then, and you may delete your own.
     public final var longLivedOperationWasPersistedBlock: (() -> Void)? {
         get { locked { persistedBlock } }
         set { configure(newValue) { swap(&persistedBlock, &$0) } }
     }
 
-    /// How urgent the operation is; the same as the configuration's.
+    /// How urgent the operation is; the same as in the configuration.
     open override var qualityOfService: QualityOfService {
         get { configuration.qualityOfService }
         set { configuration.qualityOfService = newValue }
@@ -89,8 +87,8 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Called when the operation has finished, after all its other blocks and on the same queue (O-04).
     open override var completionBlock: (@Sendable () -> Void)? {
-        // Ours and not Foundation's, which is called on a thread of nobody's: who waits for the store could not wait for
-        // this block.
+        // Foundation calls its own block on a thread that no session counts, so that a program that waits for the store
+        // could not wait for the block.
         get { locked { ownCompletionBlock } }
         set { replace(newValue) { swap(&ownCompletionBlock, &$0) } }
     }
@@ -99,28 +97,22 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Always true: `start()` returns before the work is done.
     open override var isAsynchronous: Bool { true }
-    /// Whether it has begun and is not over.
+    /// Whether the operation has started and not finished.
     open override var isExecuting: Bool { locked { state.isExecuting } }
-    /// Whether its last block was called, or it will call none.
+    /// Whether the operation has called its last block, or will call none.
     open override var isFinished: Bool { locked { state.isFinished } }
-    /// Whether it was cancelled (O-08).
+    /// Whether the operation was cancelled (O-08).
     open override var isCancelled: Bool { locked { state.isCancelled } }
 
-    /// Starts the operation by calling `main`. An operation that waits for others, or was started before, ignores it.
+    /// Starts the operation by calling `main`. An operation that waits for others, or was started before, ignores the
+    /// call.
     open override func start() {
-        guard isReady else {
-            let isQueues = isKnownToQueue
-            // A queue that finds it waiting for what was added at the last moment does not come again.
-            locked { isStartDue = isQueues && !hasBegun && !state.isReady }
-            return
-        }
-        guard isFirstStart() else { return }
-        // As Foundation has it, `main` of an operation that was cancelled before it started is not called.
-        if isCancelled { begin() } else { main() }
+        let isAllowed = isReady
+        receive(.startCalled(isAllowed: isAllowed, byQueue: !isAllowed && isKnownToQueue))
     }
 
-    /// Sends the request and returns at once. A subclass that overrides it may still set inputs and blocks, and then calls
-    /// `super.main()`, which fixes them (O-07); without that call the operation never finishes.
+    /// Sends the request and returns at once. A subclass that overrides `main` may still set inputs and blocks; it then
+    /// calls `super.main()`, which fixes them (O-07). Without that call the operation never finishes.
     open override func main() {
         if type(of: self) == CKOperation.self {
             locked {
@@ -131,65 +123,51 @@ open class CKOperation: Operation, @unchecked Sendable {
     }
 
     private func begin() {
-        prepare()
-        handle(.startRequested)
+        fixInputs()
+        receive(.startRequested)
     }
 
-    private func takeDueStart() -> Bool {
-        locked {
-            defer { isStartDue = false }
-            return isStartDue
-        }
-    }
-
-    private func isFirstStart() -> Bool {
-        locked {
-            defer { hasBegun = true }
-            return !hasBegun
-        }
-    }
-
-    /// Cancels the operation (O-08): its blocks are still called, with `operationCancelled`; what its request has done on
-    /// the server stays.
+    /// Cancels the operation (O-08). Its blocks are still called, with `operationCancelled`. Changes that its request
+    /// has made on the server stay.
     open override func cancel() {
-        handle(.cancelRequested)
+        receive(.cancelRequested)
         super.cancel()
     }
 
-    /// The operations it waits for, or has waited for (O-09). One that was cancelled and is over has only those that had
-    /// finished before it.
+    /// The operations that this one waits for, or has waited for (O-09). An operation that was cancelled and has
+    /// finished lists only those that finished before it.
     open override var dependencies: [Operation] { locked { watches }.map(\.dependency) }
 
-    /// Whether all it waits for has finished, or it was cancelled (O-09).
+    /// Whether every operation it waits for has finished, or it was cancelled (O-09).
     open override var isReady: Bool { locked { state.isReady } && super.isReady }
 
-    /// Lets it begin only when another operation has finished (O-09).
-    /// - Parameter op: The other operation. Adding it again does nothing.
+    /// Makes the operation wait until another one has finished (O-09).
+    /// - Parameter op: The other operation. Adding it again has no effect.
     open override func addDependency(_ op: Operation) {
-        let watch = DependencyWatch(op) { [weak self] in self?.handle(.dependencyFinished) }
+        let watch = DependencyWatch(op) { [weak self] in self?.receive(.dependencyFinished) }
         let actions: [OperationAction]? = locked {
             guard !watches.contains(where: { $0.dependency === op }) else { return nil }
             watches.append(watch)
-            return state.acceptsConfiguration ? state.handle(.dependencyAdded) : nil
+            return state.acceptsConfiguration ? state.receive(.dependencyAdded) : nil
         }
         guard let actions else { return }
-        for action in actions { perform(action) }
+        for action in actions { run(action) }
         watch.begin()
         reconsiderDependencies()
     }
 
-    /// Waits for another operation no longer.
-    /// - Parameter op: The other operation. One that it does not wait for is passed over.
+    /// Stops waiting for another operation.
+    /// - Parameter op: The other operation. The call has no effect if this operation does not wait for it.
     open override func removeDependency(_ op: Operation) {
         let watch = locked {
             watches.firstIndex { $0.dependency === op }.map { watches.remove(at: $0) }
         }
-        if watch?.end() == true { handle(.dependencyFinished) }
+        if watch?.end() == true { receive(.dependencyFinished) }
         reconsiderDependencies()
     }
 
-    /// One that was cancelled may be over before what it has waited for. Operations that wait for each other would hold
-    /// each other for ever.
+    /// A cancelled operation may finish before its dependencies. Operations that wait for each other would otherwise
+    /// keep each other alive forever.
     private func dropUnfinishedDependencies() {
         let unfinished = locked { watches }.filter { !$0.dependency.isFinished }
         guard !unfinished.isEmpty else { return }
@@ -197,30 +175,31 @@ open class CKOperation: Operation, @unchecked Sendable {
         for watch in unfinished { watch.end() }
     }
 
-    /// Whether a subclass has more to wait for.
+    /// Whether only a subclass says that the operation is not ready.
     final var isHeldBack: Bool { locked { state.isReady } && super.isReady && !isReady }
 
     // MARK: For subclasses
 
-    /// The job of the operation as it is now; nil where there is nothing to do. Called when the operation starts.
+    /// Creates the job of the operation as it is now; nil if there is nothing to do. Called when the operation starts.
     func makeJob(in context: RequestContext) -> (any OperationJob)? { nil }
 
-    /// The inputs as a long-lived operation keeps them; nil where it cannot be one (O-14).
+    /// The inputs as a long-lived operation stores them; nil if this kind cannot be long-lived (O-14).
     func archiveInputs() -> [String: Any]? { nil }
 
-    /// Takes the inputs of a kept operation.
+    /// Sets the inputs to those of a stored operation.
     func adoptInputs(_ archive: [String: Any]) {}
 
-    /// Takes the files that were kept with them.
+    /// Sets the files to those that were stored with the inputs.
     func adoptFiles(_ files: [(place: KeptFilePlace, path: String)]) {}
 
-    /// Lets go of blocks, which often refer to the operation. Called when it has finished.
+    /// Releases the blocks, which often refer to the operation. Called when it has finished.
     func dropBlocks() { replace(nil) { swap(&persistedBlock, &$0) } }
 
     /// The database the operation works on.
     var selector: DatabaseSelector { .private }
 
-    /// The container to use: that of a subclass's database, of the configuration, of where it was added, else the default.
+    /// The container to use: that of a subclass's database, of the configuration, of the place it was added to, or the
+    /// default.
     func effectiveScope(_ configuration: EffectiveConfiguration) -> ContainerScope {
         if let container = configuration.container { return container.scope }
         if let scope = locked({ surroundings.scope }) { return scope }
@@ -236,25 +215,25 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// Changes variables under the operation's lock, unless it has started (O-07).
     final func configure(_ body: () -> Void) {
-        locked { if state.acceptsConfiguration && runner == nil { body() } }
+        locked { if state.acceptsConfiguration { body() } }
     }
 
-    /// Puts a value in the place of another under the operation's lock, unless it has started (O-07). What stood there
-    /// is let go of after the lock: that may end objects of a client's, which may look at the operation.
+    /// Replaces a value under the operation's lock, unless it has started (O-07). The old value is released after the
+    /// lock, because a client's object may use the operation in its `deinit`.
     final func configure<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
         var value = value
         configure { exchange(&value) }
         withExtendedLifetime(value) {}
     }
 
-    /// The same, whether it has started or not.
+    /// Replaces a value under the operation's lock, also after the start.
     final func replace<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
         var value = value
         locked { exchange(&value) }
         withExtendedLifetime(value) {}
     }
 
-    /// Changes where the operation stands.
+    /// Changes the surroundings of the operation.
     final func place(_ change: (inout Surroundings) -> Void) {
         configure { change(&surroundings) }
     }
@@ -263,7 +242,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 // MARK: Running
 
 extension CKOperation {
-    /// What the operation runs with (O-12).
+    /// The configuration that the operation runs with (O-12).
     var effectiveConfiguration: EffectiveConfiguration {
         let (own, group, surroundings) = locked { (ownConfiguration, ownGroup, self.surroundings) }
         let defaults = surroundings.scope?.defaults as? ConfiguredDefaults
@@ -273,14 +252,14 @@ extension CKOperation {
         return EffectiveConfiguration(explicit, qualityOfService: surroundings.qualityOfService)
     }
 
-    /// Takes the operation's one place in a queue, sets where it stands, and counts it as under way in its session, so
-    /// that the session's end can wait for it. False where it is in a queue or has started: operations are single use
-    /// (O-07). Adding it twice is a mistake that raises an exception on Apple's systems, and so fails it.
+    /// Takes the operation's one place in a queue, sets its surroundings, and counts it as under way in its session, so
+    /// that closing the session can wait for it. Returns false if it is in a queue or has started: operations are
+    /// single use (O-07). Adding an operation twice is a mistake that raises an exception on Apple's systems, and so
+    /// fails it.
     func enqueue(_ place: () -> Void) -> Bool {
         let isElsewhere = isKnownToQueue
         let isFree = locked {
-            guard !isElsewhere, !isInOwnQueue, state.handle(.enqueued).isEmpty else { return noteSecondQueue() }
-            return true
+            !isElsewhere && state.receive(.enqueued).isEmpty || noteSecondQueue()
         }
         guard isFree else { return false }
         place()
@@ -288,23 +267,17 @@ extension CKOperation {
         return true
     }
 
-    /// Takes the operation's one place in a queue for one of the program's own. False where it is in a queue or has
-    /// started.
+    /// Takes the operation's one place in a queue for a queue of the program's own. Returns false if it is in a queue
+    /// or has started.
     func enterOwnQueue() -> Bool {
         let isElsewhere = isKnownToQueue
-        return locked {
-            guard !isElsewhere, !isInOwnQueue, !state.isEnqueued, !hasBegun, state.acceptsConfiguration else {
-                return noteSecondQueue()
-            }
-            isInOwnQueue = true
-            return true
-        }
+        return locked { !isElsewhere && state.receive(.enteredOwnQueue).isEmpty || noteSecondQueue() }
     }
 
-    /// To be called under the lock. Returns false.
+    /// Notes the mistake; the caller holds the lock. Returns false.
     private func noteSecondQueue() -> Bool {
         StratusMisuse.note(
-            "The operation is in a queue already: it runs once, in one database. Make another one.",
+            "The operation is in a queue already: it runs once, in one database. Create another one.",
             in: &surroundings.misuse)
         return false
     }
@@ -323,8 +296,8 @@ extension CKOperation {
     }
 
     /// Fixes inputs, blocks and configuration.
-    private func prepare() {
-        guard locked({ state.acceptsConfiguration && runner == nil }) else { return }
+    private func fixInputs() {
+        guard locked({ state.acceptsConfiguration }) else { return }
         count(waiting: nil)
         let configuration = effectiveConfiguration
         let surroundings = locked { self.surroundings }
@@ -332,13 +305,18 @@ extension CKOperation {
         let session = surroundings.countedBy ?? scope.session
         let context = RequestContext(
             session: session, caller: scope.caller(in: session), database: selector,
-            callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool))
+            callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool),
+            isStopped: { [weak self] in self?.isStopping ?? true })
+        let refusal = surroundings.whyRefused
+        var rules = configuration.rules
+        rules.isRefused = refusal != nil
         let made = OperationRunner(
-            makeJob(in: context) ?? IdleJob(), context: context, configuration: configuration,
-            longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: surroundings.whyRefused,
-            onWorkEnd: { self.handle(.workFinished) }, onTimeOut: { [weak self] in self?.handle(.timeOutReached) })
+            makeJob(in: context) ?? PlainJob({ _ in }, conclude: { _ in }), context: context,
+            configuration: configuration,
+            longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: refusal,
+            report: { self.receive($0) })
         let isMine = locked {
-            guard runner == nil else { return false }
+            guard state.receive(.inputsFixed(rules)).isEmpty else { return false }
             runner = made
             return true
         }
@@ -352,16 +330,18 @@ extension CKOperation {
             onPersisted: longLivedOperationWasPersistedBlock)
     }
 
-    private func handle(_ event: OperationEvent) {
-        for action in locked({ state.handle(event) }) { perform(action) }
+    private var isStopping: Bool { locked { state.isStopping } }
+
+    private func receive(_ event: OperationEvent) {
+        for action in locked({ state.receive(event) }) { run(action) }
     }
 
-    private func perform(_ action: OperationAction) {
-        let runner = locked { self.runner }
+    private func run(_ action: OperationAction) {
         switch action {
-        case .startWork: runner?.begin()
-        case .stopWork: runner?.stop()
-        case .deliverCallbacks(let outcome): runner?.conclude(outcome) { self.handle(.callbacksDelivered) }
+        case .callStart: start()
+        case .callMain: main()
+        case .begin: begin()
+        case .work(let work): locked { runner }?.run(work)
         case .isExecutingChanged:
             willChangeValue(for: \.isExecuting)
             didChangeValue(for: \.isExecuting)
@@ -369,10 +349,9 @@ extension CKOperation {
         case .isCancelledChanged:
             willChangeValue(for: \.isCancelled)
             didChangeValue(for: \.isCancelled)
-        case .isReadyChanged(let isReady):
+        case .isReadyChanged:
             willChangeValue(for: \.isReady)
             didChangeValue(for: \.isReady)
-            if isReady, takeDueStart() { start() }
         case .refuse: break
         }
     }
@@ -392,7 +371,7 @@ extension CKOperation {
             return
         }
         callbacks.async {
-            // The block may refer to the operation without holding it.
+            // The block may use the operation without retaining it.
             withExtendedLifetime(self, completion)
             session?.activity.end()
         }
@@ -403,12 +382,12 @@ extension CKOperation {
 
 extension CKOperation: WaitingWork {
     /// Cancels an operation that cannot start, so that it starts and calls its blocks with `operationCancelled` (O-08).
-    /// False where it does not start even so, because a subclass says that it is not ready.
+    /// Returns false if it still does not start because a subclass says that it is not ready.
     package func giveUp() -> Bool {
         cancel()
         guard !isReady else { return true }
         return locked {
-            guard state.acceptsConfiguration, runner == nil else { return true }
+            guard state.acceptsConfiguration else { return true }
             surroundings.countedBy = nil
             surroundings.refusal = CKError.of(BlockingPool.Refusal.closed)
             return false
@@ -418,4 +397,68 @@ extension CKOperation: WaitingWork {
     final var isEnqueued: Bool { locked { state.isEnqueued } }
 
     private func reconsiderDependencies() { locked { surroundings.countedBy }?.activity.reconsider() }
+}
+
+// Operations on one database.
+
+/// An operation that works on one database: `database`, or the private database of its container (O-01).
+open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var ownDatabase: CKDatabase?
+
+    /// The database to work on. `CKDatabase.add` sets it.
+    public final var database: CKDatabase? {
+        get { locked { ownDatabase } }
+        set { configure(newValue) { swap(&ownDatabase, &$0) } }
+    }
+
+    override var selector: DatabaseSelector { database?.selector ?? .private }
+
+    override func effectiveScope(_ configuration: EffectiveConfiguration) -> ContainerScope {
+        database?.scope ?? super.effectiveScope(configuration)
+    }
+}
+
+// Properties that moved to the configuration. Setting one sets it there.
+
+extension CKOperation {
+    /// The container; nil for the default one.
+    @available(*, deprecated, message: "Use configuration.container.")
+    public final var container: CKContainer? {
+        get { configuration.container }
+        set { configure(\.container, newValue) }
+    }
+
+    /// Has no effect: no request leaves the machine.
+    @available(*, deprecated, message: "Use configuration.allowsCellularAccess.")
+    public final var allowsCellularAccess: Bool {
+        get { configuration.allowsCellularAccess }
+        set { configure(\.allowsCellularAccess, newValue) }
+    }
+
+    /// Whether the operation outlives its process (O-14).
+    @available(*, deprecated, message: "Use configuration.isLongLived.")
+    public final var isLongLived: Bool {
+        get { configuration.isLongLived }
+        set { configure(\.isLongLived, newValue) }
+    }
+
+    /// How many seconds one request may take.
+    @available(*, deprecated, message: "Use configuration.timeoutIntervalForRequest.")
+    public final var timeoutIntervalForRequest: TimeInterval {
+        get { configuration.timeoutIntervalForRequest }
+        set { configure(\.timeoutIntervalForRequest, newValue) }
+    }
+
+    /// How many seconds the operation may take.
+    @available(*, deprecated, message: "Use configuration.timeoutIntervalForResource.")
+    public final var timeoutIntervalForResource: TimeInterval {
+        get { configuration.timeoutIntervalForResource }
+        set { configure(\.timeoutIntervalForResource, newValue) }
+    }
+
+    private func configure<Value>(_ property: ReferenceWritableKeyPath<Configuration, Value>, _ value: Value) {
+        let configuration: Configuration = configuration
+        configuration[keyPath: property] = value
+    }
 }

@@ -1,13 +1,14 @@
-// How an operation is to run. Every property remembers whether it was set, because what was not set is inherited: an
-// operation's own value goes before its group's, and that before the built-in one (O-12).
+// How an operation runs, alone and in a group. Every property remembers whether it was set, because unset properties
+// are inherited: an operation's own value precedes its group's, which precedes the built-in value (O-12). A group gives
+// its operations defaults and a name; it makes nothing transactional (O-13).
 
 public import Foundation
 import StratusStore
 
 extension CKOperation {
-    /// How an operation is to run. Properties that were not set have the group's value, else a built-in one.
+    /// How an operation runs. Properties that were not set have the group's value, or else a built-in value.
     public final class Configuration: NSObject, NSCopying, Sendable {
-        /// The values that were set; nil for those that were not.
+        /// The values that were set; nil for the others.
         struct Explicit: Sendable {
             var container: CKContainer?
             var qualityOfService: QualityOfService?
@@ -16,7 +17,7 @@ extension CKOperation {
             var requestSeconds: TimeInterval?
             var resourceSeconds: TimeInterval?
 
-            /// These values, and where one is not set that of `other`.
+            /// These values; those that are not set are taken from `other`.
             func inheriting(_ other: Explicit?) -> Explicit {
                 guard let other else { return self }
                 return Explicit(
@@ -31,7 +32,7 @@ extension CKOperation {
 
         private let values: Locked<Explicit>
 
-        /// A configuration in which nothing is set.
+        /// Creates a configuration in which nothing is set.
         public override init() {
             values = Locked(Explicit())
             super.init()
@@ -50,14 +51,14 @@ extension CKOperation {
             set { values.withLock { $0.container = newValue } }
         }
 
-        /// How urgent the operation is: it decides the order in which requests are sent, the resource time-out, and
-        /// whether network errors are tried again (O-10). By default `.default`.
+        /// How urgent the operation is. It decides the order of requests, the resource time-out, and whether network
+        /// errors are tried again (O-10). By default `.default`.
         public var qualityOfService: QualityOfService {
             get { explicit.qualityOfService ?? .default }
             set { values.withLock { $0.qualityOfService = newValue } }
         }
 
-        /// Without meaning here, since no request leaves the machine. By default true.
+        /// Has no effect: no request leaves the machine. By default true.
         public var allowsCellularAccess: Bool {
             get { explicit.allowsCellularAccess ?? true }
             set { values.withLock { $0.allowsCellularAccess = newValue } }
@@ -69,25 +70,26 @@ extension CKOperation {
             set { values.withLock { $0.isLongLived = newValue } }
         }
 
-        /// How many seconds one request may take. By default 60; zero and less for no limit.
+        /// How many seconds one request may take. By default 60; zero or less for no limit.
         public var timeoutIntervalForRequest: TimeInterval {
             get { explicit.requestSeconds ?? EffectiveConfiguration.defaultRequestSeconds }
             set { values.withLock { $0.requestSeconds = newValue } }
         }
 
         /// How many seconds the operation may take, pauses and repetitions included. By default a week, and no limit
-        /// (infinity) for the user's own business (O-10); zero and less for no limit.
+        /// (infinity) for the user-initiated and user-interactive qualities of service (O-10); zero or less for no
+        /// limit.
         public var timeoutIntervalForResource: TimeInterval {
             get { explicit.resourceSeconds ?? EffectiveConfiguration.defaultResourceSeconds(for: qualityOfService) }
             set { values.withLock { $0.resourceSeconds = newValue } }
         }
 
-        /// A configuration of its own with the same values set.
+        /// Returns a new configuration with the same values set.
         public func copy(with zone: NSZone? = nil) -> Any { Configuration(explicit) }
     }
 }
 
-/// What an operation runs with, decided when it starts (O-12).
+/// The configuration an operation runs with, fixed when it starts (O-12).
 struct EffectiveConfiguration: Sendable {
     static let defaultRequestSeconds: TimeInterval = 60
     private static let weekSeconds: TimeInterval = 7 * 86_400
@@ -95,17 +97,17 @@ struct EffectiveConfiguration: Sendable {
     let container: CKContainer?
     let qualityOfService: QualityOfService
     let isLongLived: Bool
-    /// Nil for no limit.
-    let requestSeconds: TimeInterval?
-    let resourceSeconds: TimeInterval?
+    let rules: OperationRules
 
     init(_ explicit: CKOperation.Configuration.Explicit, qualityOfService builtIn: QualityOfService) {
         let urgency = explicit.qualityOfService ?? builtIn
         container = explicit.container
         qualityOfService = urgency
         isLongLived = explicit.isLongLived ?? false
-        requestSeconds = Self.limit(explicit.requestSeconds ?? Self.defaultRequestSeconds)
-        resourceSeconds = Self.limit(explicit.resourceSeconds ?? Self.defaultResourceSeconds(for: urgency))
+        rules = OperationRules(
+            requestSeconds: Self.limit(explicit.requestSeconds ?? Self.defaultRequestSeconds),
+            resourceSeconds: Self.limit(explicit.resourceSeconds ?? Self.defaultResourceSeconds(for: urgency)),
+            retriesNetworkErrors: urgency == .utility || urgency == .background)
     }
 
     static func defaultResourceSeconds(for qualityOfService: QualityOfService) -> TimeInterval {
@@ -119,13 +121,10 @@ struct EffectiveConfiguration: Sendable {
         seconds > 0 && seconds < .infinity ? seconds : nil
     }
 
-    /// The time that a single request has; nil for no limit.
-    var shortestSeconds: TimeInterval? {
-        guard let requestSeconds, let resourceSeconds else { return requestSeconds ?? resourceSeconds }
-        return min(requestSeconds, resourceSeconds)
-    }
+    /// The time of an operation that sends a single request; nil for no limit.
+    var shortestSeconds: TimeInterval? { [rules.requestSeconds, rules.resourceSeconds].compactMap { $0 }.min() }
 
-    /// Which of the requests that wait is sent first.
+    /// The priority of the request among those that wait.
     var priority: BlockingPool.Priority {
         switch qualityOfService {
         case .userInteractive: .userInteractive
@@ -135,13 +134,153 @@ struct EffectiveConfiguration: Sendable {
         default: .normal
         }
     }
-
-    /// Whether errors of the network are tried again until the time is over (O-10).
-    var retriesNetworkErrors: Bool { qualityOfService == .utility || qualityOfService == .background }
 }
 
-/// What everything done through a container or database of `configuredWith` inherits.
+/// The defaults of everything that runs through a container or database of `configuredWith`.
 struct ConfiguredDefaults: OperationDefaults {
     var configuration: CKOperation.Configuration?
     var group: CKOperationGroup?
+}
+
+// Operations that belong together (O-13).
+
+/// Operations that belong together: they inherit the group's configuration where they have none of their own (O-12).
+public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
+    /// How much data the operations of a group are expected to move.
+    public enum TransferSize: Int, Sendable {
+        /// Not known.
+        case unknown = 0
+        /// Kilobytes.
+        case kilobytes = 1
+        /// Megabytes.
+        case megabytes = 2
+        /// Tens of megabytes.
+        case tensOfMegabytes = 3
+        /// Hundreds of megabytes.
+        case hundredsOfMegabytes = 4
+        /// Gigabytes.
+        case gigabytes = 5
+        /// Tens of gigabytes.
+        case tensOfGigabytes = 6
+        /// Hundreds of gigabytes, or more.
+        case hundredsOfGigabytes = 7
+    }
+
+    private struct State {
+        var defaults = CKOperation.Configuration()
+        var name: String?
+        var quantity = 0
+        var sendSize = TransferSize.unknown
+        var receiveSize = TransferSize.unknown
+    }
+
+    /// The identity of the group. Archiving keeps it.
+    public let operationGroupID: String
+    private let state: Locked<State>
+
+    /// Creates a group with a new identity.
+    public override init() {
+        operationGroupID = UUID.drawn().uuidString
+        state = Locked(State())
+        super.init()
+    }
+
+    // swift-format-ignore: NeverUseImplicitlyUnwrappedOptionals
+    /// The configuration that operations of the group inherit. Setting it copies the value; nil resets it.
+    public var defaultConfiguration: CKOperation.Configuration! {
+        get { state.withLock { $0.defaults } }
+        set {
+            let copy = CKOperation.Configuration(newValue?.explicit ?? .init())
+            state.withLock { $0.defaults = copy }
+        }
+    }
+
+    /// A name for logs.
+    public var name: String? {
+        get { state.withLock { $0.name } }
+        set { state.withLock { $0.name = newValue } }
+    }
+
+    /// The number of items that the group handles, for logs.
+    public var quantity: Int {
+        get { state.withLock { $0.quantity } }
+        set { state.withLock { $0.quantity = newValue } }
+    }
+
+    /// How much the group is expected to send, for logs.
+    public var expectedSendSize: CKOperationGroup.TransferSize {
+        get { state.withLock { $0.sendSize } }
+        set { state.withLock { $0.sendSize = newValue } }
+    }
+
+    /// How much the group is expected to receive, for logs.
+    public var expectedReceiveSize: CKOperationGroup.TransferSize {
+        get { state.withLock { $0.receiveSize } }
+        set { state.withLock { $0.receiveSize = newValue } }
+    }
+
+    // MARK: Archiving
+
+    private enum Key {
+        static let groupID = "OperationGroupID"
+        static let name = "Name"
+        static let quantity = "Quantity"
+        static let sendSize = "ExpectedSendSize"
+        static let receiveSize = "ExpectedReceiveSize"
+        static let container = "StratusContainer"
+        static let qualityOfService = "StratusQualityOfService"
+        static let allowsCellularAccess = "StratusAllowsCellularAccess"
+        static let isLongLived = "StratusLongLived"
+        static let requestSeconds = "StratusRequestTimeout"
+        static let resourceSeconds = "StratusResourceTimeout"
+    }
+
+    /// True.
+    public static var supportsSecureCoding: Bool { true }
+
+    public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKOperationGroup"] }
+
+    /// Archives the group with its identity and configuration. Of the container it archives the identifier.
+    public func encode(with coder: NSCoder) {
+        let state = state.value
+        let defaults = state.defaults.explicit
+        coder.encodeText(operationGroupID, forKey: Key.groupID)
+        coder.encodeText(state.name, forKey: Key.name)
+        coder.encode(Int64(state.quantity), forKey: Key.quantity)
+        coder.encode(Int64(state.sendSize.rawValue), forKey: Key.sendSize)
+        coder.encode(Int64(state.receiveSize.rawValue), forKey: Key.receiveSize)
+        coder.encodeText(defaults.container?.scope.identifier, forKey: Key.container)
+        if let value = defaults.qualityOfService { coder.encode(Int64(value.rawValue), forKey: Key.qualityOfService) }
+        if let value = defaults.allowsCellularAccess { coder.encode(value, forKey: Key.allowsCellularAccess) }
+        if let value = defaults.isLongLived { coder.encode(value, forKey: Key.isLongLived) }
+        if let value = defaults.requestSeconds { coder.encode(value, forKey: Key.requestSeconds) }
+        if let value = defaults.resourceSeconds { coder.encode(value, forKey: Key.resourceSeconds) }
+    }
+
+    /// Decodes a group. Invalid values are replaced by those of a new group.
+    public init(coder: NSCoder) {
+        func has(_ key: String) -> Bool { coder.containsValue(forKey: key) }
+        operationGroupID = coder.decodeText(forKey: Key.groupID) ?? UUID.drawn().uuidString
+        var state = State()
+        state.name = coder.decodeText(forKey: Key.name)
+        state.quantity = Int(clamping: coder.decodeNumber(forKey: Key.quantity))
+        state.sendSize = TransferSize(rawValue: Int(clamping: coder.decodeNumber(forKey: Key.sendSize))) ?? .unknown
+        state.receiveSize =
+            TransferSize(rawValue: Int(clamping: coder.decodeNumber(forKey: Key.receiveSize))) ?? .unknown
+        var defaults = CKOperation.Configuration.Explicit()
+        defaults.container = coder.decodeText(forKey: Key.container).map { CKContainer(identifier: $0) }
+        if has(Key.qualityOfService) {
+            let rawValue = Int(clamping: coder.decodeNumber(forKey: Key.qualityOfService))
+            defaults.qualityOfService = QualityOfService(rawValue: rawValue)
+        }
+        if has(Key.allowsCellularAccess) {
+            defaults.allowsCellularAccess = coder.decodeBool(forKey: Key.allowsCellularAccess)
+        }
+        if has(Key.isLongLived) { defaults.isLongLived = coder.decodeBool(forKey: Key.isLongLived) }
+        if has(Key.requestSeconds) { defaults.requestSeconds = coder.decodeDouble(forKey: Key.requestSeconds) }
+        if has(Key.resourceSeconds) { defaults.resourceSeconds = coder.decodeDouble(forKey: Key.resourceSeconds) }
+        state.defaults = CKOperation.Configuration(defaults)
+        self.state = Locked(state)
+        super.init()
+    }
 }

@@ -1,15 +1,15 @@
-// Asks a query, or for the page after a cursor.
+// Fetches the first page of a query, or the page after a cursor.
 
 import Foundation
 import StratusCloud
 import StratusRecords
 
-/// Fetches a page of the records that a query matches. Where there is more, the result is a cursor, with which another
-/// operation goes on.
+/// Fetches a page of the records that a query matches. If there are more, the result is a cursor, with which another
+/// operation continues.
 open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    /// Where a query's results go on.
+    /// Where the next page of a query starts.
     public typealias Cursor = CKQueryCursor
 
     /// The limit that lets the server decide (L-14).
@@ -33,16 +33,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     private var inputs = Inputs()
     private var blocks = Blocks()
 
-    /// An operation without a query, which fails.
+    /// Creates an operation without a query, which fails.
     public override init() { super.init() }
 
-    /// An operation that asks a query.
+    /// Creates an operation that fetches the first page of a query.
     public convenience init(query: CKQuery) {
         self.init()
         self.query = query
     }
 
-    /// An operation that goes on after a page.
+    /// Creates an operation that fetches the page after a cursor.
     public convenience init(cursor: CKQueryOperation.Cursor) {
         self.init()
         self.cursor = cursor
@@ -50,20 +50,20 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     // MARK: Inputs
 
-    /// The query. Changes of its order after the start do not count.
+    /// The query. Changes of its sort order after the start have no effect.
     public final var query: CKQuery? {
         get { locked { inputs.query } }
         set { configure(newValue) { swap(&inputs.query, &$0) } }
     }
 
-    /// Where to go on. It goes before `query`, because it holds one.
+    /// Where the page starts. It takes precedence over `query`, because it contains one.
     public final var cursor: CKQueryOperation.Cursor? {
         get { locked { inputs.cursor } }
         set { configure(newValue) { swap(&inputs.cursor, &$0) } }
     }
 
-    /// The zone to look in; nil for all of the database's. The shared database needs one (D-09). A cursor holds its
-    /// own.
+    /// The zone to search; nil for all zones of the database. The shared database needs one (D-09). A cursor
+    /// contains its own.
     public final var zoneID: CKRecordZone.ID? {
         get { locked { inputs.zoneID } }
         set { configure(newValue) { swap(&inputs.zoneID, &$0) } }
@@ -91,7 +91,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         set { configure(newValue) { swap(&blocks.record, &$0) } }
     }
 
-    /// Called last, once, with the cursor to go on with; nil at the end.
+    /// Called last, once, with the cursor of the next page; nil at the end.
     public final var queryResultBlock: ((_ operationResult: Result<CKQueryOperation.Cursor?, any Error>) -> Void)? {
         get { locked { blocks.result } }
         set { configure(newValue) { swap(&blocks.result, &$0) } }
@@ -126,9 +126,9 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
 /// What a `CKQueryOperation` does.
 final class QueryJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     private let request: Result<QueryRequest, CloudError>
-    /// What was done up to where the page begins.
+    /// The work done for the pages before this one.
     private let workBefore: QueryWork
     private let blocks: CKQueryOperation.Blocks
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
@@ -148,7 +148,7 @@ final class QueryJob: OperationJob, @unchecked Sendable {
         if let cursor = inputs.cursor { return .success(.cursor(cursor.bytes)) }
         guard let query = inputs.query else {
             return .failure(
-                CloudError(.invalidArguments, "A CKQueryOperation has a query or a cursor: set one of them."))
+                CloudError(.invalidArguments, "A CKQueryOperation needs a query or a cursor: set one of them."))
         }
         do {
             return .success(.query(try query.clientQuery(now: now), zone: inputs.zoneID?.address))

@@ -1,22 +1,21 @@
-// What an operation does once it has started: its request, and the blocks it calls. Inputs and blocks are fixed when the
-// job is made, so that later changes of the operation are ignored (O-07).
+// What an operation does after its start: its request and the blocks it calls. Inputs and blocks are fixed when the job
+// is created, so that later changes of the operation are ignored (O-07).
 
 import Foundation
 import StratusCloud
 import StratusStore
 
-/// What one operation does. `send` and what follows never overlap: a job is used by one thread at a time.
+/// What one operation does. Calls never overlap: one thread at a time uses a job.
 protocol OperationJob: AnyObject, Sendable {
-    /// Makes the operation's request on a thread that may block, and keeps the answer.
+    /// Sends the operation's request on a thread that may block, and keeps the answer.
     ///
-    /// Called again when the request failed in a way that is tried again, and for every page of an answer in pages. Throws
-    /// what fails the operation as a whole.
+    /// Called again for a retry and for every further page. Throws the error that fails the operation as a whole.
     func send(_ context: RequestContext) throws
-    /// Whether there is another page to send for, after `deliver`. False where an answer has no pages.
+    /// Whether another page follows after `deliver`. False if the answer has no pages.
     var isMoreToSend: Bool { get }
     /// Calls the blocks for single items, on the operation's own queue (O-03, O-04).
     func deliver()
-    /// Calls the blocks that end the operation (O-04), on the same queue, after everything that was delivered.
+    /// Calls the blocks that end the operation (O-04), on the same queue, after all deliveries.
     func conclude(_ result: Result<Void, CKError>)
 }
 
@@ -24,31 +23,32 @@ extension OperationJob {
     var isMoreToSend: Bool { false }
 }
 
-/// Where a file that was kept with a long-lived operation belongs. Archived.
+/// Where a file that was stored with a long-lived operation belongs. Archived.
 struct KeptFilePlace: Codable, Hashable, Sendable {
-    /// The record, by its place among those to save.
+    /// The record, by its index among those to save.
     var record: Int
     var key: String
-    /// The asset's place in a list; nil where it is the whole value.
+    /// The asset's index in a list; nil if it is the whole value.
     var item: Int?
     /// The file, by its number.
     var number: Int
-    /// What it holds; nil where an older version has kept it.
+    /// The digest of its content; nil if an older version stored it.
     var digest: [UInt8]?
 }
 
-/// A job whose answer can be kept and replayed (O-14).
+/// A job whose answer can be stored and replayed (O-14).
 protocol LongLivedJob: OperationJob {
     /// How many items the request has.
     var itemCount: Int { get }
-    /// Has the files kept that the request uploads, and uploads the kept ones from now on. Called before `send`.
-    /// - Parameter keep: Keeps the file of a path; nil where it cannot be read or is too large, as the server will say.
-    /// - Returns: Where the kept files belong.
+    /// Stores the files that the request uploads, and uploads the stored copies from now on. Called before `send`.
+    /// - Parameter keep: Stores the file of a path; returns nil if it cannot be read or is too large, which the server
+    ///   reports.
+    /// - Returns: Where the stored files belong.
     /// - Throws: What `keep` throws.
     func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace]
     /// The answer, after `send`.
     var archivedAnswer: [String: Any] { get }
-    /// Takes a kept answer in the place of `send`.
+    /// Adopts a stored answer instead of `send`.
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext)
 }
 
@@ -62,7 +62,7 @@ struct RequestContext: Sendable {
     let caller: Caller
     let database: DatabaseSelector
     let callbacks: CallbackQueue
-    /// Whether the answer is not wanted any more.
+    /// Whether the answer is no longer wanted.
     var isStopped: @Sendable () -> Bool = { false }
 
     var server: any CloudServer { session.server }
@@ -72,7 +72,7 @@ struct RequestContext: Sendable {
         RecordOrigin(container: caller.container, database: database, account: caller.account)
     }
 
-    /// Calls blocks on the operation's own queue, after those that were delivered before.
+    /// Calls `body` on the operation's own queue, after all earlier deliveries.
     func deliver(_ body: @escaping () -> Void) { callbacks.async(body) }
 
     /// A record as clients see it. `fetchFiles` gives its assets their files.
@@ -80,13 +80,13 @@ struct RequestContext: Sendable {
         CKRecord.from(answer, origin: origin, download: HandedOutCopies(server, as: caller, in: database))
     }
 
-    /// Copies the contents of the assets of an answer's records, so that their files are there when the client is told of
-    /// them. A content that is missing or damaged leaves its asset without a file, and is its record's error.
+    /// Copies the contents of the assets of an answer's records, so that the files exist when the client gets the
+    /// records. An asset whose content is missing or damaged has no file, and its record fails.
     /// - Parameters:
     ///   - records: The records of the answer.
-    ///   - hold: One from before the request; nil for an answer that was kept.
+    ///   - hold: A hold from before the request; nil for a stored answer.
     /// - Returns: The errors of records that do not have all their files, such as `assetNotAvailable`.
-    /// - Throws: What fails all of them, such as a fault of the network, or a disk that has no room.
+    /// - Throws: What fails all of them, such as a network error or a full disk.
     func fetchFiles(of records: some Sequence<CKRecord>, under hold: AssetHold?) throws -> [CKRecordID: CKError] {
         var assets: [(asset: CKAsset, record: CKRecordID)] = []
         var wanted: [HeldAsset] = []
@@ -112,7 +112,8 @@ struct RequestContext: Sendable {
         return errors
     }
 
-    /// Lets the assets of a record that was decoded, or whose files go with an operation, be copied from the server.
+    /// Makes the server the source of a record's asset files: for decoded records, and for files that are deleted with
+    /// an operation.
     func restoreFiles(of record: CKRecord) {
         let download = HandedOutCopies(server, as: caller, in: database)
         for (key, asset) in record.state.value.assets {
@@ -133,7 +134,7 @@ extension CKError {
         CKError(CloudError(.operationCancelled, "The operation was cancelled."))
     }
 
-    /// The operation's time was over (O-10). What its request has done on the server stays.
+    /// The operation timed out (O-10). Changes that its request has made on the server stay.
     static var operationTimedOut: CKError {
         CKError(
             CloudError(
@@ -141,7 +142,7 @@ extension CKError {
                 "The request took too long: try again, or raise the time-outs of the operation's configuration."))
     }
 
-    /// Whatever a request has thrown, or kept from being sent.
+    /// The client's error for any error that a request threw or that prevented it.
     static func of(_ error: any Error) -> CKError {
         switch error {
         case BlockingPool.Refusal.closed:
@@ -159,16 +160,16 @@ extension CKError {
 }
 
 extension Array where Element: Hashable {
-    /// The elements in their order, each once.
+    /// The elements in their order, without duplicates.
     func withoutRepetitions() -> [Element] {
         var seen: Set<Element> = []
         return filter { seen.insert($0).inserted }
     }
 }
 
-/// What an operation does that sends one request and has one block to call.
+/// The job of an operation with one request and one block.
 final class PlainJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` has it.
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     private let request: (RequestContext) throws -> Void
     private let completion: (Result<Void, CKError>) -> Void
 
@@ -185,9 +186,126 @@ final class PlainJob: OperationJob, @unchecked Sendable {
     func conclude(_ result: Result<Void, CKError>) { completion(result) }
 }
 
-/// What a bare operation does.
-final class IdleJob: OperationJob {
-    func send(_ context: RequestContext) {}
-    func deliver() {}
-    func conclude(_ result: Result<Void, CKError>) {}
+// MARK: Answers item by item
+
+/// The answers for the items of one operation, in the order of delivery.
+struct ItemAnswers<ID: Hashable, Item> {
+    /// Items that were saved or fetched.
+    var items: [(id: ID, result: Result<Item, CKError>)] = []
+    /// Items that were deleted.
+    var deletions: [(id: ID, result: Result<Void, CKError>)] = []
+
+    /// The items that were saved or fetched.
+    var successes: [Item] { items.compactMap { try? $0.result.get() } }
+
+    /// The items that were fetched, by identifier.
+    var successesByID: [ID: Item] {
+        Dictionary(
+            items.compactMap { item in (try? item.result.get()).map { (item.id, $0) } }, uniquingKeysWith: { $1 })
+    }
+
+    var deletedIDs: [ID] { deletions.filter { (try? $0.result.get()) != nil }.map(\.id) }
+
+    /// Fails the records for which `fetchFiles` returned an error.
+    mutating func fail(_ errors: [CKRecordID: CKError]) where Item == CKRecord {
+        guard !errors.isEmpty else { return }
+        for index in items.indices {
+            guard let record = try? items[index].result.get(), let error = errors[record.recordID] else { continue }
+            items[index].result = .failure(error)
+        }
+    }
+
+    /// The error for a deprecated completion block: the operation's own error, or that items failed.
+    func error(_ result: Result<Void, CKError>, _ message: String) -> CKError? {
+        if case .failure(let error) = result { return error }
+        var errors: [AnyHashable: any Error] = [:]
+        for (id, result) in items { if case .failure(let error) = result { errors[id] = error } }
+        for (id, result) in deletions { if case .failure(let error) = result { errors[id] = error } }
+        return errors.isEmpty ? nil : CKError.partialFailure(errors, message)
+    }
+}
+
+extension Result {
+    /// The error of a failure.
+    var error: Failure? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}
+
+/// The blocks of an operation whose request is answered item by item, but for the deprecated ones.
+struct ItemBlocks<ID: Hashable, Item> {
+    /// For an item to save or fetch.
+    var item: ((ID, Result<Item, any Error>) -> Void)?
+    /// For an item to delete.
+    var deletion: ((ID, Result<Void, any Error>) -> Void)?
+    var result: ((Result<Void, any Error>) -> Void)?
+}
+
+/// One request for items, whose blocks get the items and the end.
+final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
+    typealias Answers = ItemAnswers<ID, Item>
+
+    let itemCount: Int
+    private let blocks: ItemBlocks<ID, Item>
+    private let failure: String
+    private let request: (RequestContext, inout Answers) throws -> Void
+    private let afterItems: () -> Void
+    private let restore: (inout Answers, RequestContext) -> Void
+    private let oldResult: (Answers, CKError?) -> Void
+    private var answers = Answers()
+
+    /// Creates a job.
+    /// - Parameters:
+    ///   - blocks: The blocks to call.
+    ///   - itemCount: How many items the request has; 0 if it asks for all.
+    ///   - failure: What the error of the deprecated block says if items failed.
+    ///   - request: Sends the request, if there is one to send.
+    ///   - afterItems: Called after the blocks of all items.
+    ///   - restore: Completes an answer that was stored.
+    ///   - oldResult: Calls the deprecated block that ends the operation.
+    init(
+        _ blocks: ItemBlocks<ID, Item>, itemCount: Int = 0, failure: String,
+        request: @escaping (RequestContext, inout Answers) throws -> Void, afterItems: @escaping () -> Void = {},
+        restore: @escaping (inout Answers, RequestContext) -> Void = { _, _ in },
+        oldResult: @escaping (Answers, CKError?) -> Void = { _, _ in }
+    ) {
+        self.blocks = blocks
+        self.itemCount = itemCount
+        self.failure = failure
+        self.request = request
+        self.afterItems = afterItems
+        self.restore = restore
+        self.oldResult = oldResult
+    }
+
+    func send(_ context: RequestContext) throws { try request(context, &answers) }
+
+    func deliver() {
+        for (id, result) in answers.items { blocks.item?(id, result.mapError { $0 }) }
+        for (id, result) in answers.deletions { blocks.deletion?(id, result.mapError { $0 }) }
+        afterItems()
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        blocks.result?(result.mapError { $0 })
+        oldResult(answers, answers.error(result, failure))
+    }
+}
+
+extension ItemsJob: LongLivedJob where ID: NSObject, Item: NSObject {
+    var archivedAnswer: [String: Any] { answers.archive }
+    func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
+        answers = ItemAnswers(archive: archivedAnswer)
+        restore(&answers, context)
+    }
+}
+
+extension RequestContext {
+    /// An item's answer as clients see it.
+    func clientResult<Answer, Item>(
+        _ answer: Result<Answer, CloudError>, _ item: (Answer) -> Item
+    ) -> Result<Item, CKError> {
+        answer.map(item).mapError { clientError($0) }
+    }
 }

@@ -1,88 +1,74 @@
-// Carries out a started operation: its request on a thread of the session's pool, its time-outs, its repetitions, its
-// blocks. The operation's state machine decides what happens; this does it.
+// The work of a started operation: its request on a thread of the session's pool, its timers, its blocks.
+// `OperationState` decides what happens; the runner does it, and reports the result as an event.
 //
 // Invariants:
-//   1. `onWorkEnd` is called once the request is over, or was taken back before it began, and never while it runs.
-//   2. After `stop` no request begins.
-//   3. Timers are cancelled when the work is over.
+//   1. A ticket or a pause is stored under the lock before it can report anything, so that an older one never replaces
+//      a newer one.
+//   2. No lock is held while an event is reported.
 
 import Foundation
 import StratusCloud
 import StratusStore
 
-/// One started operation's work.
+/// Does the work of one started operation.
 final class OperationRunner: Sendable {
     private struct State {
-        var isStopped = false
         var ticket: PoolTicket?
-        var retry: SessionTimers.Token?
-        var retryCount = 0
-        /// Whether the client was told that the operation is kept.
-        var isPersisted = false
-        /// Whether another object's answer is waited for.
-        var isWaiting = false
-        /// Whether that answer came before the wait began.
-        var isWoken = false
+        var pause: SessionTimers.Token?
         var requestTimer: SessionTimers.Token?
         var resourceTimer: SessionTimers.Token?
+        /// Whether the client knows that the operation is stored.
+        var isPersisted = false
         var failure: CKError?
     }
 
     let context: RequestContext
-    let configuration: EffectiveConfiguration
+    private let configuration: EffectiveConfiguration
     private let job: any OperationJob
     private let longLived: LongLivedRun?
-    /// Why nothing is to be sent; nil where it is.
-    private let refusal: CKError?
-    private let onWorkEnd: @Sendable () -> Void
-    private let onTimeOut: @Sendable () -> Void
-    private let state = Locked(State())
+    private let report: @Sendable (OperationEvent) -> Void
+    private let state: Locked<State>
 
+    /// `refusal` is the error that the operation ends with where nothing is sent.
     init(
         _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
-        longLived: LongLivedRun?, refusal: CKError?,
-        onWorkEnd: @escaping @Sendable () -> Void, onTimeOut: @escaping @Sendable () -> Void
+        longLived: LongLivedRun?, refusal: CKError?, report: @escaping @Sendable (OperationEvent) -> Void
     ) {
         self.job = job
         self.context = context
         self.configuration = configuration
         self.longLived = longLived
-        self.refusal = refusal
-        self.onWorkEnd = onWorkEnd
-        self.onTimeOut = onTimeOut
+        self.report = report
+        state = Locked(State(failure: refusal))
     }
 
     private var session: CloudSession { context.session }
 
-    /// Begins the work.
-    func begin() {
-        if let refusal {
-            state.withLock { $0.failure = refusal }
-            return end()
-        }
-        if let seconds = configuration.resourceSeconds {
-            let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
-            state.withLock { $0.resourceTimer = timer }
-        }
-        submit()
-    }
-
-    /// Asks the work to end early. A request that is being answered is waited for: what it does on the server stays.
-    func stop() {
-        let (ticket, retry, isWaiting) = state.withLock { state in
-            defer { (state.isStopped, state.isWaiting) = (true, false) }
-            return (state.ticket, state.retry, state.isWaiting)
-        }
-        if isWaiting || ticket?.withdraw() == true {
-            end()
-        } else if let retry, session.timers.cancel(retry) {
-            resumeActivity()
-            end()
+    func run(_ action: WorkAction) {
+        switch action {
+        case .startResourceTimer(let seconds): startTimer(\.resourceTimer, seconds)
+        case .startRequestTimer(let seconds): startTimer(\.requestTimer, seconds)
+        case .cancelRequestTimer: cancelTimer(\.requestTimer)
+        case .cancelTimers:
+            cancelTimer(\.requestTimer)
+            cancelTimer(\.resourceTimer)
+        case .submitRequest: submit()
+        case .withdrawRequest: if state.withLock({ $0.ticket })?.withdraw() == true { report(.requestWithdrawn) }
+        case .sendRequest: send()
+        case .pause(let seconds): pause(forSeconds: seconds)
+        case .endPause:
+            if let pause = state.withLock({ $0.pause }), session.timers.cancel(pause) { pauseHasEnded() }
+        case .deliverPage:
+            context.deliver { [self] in
+                job.deliver()
+                report(.pageDelivered)
+            }
+        case .deliverItems: context.deliver { [job] in job.deliver() }
+        case .deliverCallbacks(let outcome): conclude(outcome)
         }
     }
 
-    /// Calls the blocks that end the operation, then `completion`.
-    func conclude(_ outcome: OperationOutcome, then completion: @escaping @Sendable () -> Void) {
+    private func conclude(_ outcome: OperationOutcome) {
         let failure: CKError? =
             switch outcome {
             case .workEnded: state.withLock { $0.failure }
@@ -91,140 +77,102 @@ final class OperationRunner: Sendable {
             }
         context.deliver { [self] in
             job.conclude(failure.map { .failure($0) } ?? .success(()))
-            leave()
-            completion()
+            // An operation that could not be dropped is found again, which is harmless, and is dropped after a day.
+            if let longLived { try? session.longLived.leave(longLived.id, as: longLived.member) }
+            report(.callbacksDelivered)
         }
     }
 
-    // MARK: Helpers
+    // MARK: Timers
+
+    private typealias Timer = any WritableKeyPath<State, SessionTimers.Token?> & Sendable
+
+    private func startTimer(_ timer: Timer, _ seconds: Double) {
+        let token = session.timers.schedule(afterSeconds: seconds) { [weak self] in self?.report(.timeOutReached) }
+        replace(timer, by: token)
+    }
+
+    private func cancelTimer(_ timer: Timer) { replace(timer, by: nil) }
+
+    private func replace(_ timer: Timer, by token: SessionTimers.Token?) {
+        let last = state.withLock { state in
+            defer { state[keyPath: timer] = token }
+            return state[keyPath: timer]
+        }
+        if let last { session.timers.cancel(last) }
+    }
+
+    private func pause(forSeconds seconds: Double) {
+        state.withLock { state in
+            state.pause = session.timers.schedule(afterSeconds: seconds, firesAtClose: true) { [self] in
+                pauseHasEnded()
+            }
+        }
+        report(.pauseBegan)
+        // No caller can wait for a clock that stands still: a pause on it no longer counts as under way once the blocks
+        // before it were called. The timer comes first, so that a test that finds the session idle can move the clock.
+        if session.timers.isMovedByHand { context.deliver { [session] in session.activity.end() } }
+    }
+
+    private func pauseHasEnded() {
+        if session.timers.isMovedByHand { session.activity.begin() }
+        report(.pauseEnded)
+    }
+
+    // MARK: The request
 
     private func submit() {
-        // For those who try again, a slow request is waited for until the whole time is over (O-10).
-        if let seconds = configuration.requestSeconds, !configuration.retriesNetworkErrors {
-            let timer = session.timers.schedule(afterSeconds: seconds, onTimeOut)
-            let last = state.withLock { state in
-                defer { state.requestTimer = timer }
-                return state.requestTimer
-            }
-            // An operation that has waited for another's answer begins anew.
-            if let last { session.timers.cancel(last) }
-        }
         do {
             // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
-            let withdrawn = try state.withLock { state in
-                let ticket = try session.pool.submit(priority: configuration.priority) { [self] in work() }
-                (state.ticket, state.retry) = (ticket, nil)
-                return state.isStopped ? ticket : nil
+            try state.withLock { state in
+                state.ticket = try session.pool.submit(priority: configuration.priority) { [self] in
+                    report(.requestBegan)
+                }
             }
-            if withdrawn?.withdraw() == true { end() }
+            report(.requestQueued)
         } catch {
-            state.withLock { $0.failure = CKError.of(error) }
-            end()
+            fail(with: CKError.of(error))
         }
     }
 
-    private func work() {
+    private func send() {
         do {
-            guard try answer() else { return }
+            guard try isAnswered() else { return report(.answerAwaited) }
             state.withLock { $0.failure = nil }
-            if job.isMoreToSend { return deliverAndGoOn() }
-            context.deliver { [job] in job.deliver() }
+            report(.requestAnswered(isMoreToSend: job.isMoreToSend))
         } catch {
-            let failure = clientError(error)
-            if mayRetry(failure) { return waitAndRetry(failure) }
-            state.withLock { $0.failure = failure }
-        }
-        end()
-    }
-
-    /// Hands a page over, and sends for the next one when its blocks have returned, so that pages do not pile up.
-    private func deliverAndGoOn() {
-        let timer = state.withLock { state in
-            (state.ticket, state.retryCount) = (nil, 0)
-            defer { state.requestTimer = nil }
-            return state.requestTimer
-        }
-        // The next page is a request of its own, and what blocks take is none of its time.
-        if let timer { session.timers.cancel(timer) }
-        context.deliver { [self] in
-            job.deliver()
-            if isStopped { end() } else { submit() }
+            fail(with: clientError(error))
         }
     }
 
-    private var isStopped: Bool { state.withLock { $0.isStopped } }
+    private func fail(with error: CKError) {
+        state.withLock { $0.failure = error }
+        report(.requestFailed(failure(error)))
+    }
 
-    /// The context of a request that is being made, which can be told to end early.
-    private var stoppableContext: RequestContext {
-        var context = context
-        context.isStopped = { [weak self] in self?.isStopped ?? true }
-        return context
+    private func failure(_ error: CKError) -> RequestFailure {
+        RequestFailure(
+            isOfNetwork: error.code == .networkUnavailable || error.code == .networkFailure,
+            retryAfterSeconds: error.retryAfterSeconds, isSessionClosed: session.activity.refusesRequests)
     }
 
     private func clientError(_ error: any Error) -> CKError {
         (error as? CloudError).map { context.clientError($0) } ?? CKError.of(error)
-    }
-
-    private func end() {
-        let timers = state.withLock { state in
-            defer { (state.requestTimer, state.resourceTimer) = (nil, nil) }
-            return [state.requestTimer, state.resourceTimer]
-        }
-        for timer in timers { if let timer { session.timers.cancel(timer) } }
-        onWorkEnd()
-    }
-}
-
-// MARK: Trying again
-
-extension OperationRunner {
-    private func mayRetry(_ failure: CKError) -> Bool {
-        guard configuration.retriesNetworkErrors, !session.activity.refusesRequests else { return false }
-        return failure.code == .networkUnavailable || failure.code == .networkFailure
-    }
-
-    private func waitAndRetry(_ failure: CKError) {
-        let count = state.withLock { state in
-            state.failure = failure
-            state.ticket = nil
-            state.retryCount += 1
-            return state.retryCount
-        }
-        let pauseSeconds = failure.retryAfterSeconds ?? min(pow(2, Double(count - 1)), 60)
-        let (retry, isStopped) = state.withLock { state in
-            let retry = session.timers.schedule(afterSeconds: pauseSeconds, firesAtClose: true) { [self] in
-                resumeActivity()
-                submit()
-            }
-            state.retry = retry
-            return (retry, state.isStopped)
-        }
-        // Who stopped the work before found no pause to end, and who stops it from now on finds one.
-        if isStopped {
-            if session.timers.cancel(retry) { return end() }
-        }
-        // Nobody can wait for a clock that stands still: a pause on it is not under way, once the blocks that come before
-        // it were called. The timer comes first, so that who finds the session idle can move the clock.
-        if session.timers.isMovedByHand { context.deliver { [session] in session.activity.end() } }
-    }
-
-    private func resumeActivity() {
-        if session.timers.isMovedByHand { session.activity.begin() }
     }
 }
 
 // MARK: Long-lived operations
 
 extension OperationRunner {
-    /// Gets the answer; false when another object has sent the request and its answer is waited for.
-    private func answer() throws -> Bool {
+    /// Gets the answer. Returns false if another object has sent the request and its answer must be waited for.
+    private func isAnswered() throws -> Bool {
         try ContainerScope.check(context.caller.container)
         guard let longLived, let job = job as? any LongLivedJob else {
-            if !isStopped { try job.send(stoppableContext) }
+            if !context.isStopped() { try job.send(context) }
             return true
         }
         let entry = try longLived.entry(job, in: session)
-        let step = try session.longLived.join(entry, as: longLived.member) { [self] in wake() }
+        let step = try session.longLived.join(entry, as: longLived.member) { [self] in report(.answerArrived) }
         switch step {
         case .send:
             let isFirst = state.withLock { state in
@@ -232,52 +180,34 @@ extension OperationRunner {
                 return !state.isPersisted
             }
             if isFirst, let onPersisted = longLived.onPersisted { context.deliver(onPersisted) }
-            if !isStopped { try send(longLived, job) }
+            if !context.isStopped() { try send(longLived, job) }
             return true
         case .replay(let data):
             let archive = try LongLivedArchive.root(of: data)
             if let error = LongLivedArchive.error(archive["failure"]) { throw error }
-            job.adopt((archive["answer"] as? NSDictionary) as? [String: Any] ?? [:], in: stoppableContext)
+            job.adopt((archive["answer"] as? NSDictionary) as? [String: Any] ?? [:], in: context)
             return true
-        case .wait:
-            let wait = state.withLock { state in
-                defer { (state.isWoken, state.isWaiting) = (false, !state.isWoken && !state.isStopped) }
-                return (isOver: state.isWoken, isStopped: state.isStopped)
-            }
-            if wait.isOver { return try answer() }
-            // Stopped before it could wait: there is no answer, and the work is over.
-            return wait.isStopped
+        case .wait: return false
         }
-    }
-
-    private func wake() {
-        let goesOn = state.withLock { state in
-            defer { (state.isWoken, state.isWaiting) = (!state.isWaiting, false) }
-            return state.isWaiting
-        }
-        if goesOn { submit() }
     }
 
     private func send(_ longLived: LongLivedRun, _ job: any LongLivedJob) throws {
         do {
-            try job.send(stoppableContext)
+            try job.send(context)
         } catch {
-            let failure = clientError(error)
-            if !mayRetry(failure) { keep(["failure": LongLivedArchive.object(of: failure)], of: longLived, job) }
-            throw failure
+            let error = clientError(error)
+            if !configuration.rules.retries(failure(error)) {
+                keep(["failure": LongLivedArchive.object(of: error)], of: longLived, job)
+            }
+            throw error
         }
         keep(["answer": job.archivedAnswer as NSDictionary], of: longLived, job)
     }
 
-    /// Keeps the answer. One that cannot be kept is delivered all the same, for the server has done what it says; should
-    /// the process end before the last block, the request is sent once more.
+    /// Stores the answer. An answer that cannot be stored is delivered anyway, because the server has applied the
+    /// request; if the process ends before the last block, the request is sent again.
     private func keep(_ answer: [String: Any], of longLived: LongLivedRun, _ job: any LongLivedJob) {
         try? session.longLived.answer(
             try longLived.entry(job, in: session), with: try LongLivedArchive.data(answer))
-    }
-
-    private func leave() {
-        // What could not be dropped is found again, which does no harm, and is dropped after a day.
-        if let longLived { try? session.longLived.leave(longLived.id, as: longLived.member) }
     }
 }

@@ -1,9 +1,9 @@
-// Threads of our own for requests, which block until their commits are durable. Swift's cooperative pool and Dispatch's
-// threads are few and must never be made to wait.
+// Threads for requests, which block until their commits are durable, and serial queues for clients' blocks. The threads
+// of Swift's cooperative pool and of Dispatch are few and must never wait.
 //
 // Invariants:
 //   1. At most `threadCount` jobs run at a time; a thread is started only when none is idle.
-//   2. Jobs of a higher priority begin first; within a priority in the order they came.
+//   2. Jobs of a higher priority begin first; jobs of one priority begin in the order of submission.
 //   3. A job that `submit` accepted runs exactly once, also when the pool is closed, unless it was withdrawn first.
 //   4. At most `queueLimit` jobs wait; one more is refused.
 
@@ -12,7 +12,7 @@ import StratusStore
 
 /// A bounded pool of threads for work that blocks.
 package final class BlockingPool: Sendable {
-    /// What runs first. The order is that of the cases.
+    /// What runs first, in the order of the cases.
     package enum Priority: Int, CaseIterable, Sendable {
         case userInteractive
         case userInitiated
@@ -21,7 +21,7 @@ package final class BlockingPool: Sendable {
         case background
     }
 
-    /// Why a job was not taken.
+    /// Why a job was not accepted.
     package enum Refusal: Error, Sendable {
         case closed
         case full
@@ -29,7 +29,7 @@ package final class BlockingPool: Sendable {
 
     private let state: PoolState
 
-    /// A pool that starts its threads when they are needed.
+    /// Creates a pool, which starts its threads on demand.
     package init(threadCount: Int = 16, queueLimit: Int = 65_536) {
         precondition(threadCount > 0 && queueLimit > 0, "a pool needs a thread and room for a job")
         state = PoolState(threadCount: threadCount, queueLimit: queueLimit)
@@ -49,8 +49,8 @@ package final class BlockingPool: Sendable {
 
     /// Runs `body` on a thread of the pool while the task is suspended, and returns what it returns.
     ///
-    /// Throws `CancellationError` if the task is cancelled before a thread begins; what has begun runs to its end, and the
-    /// task gets its result. Throws `Refusal` as `submit` does.
+    /// Throws `CancellationError` if the task is cancelled before a thread begins. A job that has begun runs to its
+    /// end, and the task gets its result. Throws `Refusal` as `submit` does.
     package func run<Answer: Sendable>(
         priority: Priority = .normal, _ body: @escaping @Sendable () throws -> Answer
     ) async throws -> Answer {
@@ -73,15 +73,15 @@ package final class BlockingPool: Sendable {
     package func close() { state.close() }
 }
 
-/// A job's place in the queue. The queue may keep the ticket long after the job has run, but never the job, which may be
-/// the last to refer to objects of a client's.
+/// A job's place in the queue. The queue may keep the ticket long after the job has run, but not the job, which may
+/// hold the last reference to a client's objects.
 package final class PoolTicket: Sendable {
-    /// Nil once the job has begun or was taken back.
+    /// Nil once the job has begun or was withdrawn.
     private let job: Locked<(@Sendable () -> Void)?>
 
     fileprivate init(_ job: @escaping @Sendable () -> Void) { self.job = Locked(job) }
 
-    /// Takes the job back. False when it has begun, or was taken back before.
+    /// Withdraws the job. Returns false if it has begun or was withdrawn before.
     package func withdraw() -> Bool { take() != nil }
 
     fileprivate func take() -> (@Sendable () -> Void)? {
@@ -92,7 +92,8 @@ package final class PoolTicket: Sendable {
     }
 }
 
-/// A task that waits for a thread. Taking the ticket back decides who resumes it: the job or the cancellation, never both.
+/// A task that waits for a thread. Taking the job out of the ticket decides what resumes the task: the job or the
+/// cancellation, never both.
 private final class SuspendedCall: Sendable {
     private struct State {
         var isCancelled = false
@@ -101,7 +102,7 @@ private final class SuspendedCall: Sendable {
 
     private let state = Locked(State())
 
-    /// `onWithdrawal` is called if the task is cancelled, or was, and no thread has begun.
+    /// Calls `onWithdrawal` if the task is cancelled, or was, and no thread has begun.
     func waits(for ticket: PoolTicket, _ onWithdrawal: @escaping @Sendable () -> Void) {
         let withdraw: @Sendable () -> Void = { if ticket.withdraw() { onWithdrawal() } }
         let isCancelled = state.withLock { state in
@@ -120,14 +121,14 @@ private final class SuspendedCall: Sendable {
     }
 }
 
-/// What the threads share. They hold this and not the pool, so that a forgotten pool ends them.
+/// The state that the threads share. They retain it and not the pool, so that releasing the pool ends them.
 private final class PoolState: @unchecked Sendable {
-    // Because every variable is touched only between `condition.lock` and `unlock`.
+    // Unchecked because every variable is used only between `condition.lock` and `unlock`.
     private let condition = NSCondition()
     private let threadCount: Int
     private let queueLimit: Int
     private var waiting = [[PoolTicket]](repeating: [], count: BlockingPool.Priority.allCases.count)
-    /// The index of the first job that waits, by priority: the front of an array is not removed one by one.
+    /// The index of the first job that waits, by priority: removing the front of an array one by one is slow.
     private var firsts = [Int](repeating: 0, count: BlockingPool.Priority.allCases.count)
     private var waitingCount = 0
     private var startedCount = 0
@@ -197,4 +198,64 @@ private final class PoolState: @unchecked Sendable {
         }
         return nil
     }
+}
+
+// Where clients' blocks are called: one after another for each operation, on threads of the session.
+//
+// The session has many threads for them, because blocks may wait for other operations: a waiting thread must not delay
+// the blocks it waits for. Blocks pass between threads through locks that the thread sanitizer knows.
+
+/// The private serial queue on which one operation calls its blocks (O-03).
+package final class CallbackQueue: Sendable {
+    private struct State {
+        var waiting: [Callback] = []
+        var isDraining = false
+    }
+
+    /// Nil if no block of a client's is called: then `async` calls its body at once.
+    private let pool: BlockingPool?
+    private let state = Locked(State())
+
+    package init(pool: BlockingPool?) {
+        self.pool = pool
+    }
+
+    /// Calls `body` after everything that was passed in before.
+    package func async(_ body: @escaping () -> Void) {
+        guard let pool else { return body() }
+        let callback = Callback(body: body)
+        let begins = state.withLock { state in
+            state.waiting.append(callback)
+            defer { state.isDraining = true }
+            return !state.isDraining
+        }
+        guard begins else { return }
+        do {
+            try pool.submit { [self] in drain() }
+        } catch {
+            // No thread is available: better on this one than never.
+            drain()
+        }
+    }
+
+    private func drain() {
+        while let callback = next() { callback.body() }
+    }
+
+    private func next() -> Callback? {
+        state.withLock { state in
+            guard !state.waiting.isEmpty else {
+                state.isDraining = false
+                return nil
+            }
+            return state.waiting.removeFirst()
+        }
+    }
+}
+
+/// A client's block on its way to the operation's queue.
+private struct Callback: @unchecked Sendable {
+    // Unchecked because it is called once, on the serial queue it was passed to. Clients' blocks are not sendable, as
+    // on Apple's systems.
+    let body: () -> Void
 }

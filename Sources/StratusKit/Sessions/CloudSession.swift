@@ -1,12 +1,12 @@
-// One open store as the client's side uses it: the server, who is signed in, the threads that wait for the server, the
-// timers, and what is still to be delivered.
+// One open store as clients use it: the server, the signed-in account, the threads that wait for the server, the
+// timers, and pending deliveries; and how a container or operation finds its session.
 
 import Foundation
 package import StratusCloud
 package import StratusModel
 import StratusStore
 
-/// A session with a server. Containers made without an account of their own act for the account signed in here.
+/// A session with a server. Containers without an account of their own act for the account signed in here.
 package final class CloudSession: Sendable {
     package let server: any CloudServer
     package let clock: any CloudClock
@@ -18,21 +18,21 @@ package final class CloudSession: Sendable {
     package let activity = SessionActivity()
     package let longLived: LongLivedRegistry
     package let shareObservers = ShareObservers()
-    /// Who listens for notifications.
+    /// The listeners for notifications.
     package let hub: NotificationHub
     /// The container that `CKContainer.default()` means in this session.
     package let defaultContainerIdentifier: String
-    /// Whether the single-item call that deletes a zone that does not exist succeeds.
+    /// Whether the single-item call to delete a zone that does not exist succeeds.
     package let unknownZoneDeletionSucceeds: Bool
 
     package let sharedObjects = SharedObjects()
     private let signedIn: Locked<AccountID?>
     private let notifications: CallbackQueue
 
-    /// The name of the device on which containers act that act for whoever is signed in.
+    /// The device name of containers that act for the signed-in account.
     package static let localDeviceName = "local"
 
-    /// A session. `threadCount` requests at most wait for the server at a time.
+    /// Creates a session. At most `threadCount` requests wait for the server at a time.
     package init(
         server: any CloudServer, clock: any CloudClock, account: AccountID? = nil,
         defaultContainerIdentifier: String = "iCloud.default", unknownZoneDeletionSucceeds: Bool = false,
@@ -53,11 +53,11 @@ package final class CloudSession: Sendable {
             source: notificationSource, activity: activity, pool: callbackPool, onFailure: onDeliveryFailure)
     }
 
-    /// The account that containers without one of their own act for; nil when nobody is signed in.
+    /// The account that containers without one of their own act for; nil if no account is signed in.
     package var account: AccountID? { signedIn.value }
 
-    /// Signs another account in, or out with nil. A change posts `CKAccountChanged` (O-18).
-    /// With `deleted` containers of that account are told, too.
+    /// Signs another account in, or out with nil. A change posts `CKAccountChanged` (O-18), with `deleted` also for the
+    /// containers of that account.
     package func signIn(_ account: AccountID?, after deleted: AccountID? = nil) {
         let hasChanged = signedIn.withLock { signedIn in
             defer { signedIn = account }
@@ -66,11 +66,11 @@ package final class CloudSession: Sendable {
         if hasChanged { postAccountChange(of: deleted.map { [nil, $0] } ?? [nil]) }
     }
 
-    /// Posts that the status of accounts has changed, also when a host suspends or restores one; nil where another account
-    /// has signed in, or nobody is signed in any more. It is posted once for each container of the account, from a
-    /// queue of the session and never from the caller's thread.
+    /// Posts that the status of accounts has changed, also when a host suspends or restores one. Nil stands for the
+    /// signed-in account, after another one signed in or it signed out. The notification is posted once for each
+    /// container of the account, on a queue of the session and never on the caller's thread.
     package func postAccountChange(of accounts: [AccountID?]) {
-        hub.watchers.tellOfAccounts()
+        hub.watchers.notifyOfAccounts()
         activity.begin()
         notifications.async { [self] in
             for holder in AccountHolders.all where accounts.contains(where: { holder.isOf($0, in: self) }) {
@@ -80,7 +80,7 @@ package final class CloudSession: Sendable {
         }
     }
 
-    /// Refuses new requests. What was accepted is finished, without waiting to try anything again.
+    /// Refuses new requests. Accepted requests are finished, but no longer wait for a retry.
     package func close() {
         activity.close()
         timers.close()
@@ -92,13 +92,13 @@ extension CloudSession: SessionSource {
     package var openSession: CloudSession? { self }
 }
 
-/// What acts for an account, and is the object of notifications of its changes: a container.
+/// An object that acts for an account, and for which changes of that account are posted: a container.
 protocol AccountHolder: AnyObject, Sendable {
-    /// Whether it acts for the account, or with nil for the one that is signed in. Opens no store.
+    /// Whether it acts for the account, or with nil for the signed-in one. Opens no store.
     func isOf(_ account: AccountID?, in session: CloudSession) -> Bool
 }
 
-/// Those of this process. They are not kept alive.
+/// The account holders of this process, held weakly.
 enum AccountHolders {
     private static let objects = Locked<[ObjectIdentifier: WeakObject]>([:])
 
@@ -110,9 +110,65 @@ enum AccountHolders {
         objects.withLock { $0[ObjectIdentifier(holder)] = nil }
     }
 
-    /// The caller lets go of them outside the lock, which the last reference to one takes.
+    /// The caller releases them outside the lock, because their `deinit` takes it.
     static var all: [any AccountHolder] {
         let objects = objects.withLock { Array($0.values) }
         return objects.compactMap { $0.object as? any AccountHolder }
     }
+}
+
+// Where containers and operations get their session from: an open session, or the default store, which is opened
+// on demand and reopened after it was closed.
+
+/// Where a session comes from. Containers and operations store it when they are created, so that they never use another
+/// store than the one that was current then.
+package protocol SessionSource: AnyObject, Sendable {
+    /// The session to use now. Opens the store if needed, and never fails: if the store cannot be opened, the session
+    /// refuses requests.
+    var session: CloudSession { get }
+    /// The session if it is open; opens nothing.
+    var openSession: CloudSession? { get }
+    /// Objects that belong to the source.
+    var sharedObjects: SharedObjects { get }
+}
+
+/// Objects that exist once while referenced, such as the default container. They are held weakly, because they refer to
+/// the source.
+package final class SharedObjects: Sendable {
+    private let objects = Locked<[String: WeakObject]>([:])
+
+    package init() {}
+
+    /// The object under this key, or a new one from `make`.
+    package func object<Shared: AnyObject & Sendable>(for key: String, make: @Sendable () -> Shared) -> Shared {
+        objects.withLock { objects in
+            if let shared = objects[key]?.object as? Shared { return shared }
+            let made = make()
+            objects[key] = WeakObject(object: made)
+            return made
+        }
+    }
+}
+
+struct WeakObject: Sendable {
+    weak let object: (any AnyObject & Sendable)?
+}
+
+// The store that is used where none is named: the task's, else the process's, else the embedded default store.
+
+/// The store that `CKContainer.default()`, `CKContainer(identifier:)` and operations without a container use.
+package enum CurrentSession {
+    /// A task's own session: tests and hosts that serve many users set it.
+    @TaskLocal package static var ofTask: CloudSession?
+
+    private static let ofProcessStorage = Locked<CloudSession?>(nil)
+
+    /// The session of the process.
+    package static var ofProcess: CloudSession? {
+        get { ofProcessStorage.value }
+        set { ofProcessStorage.withLock { $0 = newValue } }
+    }
+
+    /// The current source, without opening anything. Containers and operations store it when they are created.
+    package static func captured() -> any SessionSource { ofTask ?? ofProcess ?? CloudSession.defaultStore }
 }

@@ -1,11 +1,14 @@
-// Copies of files that a client may take away and that are needed longer, each in a place of its own.
+// Copies of files: those of a client's that long-lived operations need after the client may have deleted them, and
+// those that the server made for the assets of one record.
 //
-// Invariant: a copy is whole and durable, name and all, or it is not there.
+// Invariant: a copy and its name are complete and durable, or the copy does not exist.
 
 import Foundation
 import StratusCloud
+import StratusModel
+import StratusStore
 
-/// Copies files, and makes the directories for them. Blocks its thread.
+/// Copies files, and creates directories for them. Blocks its thread.
 struct FileKeeper: Sendable {
     private static let bufferByteCount = 256 << 10
 
@@ -13,9 +16,10 @@ struct FileKeeper: Sendable {
 
     init(files: any AssetFiles = SystemAssetFiles()) { self.files = files }
 
-    /// Copies a file into a directory, which is made where it is not there, and so is the one above it.
-    /// - Returns: The copy; nil, with nothing left, where the file is no regular one, cannot be read whole, or changes.
-    /// - Throws: `FileFailure` where the copy cannot be made.
+    /// Copies a file into a directory. Creates the directory and its parent if they do not exist.
+    /// - Returns: The path of the copy; nil, and no copy, if the file is not a regular file, cannot be read completely,
+    ///   or changes.
+    /// - Throws: `FileFailure` if the copy cannot be written.
     func keep(_ path: String, as name: String, in directory: String) throws -> String? {
         let source: Int32
         do throws(FileFailure) { source = try files.openFile(path) } catch { return nil }
@@ -28,7 +32,7 @@ struct FileKeeper: Sendable {
         return target
     }
 
-    /// The SHA-256 of a file; nil where it cannot be read.
+    /// The SHA-256 of a file; nil if it cannot be read.
     static func digest(ofFile path: String, files: any AssetFiles = SystemAssetFiles()) -> [UInt8]? {
         guard let file = try? files.openRegularFile(path) else { return nil }
         defer { files.close(file) }
@@ -61,7 +65,7 @@ struct FileKeeper: Sendable {
         return isWhole
     }
 
-    /// Makes a file, durable but for its name; where that fails, there is none.
+    /// Creates a file, durable except for its name. If that fails, no file is left.
     func create(_ path: String, _ fill: (Int32) throws -> Void) throws {
         let descriptor = try files.createFile(path)
         do {
@@ -74,45 +78,91 @@ struct FileKeeper: Sendable {
         }
     }
 
-    /// Makes a directory that is not there yet; its name is on the disk then. The one above it must be there.
+    /// Creates a directory, durable with its name, unless it exists. Its parent must exist.
     func makeDirectory(_ path: String) throws {
         guard !FileManager.default.fileExists(atPath: path) else { return }
         do throws(FileFailure) { try files.createDirectory(path) } catch {
-            // Others may make it at the same time.
+            // Another thread may create it at the same time.
             guard error.number == FileFailure.exists else { throw error }
         }
         try files.syncDirectory(Self.parent(of: path))
     }
 
-    /// Removes a directory of files, as far as the disk lets it.
+    /// Removes a directory of files, as far as possible.
     func removeDirectory(_ path: String) {
         for name in (try? files.names(in: path)) ?? [] { try? files.removeFile("\(path)/\(name)") }
         try? files.removeDirectory(path)
     }
 
-    /// Runs `body`, and says in a client's words what the disk refuses it.
+    /// Runs `body`, and translates a disk error for clients.
     static func explaining<Result>(_ directory: String, _ body: () throws -> Result) throws -> Result {
         do {
             return try body()
         } catch let error as FileFailure {
             guard error.isFull else {
                 throw CloudError(
-                    .serviceUnavailable, "A long-lived operation cannot be kept: its cause says what the disk refuses.",
+                    .serviceUnavailable, "A long-lived operation cannot be stored: see the disk error in the cause.",
                     ["directory": directory], cause: error.reason)
             }
             throw CloudError(
                 .serviceUnavailable,
                 """
-                A long-lived operation, or a file that it uploads, cannot be kept: the disk is full. Make room, then add the \
-                operation again.
+                A long-lived operation, or a file that it uploads, cannot be stored: the disk is full. Free space, \
+                then add the operation again.
                 """, ["directory": directory], cause: error.reason)
         }
     }
 
-    /// Any text as one name of a file.
+    /// A file name for any text.
     static func name(of id: String) -> String { Data(id.utf8).map { String(format: "%02x", $0) }.joined() }
 
     private static func parent(of path: String) -> String {
         URL(fileURLWithPath: path).deletingLastPathComponent().path
+    }
+}
+
+// The copies for the assets of one record. The server removes them some time after the last of these assets is
+// released, and at once if no client has seen them.
+
+/// Requests copies for the assets of one record, stores their paths while an asset can use them, and then has the
+/// server remove them.
+///
+/// The release must not block: assets are released anywhere, under any lock.
+final class HandedOutCopies: AssetDownload {
+    private struct Copy {
+        var path: String
+        var isShown = false
+    }
+
+    private let server: any CloudServer
+    private let caller: Caller
+    private let database: DatabaseSelector
+    private let copies = Locked<[Copy]>([])
+
+    init(_ server: any CloudServer, as caller: Caller, in database: DatabaseSelector) {
+        self.server = server
+        self.caller = caller
+        self.database = database
+    }
+
+    deinit {
+        let copies = copies.value
+        guard !copies.isEmpty else { return }
+        server.releaseCopies(copies.filter(\.isShown).map(\.path), unseen: copies.filter { !$0.isShown }.map(\.path))
+    }
+
+    func makeCopy(of content: AssetDescriptor, at place: CKAsset.Place) throws -> URL {
+        let path = try server.copyAsset(
+            HeldAsset(content, in: place.key, of: place.record), as: caller, in: database)
+        return URL(fileURLWithPath: path)
+    }
+
+    func take(_ copy: URL) { copies.withLock { $0.append(Copy(path: copy.path)) } }
+
+    func show(_ copy: URL) {
+        copies.withLock { copies in
+            guard let index = copies.firstIndex(where: { $0.path == copy.path }) else { return }
+            copies[index].isShown = true
+        }
     }
 }

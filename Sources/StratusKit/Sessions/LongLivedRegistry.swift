@@ -1,28 +1,29 @@
-// The long-lived operations of a session (O-14): which are kept, which are under way, who waits for their answer.
+// The long-lived operations of a session (O-14): which are stored, which are under way, and which objects wait for an
+// answer.
 //
 // Invariants:
-//   1. A request is sent by one operation object alone: others of the same identity wait for its answer.
-//   2. The answer is kept before any block is told of it.
-//   3. An operation is dropped when the last object that runs it has called its last block, or when it is cancelled; one
-//      that was answered and that nobody asks for is dropped after a day, and one of nobody who is signed in, whom no
-//      deletion of an account takes along, after a month also where it was not answered.
-//   4. Of an account that was forgotten nothing is kept any more, not even by operations that are under way.
-// Blocks threads, as the store does: used on the pool's threads only.
+//   1. Only one operation object sends a request; others with the same identity wait for its answer.
+//   2. The answer is stored before any block gets it.
+//   3. An operation is dropped when the last object that runs it has called its last block, or when it is cancelled. An
+//      answered one that no program resumes is dropped after a day. One without an account, which no deletion of an
+//      account removes, is dropped after a month, answered or not.
+//   4. Nothing is stored for an account that was forgotten, not even for operations under way. The registry blocks its
+// thread, as the store does: use it on the pool's threads only.
 
 package import Foundation
 package import StratusCloud
 package import StratusModel
 import StratusStore
 
-/// Long-lived operations by their identity. An object that runs one is known by its own identity.
+/// Long-lived operations by their identity. The object that runs one is identified by its `ObjectIdentifier`.
 package final class LongLivedRegistry: Sendable {
     /// What an operation object has to do.
     package enum Step: Sendable {
-        /// Send the request: it is kept now.
+        /// Send the request: the operation is stored now.
         case send
         /// Replay the answer without sending anything.
         case replay(Data)
-        /// Wait: another object has sent the request. What was handed to `join` will be called, then join again.
+        /// Wait: another object has sent the request. When the closure that was passed to `join` is called, join again.
         case wait
     }
 
@@ -32,17 +33,17 @@ package final class LongLivedRegistry: Sendable {
         var waiters: [ObjectIdentifier: @Sendable () -> Void] = [:]
         /// Whether some object has called its last block.
         var hasConcluded = false
-        /// An answer that the store has refused: it lasts as long as an object runs the operation.
+        /// An answer that the store could not write: it is held while an object runs the operation.
         var unkeptAnswer: Data?
     }
 
     private struct State {
         var running: [String: Running] = [:]
-        /// The accounts that were deleted while this object lives.
+        /// The accounts that were deleted during the lifetime of this object.
         var forgotten: Set<String> = []
     }
 
-    /// The most operations that are kept for one account; one more is refused.
+    /// The maximum number of operations stored for one account; one more is refused.
     package static let accountLimit = 1_000
     private static let keptSeconds: TimeInterval = 86_400
     private static let nobodysSeconds: TimeInterval = 30 * 86_400
@@ -56,9 +57,9 @@ package final class LongLivedRegistry: Sendable {
         self.clock = clock
     }
 
-    /// Joins the operation of this identity, or keeps a new one.
+    /// Joins the operation with this identity, or stores a new one.
     ///
-    /// Throws what the store throws, and as `checkRoom`.
+    /// Throws what the store throws, and what `checkRoom` throws.
     package func join(
         _ entry: LongLivedEntry, as member: ObjectIdentifier, whenAnswered: @escaping @Sendable () -> Void
     ) throws -> Step {
@@ -82,11 +83,10 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
-    /// An operation that is kept already.
+    /// The stored operation; nil if there is none.
     package func kept(_ id: String) throws -> LongLivedEntry? { try store.entry(id) }
 
-    /// Throws `requestRateLimited` where as many operations are kept for an account as may be, and `notAuthenticated`
-    /// where the account was deleted.
+    /// Throws `requestRateLimited` if the account has reached the limit, and `notAuthenticated` if it was deleted.
     package func checkRoom(for account: String?) throws {
         try state.withLock { state in
             try collect(state)
@@ -94,21 +94,21 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
-    /// Copies a file for an operation that is about to be joined the first time; nil where it cannot be read.
+    /// Copies a file for an operation that is about to be joined for the first time. Returns nil if it cannot be read.
     package func keepFile(_ path: String, as number: Int, of id: String) throws -> KeptFile? {
         guard let copy = try store.keepFile(path, as: number, of: id), let digest = FileKeeper.digest(ofFile: copy)
         else { return nil }
         return KeptFile(number: number, path: copy, digest: digest)
     }
 
-    /// Where a file lies that was kept; nil for one that does not hold any longer what it did. The digest is nil for one
-    /// that an older version has kept.
+    /// The path of a stored file; nil if its content has changed. The digest is nil for a file that an older version
+    /// stored.
     package func keptFile(_ number: Int, of id: String, digest: [UInt8]?) -> String? {
         guard let path = store.keptFile(number, of: id), let digest else { return store.keptFile(number, of: id) }
         return FileKeeper.digest(ofFile: path) == digest ? path : nil
     }
 
-    /// Lets go for an object that is gone. What no object has run to its end stays kept.
+    /// Leaves on behalf of an object that was released. An operation that no object has run to its end stays stored.
     package func release(_ id: String, by member: ObjectIdentifier) throws {
         try state.withLock { state in
             state.running[id]?.members.remove(member)
@@ -118,9 +118,9 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
-    /// Keeps the answer, then wakes those who wait for it.
+    /// Stores the answer, then wakes the objects that wait for it.
     ///
-    /// Throws what the store throws. Those who wait are woken all the same, and get the answer.
+    /// Throws what the store throws. Waiting objects are woken anyway and get the answer.
     package func answer(_ entry: LongLivedEntry, with answer: Data) throws {
         var answered = entry
         answered.answer = answer
@@ -140,8 +140,8 @@ package final class LongLivedRegistry: Sendable {
         try saved.get()
     }
 
-    /// An object has called its last block. The last one drops the operation; where the one that was to send leaves
-    /// without an answer, another does.
+    /// Notes that an object has called its last block. The last object drops the operation. If the sender leaves
+    /// without an answer, another object sends.
     package func leave(_ id: String, as member: ObjectIdentifier) throws {
         let next = try state.withLock { state -> (@Sendable () -> Void)? in
             var run = state.running[id] ?? Running()
@@ -162,11 +162,11 @@ package final class LongLivedRegistry: Sendable {
         next?()
     }
 
-    /// An operation that is kept for an account in a container, made into an object by `make`, which is held.
+    /// The object that `make` creates from the stored operation of an account in a container. It counts as a member.
     package func found<Made: AnyObject>(
         _ id: String, of caller: Caller, make: (LongLivedEntry) throws -> Made?
     ) throws -> Made? {
-        // One that is damaged says so, and is not taken for one that is not there.
+        // A damaged entry throws and is not treated as missing.
         guard let kept = try store.entry(id), let entry = try entries(of: caller).first(where: { $0.id == kept.id }),
             let made = try make(entry)
         else { return nil }
@@ -178,7 +178,7 @@ package final class LongLivedRegistry: Sendable {
         return isKept ? made : nil
     }
 
-    /// The operations that are kept for an account in a container.
+    /// The stored operations of an account in a container.
     package func entries(of caller: Caller) throws -> [LongLivedEntry] {
         try state.withLock { state in
             try collect(state)
@@ -195,12 +195,12 @@ package final class LongLivedRegistry: Sendable {
         }
         guard try store.entries().count(where: { $0.account == account }) < Self.accountLimit else {
             throw CloudError(
-                .requestRateLimited, "Too many long-lived operations are kept: let some of them end.",
+                .requestRateLimited, "Too many long-lived operations are stored: finish some of them first.",
                 ["limit": "\(Self.accountLimit)"], retryAfterSeconds: 60)
         }
     }
 
-    /// Drops what was answered a day ago, and what nobody can be asked about any more.
+    /// Drops what was answered a day ago, and old operations without an account.
     private func collect(_ state: State) throws {
         let now = clock.now
         for entry in try store.entries() {
@@ -218,10 +218,10 @@ package final class LongLivedRegistry: Sendable {
 // MARK: Forgetting
 
 extension LongLivedRegistry {
-    /// Drops everything that is kept of an account that was deleted, records and files, and keeps nothing of it from
-    /// now on. Operations under way go on without being kept.
+    /// Drops everything stored for a deleted account, requests and files, and stores nothing for it from now on.
+    /// Operations under way continue without being stored.
     ///
-    /// Throws what the store throws; calling it again goes on.
+    /// Throws what the store throws. Call it again to continue.
     package func forget(_ account: AccountID) throws {
         try state.withLock { state in
             state.forgotten.insert(account.text)
@@ -229,8 +229,8 @@ extension LongLivedRegistry {
         }
     }
 
-    /// Forgets the accounts that are gone: where the process has ended before it could.
-    /// - Parameter isGone: Whether there is no such account.
+    /// Forgets deleted accounts, in case the process ended before it could.
+    /// - Parameter isGone: Returns whether the account does not exist.
     /// - Throws: What the store and `isGone` throw.
     package func forgetAccounts(_ isGone: (AccountID) throws -> Bool) throws {
         let accounts = try state.withLock { _ in Set(try store.entries().compactMap(\.account)) }
@@ -241,7 +241,107 @@ extension LongLivedRegistry {
 }
 
 extension Caller {
-    /// The device that long-lived operations are kept for. Containers without a device, and those of who is signed in,
-    /// share one, which has no name: so entries of older versions, which name none, are theirs.
+    /// The device that long-lived operations are stored for. Containers without a device and containers of the
+    /// signed-in account share nil, so that they find the entries of older versions, which name no device.
     package var keepingDevice: String? { device == CloudSession.localDeviceName ? nil : device }
+}
+
+// Where long-lived operations are stored until their last block was called (O-14): the protocol, and the store in
+// memory.
+
+/// A stored long-lived operation. Request and answer are archives whose form the operations define.
+package struct LongLivedEntry: Hashable, Sendable {
+    package var id: String
+    /// The container, account and device that may find it again. The device is nil for all containers without a
+    /// device.
+    package var container: String
+    package var account: String?
+    package var device: String?
+    /// The class of the operation.
+    package var kind: String
+    package var request: Data
+    /// When it was stored; nil if an older version stored it.
+    package var kept: Date?
+    /// Nil while the request has not been answered.
+    package var answer: Data?
+    package var answered: Date?
+}
+
+/// Stores long-lived operations. A saved entry exists until it is removed, as durable as the store.
+package protocol LongLivedStore: Sendable {
+    func save(_ entry: LongLivedEntry) throws
+    func entry(_ id: String) throws -> LongLivedEntry?
+    func entries() throws -> [LongLivedEntry]
+    /// Removes an operation and its files.
+    func remove(_ id: String) throws
+
+    /// Copies a file for an operation that is about to be saved. The copy exists until the operation is removed.
+    /// Returns its path; nil if the file is not a regular file or cannot be read completely.
+    func keepFile(_ path: String, as number: Int, of id: String) throws -> String?
+    /// The path of a stored file.
+    func keptFile(_ number: Int, of id: String) -> String?
+}
+
+/// A file that is stored with an operation.
+package struct KeptFile: Hashable, Sendable {
+    package let number: Int
+    package let path: String
+    /// The SHA-256 of its content.
+    package let digest: [UInt8]
+}
+
+/// Stores long-lived operations in memory, and the files they upload in a temporary directory.
+package final class MemoryLongLivedStore: LongLivedStore {
+    private let kept = Locked<[String: LongLivedEntry]>([:])
+    private let keeper = FileKeeper()
+    private let takeDirectory: @Sendable () -> String
+    private let giveBack: @Sendable (String) -> Void
+    /// The directory of this object alone; taken with the first file.
+    private let directory = Locked<String?>(nil)
+
+    package convenience init() {
+        self.init(
+            takeDirectory: {
+                FileManager.default.temporaryDirectory
+                    .appendingPathComponent("stratus-operations-\(UUID.drawn().uuidString)").path
+            }, giveBack: { try? FileManager.default.removeItem(atPath: $0) })
+    }
+
+    /// `takeDirectory` returns the path of a directory that does not exist yet; `giveBack` removes it with its files.
+    package init(takeDirectory: @escaping @Sendable () -> String, giveBack: @escaping @Sendable (String) -> Void) {
+        self.takeDirectory = takeDirectory
+        self.giveBack = giveBack
+    }
+
+    deinit {
+        if let directory = directory.value { giveBack(directory) }
+    }
+
+    package func save(_ entry: LongLivedEntry) { kept.withLock { $0[entry.id] = entry } }
+    package func entry(_ id: String) -> LongLivedEntry? { kept.withLock { $0[id] } }
+    package func entries() -> [LongLivedEntry] { kept.withLock { Array($0.values) } }
+
+    package func remove(_ id: String) {
+        kept.withLock { $0[id] = nil }
+        if let directory = directory.value { keeper.removeDirectory(filesDirectory(of: id, in: directory)) }
+    }
+
+    package func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
+        let directory = directory.withLock { directory in
+            let path = directory ?? takeDirectory()
+            directory = path
+            return path
+        }
+        return try FileKeeper.explaining(directory) {
+            try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id, in: directory))
+        }
+    }
+
+    package func keptFile(_ number: Int, of id: String) -> String? {
+        directory.value.map { "\(filesDirectory(of: id, in: $0))/\(number)" }
+    }
+
+    private func filesDirectory(of id: String, in directory: String) -> String {
+        "\(directory)/\(FileKeeper.name(of: id))"
+    }
 }

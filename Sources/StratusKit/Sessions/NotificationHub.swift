@@ -1,17 +1,17 @@
-// Hands notifications to whoever listens for a device. What nobody listens for stays with the server.
+// Passes notifications to the listeners of devices. Notifications without a listener stay with the server.
 //
 // Two kinds of jobs, each on a thread that clients' blocks are called on, because handlers may wait:
-//   delivery   one at a time: has the server move what commits have left behind to the queues of devices, until nothing is
-//              left, and wakes the drains of the devices that have something new
-//   drain      one at a time for each device: takes a notification from the server and gives it to the device's listener,
-//              until there is neither or no listener
+//   delivery   one at a time: has the server move the events that commits recorded to the queues of devices, until
+//              none is left, and wakes the drains of the devices that have something new
+//   drain      one at a time for each device: takes a notification from the server and passes it to the device's
+//              listener, until there is no notification or no listener
 //
 // Invariants:
-//   1. A notification is taken from the server for a listener that is there: one that waits is claimed first, and from
-//      then on a cancellation does not end its wait before the answer is known. So none is taken and lost.
-//   2. A job that was asked for begins, or the one that runs looks again: a wake-up is never lost.
+//   1. A notification is taken from the server only for a present listener. A waiting task is claimed first; from then
+//      on a cancellation ends its wait only after the answer is known. So no notification is taken and lost.
+//   2. A requested job begins, or the running one looks again: a wake-up is never lost.
 //   3. Jobs count as under way in the session; a listener that waits does not.
-//   4. A failure ends its job. The next wake-up begins it anew, for every device that somebody listens for.
+//   4. A failure ends its job. The next wake-up starts it again, for every device with a listener.
 
 package import StratusCloud
 import StratusModel
@@ -19,13 +19,13 @@ import StratusStore
 
 /// Where notifications come from.
 package protocol NotificationSource: Sendable {
-    /// Moves a batch of what commits have left behind to the queues of devices: those that have something new. None
-    /// when nothing is left.
+    /// Moves a batch of the events that commits recorded to the queues of devices. Returns the devices that have
+    /// something new; none when nothing is left.
     func deliverNotifications() throws -> Set<DeviceAddress>
     /// Takes the oldest notifications of a device. They are gone from the store before this returns. Throws
     /// `unknownItem` for a device that is gone.
     func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification]
-    /// Makes a device known, so that it is told of things. One that is known stays as it is.
+    /// Registers a device for notifications. A known device stays as it is.
     func registerDevice(_ device: DeviceAddress) throws
 }
 
@@ -44,12 +44,12 @@ package final class NotificationHub: Sendable {
 
     private struct Inbox {
         var handler: Handler?
-        /// Tasks that wait for a notification, the longest first.
+        /// Tasks that wait for a notification, the oldest first.
         var waiters: [NotificationWaiter] = []
-        /// The one that a notification is, or was last, being taken for.
+        /// The task that a notification is, or was last, taken for.
         var claimed: NotificationWaiter?
         var isDraining = false
-        /// Whether something may have come since the drain has looked.
+        /// Whether something may have arrived since the drain looked.
         var isKicked = false
 
         var isIdle: Bool { handler == nil && waiters.isEmpty && !isDraining }
@@ -60,17 +60,17 @@ package final class NotificationHub: Sendable {
         var isDelivering = false
         var isWoken = false
         var isClosed = false
-        /// Whether a job has failed that is to be tried again.
+        /// Whether a job has failed and must be tried again.
         var hasFailed = false
     }
 
-    /// Nil where there is no store behind the session.
+    /// Nil if the session has no store.
     private let source: (any NotificationSource)?
     private let activity: SessionActivity
     private let pool: BlockingPool
     private let onFailure: @Sendable (any Error) -> Void
     private let state = Locked(State())
-    /// Who looks on.
+    /// The watchers of the session.
     package let watchers = SessionWatchers()
 
     package init(
@@ -85,10 +85,10 @@ package final class NotificationHub: Sendable {
 
     // MARK: Listening
 
-    /// What hears of a device's notifications.
+    /// The handler of a device's notifications.
     package func handler(of device: DeviceAddress) -> Handler? { state.withLock { $0.inboxes[device]?.handler } }
 
-    /// Sets what hears of a device's notifications, those that wait first; nil for nobody.
+    /// Sets the handler of a device's notifications; nil for none. It gets those that wait first.
     package func setHandler(_ handler: Handler?, of device: DeviceAddress) {
         state.withLock { state in
             guard !state.isClosed else { return }
@@ -98,7 +98,8 @@ package final class NotificationHub: Sendable {
         kick(device)
     }
 
-    /// Waits for a notification of a device. Nil when the task is cancelled, and when the device or the session ends.
+    /// Waits for a notification of a device. Returns nil when the task is cancelled, and when the device or the session
+    /// ends.
     package func next(for device: DeviceAddress) async -> ClientNotification? {
         let waiter = NotificationWaiter()
         return await withTaskCancellationHandler {
@@ -117,13 +118,13 @@ package final class NotificationHub: Sendable {
         }
     }
 
-    /// Forgets those who listen for devices that are gone. Who waits for one is told so.
+    /// Forgets the listeners of devices that are gone. Waiting tasks get nil.
     package func forget(where isGone: @Sendable (DeviceAddress) -> Bool) {
         let waiters = state.withLock { state in
             var waiters: [NotificationWaiter] = []
             for (device, inbox) in state.inboxes where isGone(device) {
                 waiters += inbox.waiters + [inbox.claimed].compactMap { $0 }
-                // A drain that runs finds nobody any more.
+                // A running drain finds no listener.
                 state.inboxes[device] = inbox.isDraining ? Inbox(isDraining: true) : nil
             }
             return waiters
@@ -131,18 +132,18 @@ package final class NotificationHub: Sendable {
         for waiter in waiters { waiter.cancel() }
     }
 
-    /// Ends the hub: nothing is delivered any more, and who waits is told so.
+    /// Closes the hub: it delivers nothing more, and waiting tasks get nil.
     package func close() {
         state.withLock { $0.isClosed = true }
         forget { _ in true }
     }
 
-    /// Makes a device known, so that it is told of things. Blocks its thread. Throws what the source throws.
+    /// Registers a device for notifications. Blocks its thread. Throws what the source throws.
     package func register(_ device: DeviceAddress) throws { try source?.registerDevice(device) }
 
     // MARK: Delivering
 
-    /// Something may be there to deliver. Quick: it is done on another thread.
+    /// Starts a delivery, if there may be something to deliver. Returns at once: another thread does it.
     package func wake() {
         guard source != nil else { return }
         let begins = state.withLock { state in
@@ -164,16 +165,16 @@ package final class NotificationHub: Sendable {
             do {
                 while let devices = try source?.deliverNotifications(), !devices.isEmpty {
                     for device in devices { kick(device) }
-                    watchers.tell(of: devices)
+                    watchers.notify(of: devices)
                 }
             } catch {
-                // What was delivered all the same may be anybody's.
+                // Deliveries before the failure may concern any device.
                 isRetried = true
                 report(error)
             }
             if isRetried {
                 for device in state.withLock({ Array($0.inboxes.keys) }) { kick(device) }
-                watchers.tellOfAllDevices()
+                watchers.notifyAllDevices()
             }
         }
     }
@@ -186,7 +187,7 @@ package final class NotificationHub: Sendable {
         }
     }
 
-    /// Something may be there for a device.
+    /// Starts a drain, if there may be something for a device.
     private func kick(_ device: DeviceAddress) {
         guard source != nil else { return }
         let begins = state.withLock { state in
@@ -219,7 +220,8 @@ package final class NotificationHub: Sendable {
         }
     }
 
-    /// Who is to get the device's next notification; nil when there is nobody or nothing, and the drain is over.
+    /// The listener for the device's next notification; nil when there is no listener or nothing to take, and the drain
+    /// is over.
     private func claimListener(of device: DeviceAddress) -> Listener? {
         state.withLock { state in
             guard var inbox = state.inboxes[device] else { return nil }
@@ -243,7 +245,7 @@ package final class NotificationHub: Sendable {
         }
     }
 
-    /// Has a waiter wait again for whom nothing came.
+    /// Lets a waiter wait again because nothing came.
     private func putBack(_ waiter: NotificationWaiter, _ device: DeviceAddress) {
         guard waiter.release() else { return }
         let isGone = state.withLock { state in
@@ -266,13 +268,13 @@ package final class NotificationHub: Sendable {
                 activity.end()
             }
         } catch {
-            // No thread is to be had: what waits is safe, and the next wake-up tries again.
+            // No thread is available. What waits is safe, and the next wake-up tries again.
             state.withLock { undo(&$0) }
             activity.end()
         }
     }
 
-    /// A store that was closed under a job is no failure.
+    /// A store that was closed during a job is not a failure.
     private func report(_ error: any Error) {
         let isClosed = state.withLock { state in
             state.hasFailed = true
@@ -280,4 +282,95 @@ package final class NotificationHub: Sendable {
         }
         if !isClosed { onFailure(error) }
     }
+}
+
+// A task that waits for a notification. It may be cancelled at any time, but must keep waiting while one is taken for
+// it.
+//
+// Invariant: the continuation is resumed once, by the call that takes it out of the state.
+
+/// A task that waits for a notification.
+final class NotificationWaiter: Sendable {
+    typealias Continuation = CheckedContinuation<ClientNotification?, Never>
+
+    private struct State {
+        var continuation: Continuation?
+        var isClaimed = false
+        var isCancelled = false
+    }
+
+    private let state = Locked(State())
+
+    /// Begins to wait. Returns false if the task was cancelled before; the continuation was resumed then.
+    func wait(_ continuation: Continuation) -> Bool {
+        let waits = state.withLock { state in
+            if !state.isCancelled { state.continuation = continuation }
+            return !state.isCancelled
+        }
+        if !waits { continuation.resume(returning: nil) }
+        return waits
+    }
+
+    /// Whether the task no longer waits.
+    var isOver: Bool { state.withLock { $0.continuation == nil } }
+
+    /// Claims the task for a notification. Returns false if it no longer waits.
+    func claim() -> Bool {
+        state.withLock { state in
+            state.isClaimed = state.continuation != nil
+            return state.isClaimed
+        }
+    }
+
+    /// Ends the claim because nothing came. Returns false if the task no longer waits, because it was cancelled
+    /// meanwhile.
+    func release() -> Bool {
+        let (continuation, waits) = state.withLock { state in
+            state.isClaimed = false
+            guard state.isCancelled else { return (Continuation?.none, state.continuation != nil) }
+            defer { state.continuation = nil }
+            return (state.continuation, false)
+        }
+        continuation?.resume(returning: nil)
+        return waits
+    }
+
+    /// Resumes the task with the notification.
+    func resume(_ notification: ClientNotification) {
+        let continuation = state.withLock { state in
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(returning: notification)
+    }
+
+    /// Ends the wait; if the task is claimed, as soon as nothing has come.
+    func cancel() {
+        let continuation = state.withLock { state in
+            state.isCancelled = true
+            guard !state.isClaimed else { return Continuation?.none }
+            defer { state.continuation = nil }
+            return state.continuation
+        }
+        continuation?.resume(returning: nil)
+    }
+}
+
+// How a server wakes the hub of its session, which is created after it.
+//
+// Invariant: the reference is weak, because the hub refers to the server.
+
+/// Wakes a hub.
+final class NotificationBell: Sendable {
+    private struct Ear: Sendable {
+        weak var hub: NotificationHub?
+    }
+
+    private let ear = Locked(Ear())
+
+    /// Sets the hub to wake.
+    func attach(_ hub: NotificationHub) { ear.withLock { $0.hub = hub } }
+
+    /// Wakes the hub. Does nothing before it is attached: a hub is woken when it is created.
+    func ring() { ear.value.hub?.wake() }
 }

@@ -1,38 +1,39 @@
-// What is still to be delivered: operations that were accepted and have not finished, and notifications under way.
+// What is under way in a session: operations that were accepted and have not finished, and notifications that are being
+// delivered.
 //
-// Work that waits for other work may wait for ever: nobody may start what it waits for. So what has not begun is known
-// one by one, and is asked whether it can begin. It is asked outside the lock, because that looks at clients' objects.
+// Work that waits for other work may wait forever, because a program may never start the other work. So the session
+// knows each piece of waiting work and asks whether it can begin. It asks outside the lock, because that uses clients'
+// objects.
 //
 // Invariants:
-//   1. What has been accepted is in the count until it ends, and among the waiting until it begins.
-//   2. Idle means that nothing is under way but what cannot begin. A judgement counts only where nothing has changed
-//      while it was made.
+//   1. Accepted work is counted until it ends, and listed as waiting until it begins.
+//   2. A session is idle when only work that cannot begin is left. A check counts only if nothing changed meanwhile.
 
 import Foundation
 
-/// Something accepted that may have to wait before it begins.
+/// Accepted work that may have to wait before it begins.
 package protocol WaitingWork: AnyObject, Sendable {
-    /// Whether it will begin without anybody's doing: all that it waits for has begun, or will.
+    /// Whether it will begin by itself: all work that it waits for has begun, or will begin.
     var canBegin: Bool { get }
-    /// Makes it begin and end at once, without doing anything. False where it does not, and is not to be waited for.
+    /// Makes it begin and end at once, without doing anything. Returns false if it does not; then it is not waited for.
     func giveUp() -> Bool
 }
 
-/// Knows what is under way, so that a test or a host can wait until all of it is over.
+/// Counts what is under way, so that a test or a host can wait for the end.
 package final class SessionActivity: @unchecked Sendable {
-    // Because all variables are touched only between `condition.lock` and `unlock`.
+    // Unchecked because all variables are used only between `condition.lock` and `unlock`.
     private let condition = NSCondition()
     private var count = 0
     private var waiting: [ObjectIdentifier: any WaitingWork] = [:]
-    /// Counts every change, so that a judgement can be known to be stale.
+    /// Counts every change, so that a stale check is detected.
     private var changeNumber: UInt64 = 0
     private var isClosed = false
     private var continuations: [CheckedContinuation<Void, Never>] = []
 
     package init() {}
 
-    /// Counts a request of a client's: nil for what begins at once, else what may have to wait before it begins. False
-    /// when the session takes no more.
+    /// Counts a client's request; `work` is nil if it begins at once, and otherwise may have to wait. Returns false if
+    /// the session accepts no more.
     package func accept(_ work: (any WaitingWork)? = nil) -> Bool {
         changing {
             guard !isClosed else { return false }
@@ -42,31 +43,31 @@ package final class SessionActivity: @unchecked Sendable {
         }
     }
 
-    /// Work that was accepted begins: it ends by `end`.
+    /// Notes that accepted work begins. It ends with `end`.
     package func begin(_ work: any WaitingWork) {
-        // Let go of after the lock, as the last reference to it may be this one.
+        // Released after the lock, because this may be the last reference.
         _ = changing { waiting.removeValue(forKey: ObjectIdentifier(work)) }
     }
 
-    /// Forgets work that will not begin. It must not `end` any more.
+    /// Forgets work that will not begin, and that must not call `end` later.
     private func forget(_ work: any WaitingWork) {
         let isKnown = changing { waiting.removeValue(forKey: ObjectIdentifier(work)) } != nil
         if isKnown { end() }
     }
 
-    /// What work waits for has changed otherwise than by beginning or ending.
+    /// Notes that the dependencies of waiting work have changed.
     package func reconsider() {
         changing {}
         resumeIfIdle()
     }
 
-    /// Has `accept` refuse from now on.
+    /// Makes `accept` refuse requests from now on.
     package func close() { changing { isClosed = true } }
 
-    /// Whether the session takes no more requests.
+    /// Whether the session accepts no more requests.
     package var refusesRequests: Bool { locked { isClosed } }
 
-    /// Counts what is not asked by a client.
+    /// Counts work that no client requested.
     package func begin() { changing { count += 1 } }
 
     package func end() {
@@ -79,7 +80,7 @@ package final class SessionActivity: @unchecked Sendable {
 
     // MARK: Waiting
 
-    /// Blocks its thread until nothing is under way but what cannot begin. Never to be called from a callback.
+    /// Blocks its thread until only work that cannot begin is left. Do not call it from a callback.
     package func waitUntilIdle() {
         while true {
             let (quiet, changeNumber) = locked { (quietState(), self.changeNumber) }
@@ -92,7 +93,7 @@ package final class SessionActivity: @unchecked Sendable {
         }
     }
 
-    /// Suspends until nothing is under way but what cannot begin.
+    /// Suspends until only work that cannot begin is left.
     package func untilIdle() async {
         await withCheckedContinuation { continuation in
             locked { continuations.append(continuation) }
@@ -100,8 +101,8 @@ package final class SessionActivity: @unchecked Sendable {
         }
     }
 
-    /// Blocks its thread until nothing is under way: what cannot begin is given up at the end. Never to be called from a
-    /// callback.
+    /// Blocks its thread until nothing is under way; work that cannot begin is given up at the end. Do not call it from
+    /// a callback.
     package func waitUntilOver() {
         while true {
             waitUntilIdle()
@@ -113,7 +114,7 @@ package final class SessionActivity: @unchecked Sendable {
 
     // MARK: Helpers
 
-    /// A moment at which nothing runs.
+    /// A moment when nothing runs.
     private struct QuietState {
         var changeNumber: UInt64
         var waiting: [any WaitingWork]
@@ -127,7 +128,7 @@ package final class SessionActivity: @unchecked Sendable {
 
     private func isIdle(_ state: QuietState) -> Bool { !state.waiting.contains { $0.canBegin } }
 
-    /// Whoever waits is resumed by the change that makes the session idle.
+    /// Resumes the waiting tasks if the session is idle. Called after every change that may make it so.
     private func resumeIfIdle() {
         while true {
             let quiet = locked { continuations.isEmpty ? nil : quietState() }

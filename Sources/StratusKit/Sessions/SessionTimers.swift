@@ -1,10 +1,12 @@
-// Timers on a session's clock: time-outs of operations and the pauses before a retry.
+// Timers on a session's clock, for time-outs of operations and pauses before a retry; a lock to wait at until a time;
+// and the clocks.
 //
-// On the machine's clock one thread sleeps until the earliest deadline it was told of. A timer that is cancelled leaves
-// it sleeping, so that an operation, which makes two timers and nearly always cancels both, costs two changes of a
-// dictionary. On a clock that is moved by hand the move itself fires what is due.
+// On the machine's clock one thread sleeps until the earliest deadline it knows. Cancelling a timer does not wake it,
+// so that an operation, which starts two timers and nearly always cancels both, costs only changes of a dictionary. On
+// a clock that is moved by hand the move itself fires the timers that are due.
 
-import Foundation
+import Dispatch
+package import Foundation
 package import StratusCloud
 
 /// Calls back when a session's clock has reached a time.
@@ -14,7 +16,7 @@ package final class SessionTimers: Sendable {
         fileprivate let number: UInt64
     }
 
-    /// Whether time stands still until somebody moves it.
+    /// Whether the clock stands still until it is moved by hand.
     package let isMovedByHand: Bool
     private let core: TimerCore
 
@@ -27,8 +29,8 @@ package final class SessionTimers: Sendable {
 
     deinit { core.end() }
 
-    /// Calls `body` once when `seconds` have passed, on a thread of no meaning; it must be quick. `firesAtClose` is for
-    /// what must not hold up the end of the session.
+    /// Calls `body` once when `seconds` have passed, on an arbitrary thread. It must be quick. `firesAtClose` is for
+    /// timers that must not delay the end of the session.
     package func schedule(
         afterSeconds seconds: Double, firesAtClose: Bool = false, _ body: @escaping @Sendable () -> Void
     ) -> Token {
@@ -37,21 +39,21 @@ package final class SessionTimers: Sendable {
                 afterSeconds: max(seconds, 0), firesAtClose: firesAtClose, wantsThread: !isMovedByHand, body))
     }
 
-    /// Cancels a timer. False when it has fired: its body was called, or is about to be.
+    /// Cancels a timer. Returns false if it has fired: its body was called, or is about to be called.
     @discardableResult
     package func cancel(_ token: Token) -> Bool { core.cancel(token.number) }
 
-    /// How many timers wait.
+    /// The number of waiting timers.
     package var count: Int { core.count }
 
-    /// Fires at once what was scheduled to fire at the end.
+    /// Fires the timers that were scheduled with `firesAtClose`.
     package func close() { core.fire { $0.firesAtClose } }
 }
 
-/// What the sleeping thread shares with the session. It holds this and not the session, so that a forgotten session ends
-/// it.
+/// The state that the sleeping thread shares with the session. The thread retains it and not the session, so that
+/// releasing the session ends the thread.
 private final class TimerCore: @unchecked Sendable {
-    // Because every variable is touched only between `condition.lock` and `unlock`.
+    // Unchecked because every variable is used only between `condition.lock` and `unlock`.
     struct Entry {
         let deadline: Double
         let firesAtClose: Bool
@@ -94,7 +96,7 @@ private final class TimerCore: @unchecked Sendable {
     }
 
     func cancel(_ number: UInt64) -> Bool {
-        // Let go of after the lock, as everything that may be a client's.
+        // Released after the lock, like everything that may be a client's.
         let entry = locked { entries.removeValue(forKey: number) }
         return entry != nil
     }
@@ -128,7 +130,7 @@ private final class TimerCore: @unchecked Sendable {
         thread.start()
     }
 
-    /// Sleeps until a deadline has come; false when the session has ended.
+    /// Sleeps until a deadline. Returns false when the session has ended.
     private func sleep() -> Bool {
         locked {
             wakeUp = entries.values.map(\.deadline).min() ?? .infinity
@@ -146,4 +148,63 @@ private final class TimerCore: @unchecked Sendable {
         defer { condition.unlock() }
         return body()
     }
+}
+
+// A lock to wait at, with time-outs that do not depend on the wall clock.
+//
+// `NSCondition` waits until a date. If the wall clock is set back it waits longer, if it is set forward it returns
+// early, and after the year 2262 it ends the process. Here a timer of the monotonic clock wakes the waiting thread.
+
+/// A lock with a condition, for waits that may end by time.
+final class TimedCondition: Sendable {
+    /// A timer may be late by the time that the machine slept; it is set again after this many seconds.
+    private static let longestSeconds = 86_400.0
+    private static let timeouts = DispatchQueue(label: "Stratus time-outs", attributes: .concurrent)
+
+    private let condition = NSCondition()
+
+    /// Seconds of the monotonic clock, from an arbitrary beginning.
+    static var now: Double { ProcessInfo.processInfo.systemUptime }
+
+    func lock() { condition.lock() }
+    func unlock() { condition.unlock() }
+    func signal() { condition.signal() }
+    func broadcast() { condition.broadcast() }
+
+    /// Unlocks, waits, and locks again. It may return without a signal: call it in a loop.
+    func wait() { condition.wait() }
+
+    /// Waits at most until `end`, measured by `now`. Returns false when the time is over.
+    func wait(until end: Double) -> Bool {
+        let seconds = end - Self.now
+        guard seconds > 0 else { return false }
+        let timer = DispatchSource.makeTimerSource(queue: Self.timeouts)
+        timer.schedule(deadline: .now() + min(seconds, Self.longestSeconds))
+        timer.setEventHandler { [condition] in
+            // Locked, so that the thread that set the timer is waiting by now.
+            condition.lock()
+            condition.broadcast()
+            condition.unlock()
+        }
+        timer.activate()
+        condition.wait()
+        timer.cancel()
+        return Self.now < end
+    }
+}
+
+// The clocks of a session.
+
+/// A clock that stands still until it is moved by hand. Its timers fire when it is moved, not as time passes.
+package protocol HandMovedClock: CloudClock {
+    /// Calls `body` after every move, on the thread that moved the clock.
+    func onMove(_ body: @escaping @Sendable () -> Void)
+}
+
+/// The machine's own clocks.
+package struct SystemClock: CloudClock {
+    package init() {}
+
+    package var now: Date { Date() }
+    package var uptimeSeconds: Double { ProcessInfo.processInfo.systemUptime }
 }

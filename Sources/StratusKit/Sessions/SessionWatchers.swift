@@ -1,12 +1,13 @@
-// Who looks on while things happen in a session, without taking anything: a notification waits for the listener of its
-// device all the same. Sync engines hear of other devices, and of accounts, by it.
+// Observers of a session, and observers of its shares. Watchers are called when something is new for a device, or when
+// an account may have changed; they take nothing, and notifications wait for the listener of their device as usual.
+// Sync engines learn of other devices and of accounts through them.
 //
-// They are called on the thread on which it happens, and must be quick.
+// Watchers are called on the thread of the event, and must be quick. Observers of shares are held weakly.
 
 package import StratusCloud
 import StratusStore
 
-/// Those who are told when something is new for a device, or an account may have changed.
+/// The watchers of devices and accounts in a session.
 package final class SessionWatchers: Sendable {
     private struct Watcher: Sendable {
         var device: DeviceAddress?
@@ -18,21 +19,21 @@ package final class SessionWatchers: Sendable {
 
     package init() {}
 
-    /// Tells somebody of accounts from now on.
+    /// Adds a watcher of accounts.
     package func watchAccounts(_ watcher: ObjectIdentifier, _ onAccount: @escaping @Sendable () -> Void) {
         change(watcher) { $0.onAccount = onAccount }
     }
 
-    /// Tells somebody of a device from now on, in the stead of the one before; of none for nil.
+    /// Makes a watcher watch a device instead of its previous one; nil for none.
     package func watch(
         _ device: DeviceAddress?, _ watcher: ObjectIdentifier, _ onDevice: @escaping @Sendable () -> Void
     ) {
         change(watcher) { ($0.device, $0.onDevice) = (device, onDevice) }
     }
 
-    /// Tells somebody nothing any more.
+    /// Removes a watcher.
     package func remove(_ watcher: ObjectIdentifier) {
-        // Let go of after the lock.
+        // Released after the lock.
         _ = watchers.withLock { $0.removeValue(forKey: watcher) }
     }
 
@@ -46,20 +47,52 @@ package final class SessionWatchers: Sendable {
 
     // MARK: Telling
 
-    /// Something new is there for these devices.
-    func tell(of devices: Set<DeviceAddress>) {
+    /// Calls the watchers of these devices.
+    func notify(of devices: Set<DeviceAddress>) {
         for watcher in watchers.value.values {
             if let device = watcher.device, devices.contains(device) { watcher.onDevice?() }
         }
     }
 
-    /// Something new may be there for any device.
-    func tellOfAllDevices() {
+    /// Calls the watchers of all devices.
+    func notifyAllDevices() {
         for watcher in watchers.value.values where watcher.device != nil { watcher.onDevice?() }
     }
 
-    /// An account may have changed.
-    func tellOfAccounts() {
+    /// Calls the watchers of accounts.
+    func notifyOfAccounts() {
         for watcher in watchers.value.values { watcher.onAccount?() }
+    }
+}
+
+// Observers of shares.
+//
+
+/// Observes shares that are saved and stopped.
+protocol ShareObserver: AnyObject, Sendable {
+    /// Whether it observes the shares of this caller.
+    func observes(_ caller: Caller, in session: CloudSession) -> Bool
+    func shareWasSaved(_ recordID: CKRecordID, _ result: Result<CKShare, any Error>)
+    func shareWasStopped(_ recordID: CKRecordID, _ result: Result<Void, any Error>)
+}
+
+/// The observers of a session.
+package final class ShareObservers: Sendable {
+    private struct Box: Sendable {
+        weak var observer: (any ShareObserver)?
+    }
+
+    private let boxes = Locked<[Box]>([])
+
+    func add(_ observer: any ShareObserver) {
+        boxes.withLock { boxes in
+            boxes.removeAll { $0.observer == nil }
+            boxes.append(Box(observer: observer))
+        }
+    }
+
+    /// The observers of a caller's shares.
+    func observers(of caller: Caller, in session: CloudSession) -> [any ShareObserver] {
+        boxes.value.compactMap(\.observer).filter { $0.observes(caller, in: session) }
     }
 }

@@ -1,17 +1,17 @@
-// What a subscription's notifications say and do. Top-level, because Foundation on Linux cannot archive nested classes;
-// clients say `CKSubscription.NotificationInfo`.
+// The content of a subscription's notifications. The class is top-level because Foundation on Linux cannot archive
+// nested classes; clients write `CKSubscription.NotificationInfo`.
 //
-// Invariant: clients change it on whatever thread, so that everything stands behind one lock.
+// Invariant: one lock guards everything, because clients change it on any thread.
 
 public import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// What a subscription's notifications say and do where they arrive.
+/// The content of a subscription's notifications.
 ///
-/// Whoever sets nothing but `shouldSendContentAvailable` has notifications that nobody sees: an app is woken and
-/// fetches what has changed. Two are equal when they say the same.
+/// If you set only `shouldSendContentAvailable`, notifications are silent: the app is woken and fetches what has
+/// changed. Two objects are equal when their content is equal.
 public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Sendable {
     private let content: Locked<NotificationTemplate>
 
@@ -20,11 +20,11 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         super.init()
     }
 
-    /// Notifications that say and do nothing.
+    /// Creates an empty object.
     public override convenience init() { self.init(NotificationTemplate()) }
 
-    /// Notifications that say and do this. What stands for a field is its key, as a text of the app has places for
-    /// values.
+    /// Creates an object with this content. Arguments are keys of fields, whose values fill the placeholders of the
+    /// app's texts.
     public convenience init(
         alertBody: String? = nil, alertLocalizationKey: String? = nil, alertLocalizationArgs: [CKRecord.FieldKey] = [],
         title: String? = nil, titleLocalizationKey: String? = nil, titleLocalizationArgs: [CKRecord.FieldKey] = [],
@@ -53,7 +53,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         self.init(template)
     }
 
-    /// The same in the server's words, as it is now.
+    /// The current content for the server.
     var template: NotificationTemplate { content.value }
 
     // MARK: What is said
@@ -70,7 +70,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         set { content.withLock { $0.alert.body.localizationKey = newValue } }
     }
 
-    /// The fields whose values fill the places of that text.
+    /// The fields whose values fill the placeholders of that text.
     public var alertLocalizationArgs: [CKRecord.FieldKey]? {
         get { template.alert.body.arguments }
         set { content.withLock { $0.alert.body.arguments = newValue } }
@@ -88,7 +88,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         set { content.withLock { $0.alert.title.localizationKey = newValue } }
     }
 
-    /// The fields whose values fill the places of that title.
+    /// The fields whose values fill the placeholders of that title.
     public var titleLocalizationArgs: [CKRecord.FieldKey]? {
         get { template.alert.title.arguments }
         set { content.withLock { $0.alert.title.arguments = newValue } }
@@ -106,7 +106,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         set { content.withLock { $0.alert.subtitle.localizationKey = newValue } }
     }
 
-    /// The fields whose values fill the places of that line.
+    /// The fields whose values fill the placeholders of that line.
     public var subtitleLocalizationArgs: [CKRecord.FieldKey]? {
         get { template.alert.subtitle.arguments }
         set { content.withLock { $0.alert.subtitle.arguments = newValue } }
@@ -132,8 +132,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         set { content.withLock { $0.alert.soundName = newValue } }
     }
 
-    /// The fields whose values come along: three at most, which are texts, numbers, dates, locations or references
-    /// (L-13).
+    /// The fields whose values are included: at most three texts, numbers, dates, locations or references (L-13).
     public var desiredKeys: [CKRecord.FieldKey]? {
         get { template.desiredKeys }
         set { content.withLock { $0.desiredKeys = newValue } }
@@ -163,7 +162,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         set { content.withLock { $0.alert.category = newValue } }
     }
 
-    /// A later notification of the same key takes the place of an earlier one that waits.
+    /// The key by which a later notification replaces an earlier one that waits.
     public var collapseIDKey: String? {
         get { template.collapseKey }
         set { content.withLock { $0.collapseKey = newValue } }
@@ -173,12 +172,12 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
 
     public override func isEqual(_ object: Any?) -> Bool { (object as? CKNotificationInfo)?.template == template }
 
-    /// The same for all: what they say can change.
+    /// Constant, because the content can change.
     public override var hash: Int { 0 }
 
     public override var description: String { "<CKNotificationInfo: \(template)>" }
 
-    /// Another object that says the same.
+    /// Returns another object with the same content.
     public func copy(with zone: NSZone? = nil) -> Any { CKNotificationInfo(template) }
 
     /// True.
@@ -186,12 +185,12 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKNotificationInfo"] }
 
-    /// Archives all of it.
+    /// Archives the content.
     public func encode(with coder: NSCoder) {
         coder.encodeBlock(ArchivedTemplate(template), forKey: CoderKey.notificationInfo)
     }
 
-    /// Decodes an object; nil where there is none, as in archives from Apple's systems.
+    /// Decodes an object. Returns nil if there is none, as in archives from Apple's systems.
     public convenience init?(coder: NSCoder) {
         guard let archived = coder.decodeBlock(ArchivedTemplate.self, forKey: CoderKey.notificationInfo) else {
             return nil
@@ -200,7 +199,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
     }
 }
 
-/// A template in an archive. Clients keep archives: names never change.
+/// A template in an archive. Clients store archives: names never change.
 private struct ArchivedTemplate: Codable {
     struct Phrase: Codable {
         var text: String?

@@ -1,17 +1,17 @@
-// A subscription to the records for which a query holds.
+// A subscription to the records that match a query.
 //
-// Invariants: type, predicate and options never change, and the predicate is looked into once, when the subscription is
-// made; a mistake in them is remembered and fails every save of it.
+// Invariants: type, predicate and options never change. The predicate is checked once, when the subscription is
+// created; a mistake is stored and fails every save.
 
 public import Foundation
 import StratusCloud
 import StratusStore
 
-/// A subscription to records of a type for which a predicate holds: in a zone, or in all of the database. It can be
-/// saved in private and public databases (N-01).
+/// A subscription to records of a type that match a predicate, in a zone or in the whole database. You can save it in
+/// private and public databases (N-01).
 ///
-/// Predicates are those of ``CKQuery``, and are refused as there. Without creation, update or deletion among its
-/// options, which raises an exception on Apple's systems (N-04), its save fails with `invalidArguments`.
+/// It accepts the same predicates as ``CKQuery``. Without creation, update or deletion among its options, which raises
+/// an exception on Apple's systems (N-04), saving it fails with `invalidArguments`.
 public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     // Unchecked because it inherits from CKSubscription, whose rules it follows.
 
@@ -19,19 +19,19 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     public struct Options: OptionSet, Hashable, Sendable {
         /// One bit for each option, as on Apple's systems.
         public let rawValue: UInt
-        /// Options by their bits.
+        /// Creates options from their bits.
         public init(rawValue: UInt) { self.rawValue = rawValue }
 
-        /// When a record begins to match.
+        /// When a record matches for the first time.
         public static let firesOnRecordCreation = Options(rawValue: 1 << 0)
         /// When a record that matches is changed.
         public static let firesOnRecordUpdate = Options(rawValue: 1 << 1)
-        /// When a record that matches is deleted, or ends to match.
+        /// When a record that matches is deleted, or no longer matches.
         public static let firesOnRecordDeletion = Options(rawValue: 1 << 2)
-        /// Once, and then it is deleted on the server.
+        /// Once; then the server deletes the subscription.
         public static let firesOnce = Options(rawValue: 1 << 3)
 
-        /// Those of which there is one at least.
+        /// The options of which at least one must be set.
         fileprivate static let events: Options = [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]
     }
 
@@ -53,11 +53,11 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         }
     }
 
-    /// A subscription, not yet saved.
+    /// Creates a subscription, which is not saved yet.
     /// - Parameters:
     ///   - recordType: The type of the records.
-    ///   - predicate: What must hold for them; `NSPredicate(value: true)` for all.
-    ///   - subscriptionID: The name of the subscription, unique among the person's in the database.
+    ///   - predicate: The predicate that they match; `NSPredicate(value: true)` for all.
+    ///   - subscriptionID: The name of the subscription, unique among the user's in the database.
     ///   - options: When it fires.
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, subscriptionID: CKSubscription.ID,
@@ -69,8 +69,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
             id: subscriptionID, recordType: recordType, captured: CapturedPredicate(predicate), options: options)
     }
 
-    /// A subscription with a name of its own.
-    @available(*, deprecated, message: "Give the subscription a name, by which it is found again.")
+    /// Creates a subscription with a generated name.
+    @available(*, deprecated, message: "Pass a subscriptionID, by which you find the subscription again.")
     public convenience init(
         recordType: CKRecord.RecordType, predicate: NSPredicate, options: CKQuerySubscription.Options
     ) {
@@ -81,10 +81,10 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     /// The type of the records.
     public var recordType: CKRecord.RecordType? { type }
 
-    /// What must hold for the records. Each time an object of its own, because a compound can be changed.
+    /// The predicate. Each call returns a new object, because a compound predicate can be changed.
     public var predicate: NSPredicate { captured.predicate }
 
-    /// The zone the records are in; nil for all of the database's.
+    /// The zone of the records; nil for all zones of the database.
     public var zoneID: CKRecordZone.ID? {
         get { zone.value }
         set { zone.withLock { $0 = newValue } }
@@ -94,11 +94,11 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: What the server is asked
 
-    /// What raises an exception on Apple's systems.
+    /// Mistakes that raise an exception on Apple's systems.
     private var mistake: String? {
-        if type.isEmpty { return "A CKQuerySubscription has a record type." }
+        if type.isEmpty { return "A CKQuerySubscription needs a record type." }
         guard querySubscriptionOptions.isDisjoint(with: .events) else { return nil }
-        return "A CKQuerySubscription fires on creation, update or deletion of records: choose one of them at least."
+        return "A CKQuerySubscription fires on creation, update or deletion of records: choose at least one of them."
     }
 
     override func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
@@ -119,7 +119,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     // MARK: Copying and archiving
 
-    /// Another object that says the same.
+    /// Returns another object with the same content.
     public override func copy(with zone: NSZone? = nil) -> Any {
         CKQuerySubscription(
             id: subscriptionID, recordType: type, captured: captured, options: querySubscriptionOptions, zoneID: zoneID
@@ -137,7 +137,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         ArchivedQuery.encode(captured, with: coder)
     }
 
-    /// Decodes a subscription; nil where identifier, type or predicate is missing, as in archives from Apple's systems.
+    /// Decodes a subscription. Returns nil if identifier, type or predicate is missing, as in archives from Apple's
+    /// systems.
     public required convenience init?(coder: NSCoder) {
         guard let id = coder.decodeText(forKey: CoderKey.subscriptionID),
             let recordType = coder.decodeText(forKey: CoderKey.recordType),

@@ -1,11 +1,13 @@
-// What an engine tells its delegate.
+// The events that an engine sends to its delegate.
+
+import StratusModel
 
 extension CKSyncEngine {
-    /// What has happened. Versions to come may know more: a `switch` has an `@unknown default`.
+    /// What has happened. Later versions may add cases: a `switch` needs an `@unknown default`.
     public enum Event: Sendable, CustomStringConvertible {
         /// The engine's state has changed: store it, with what was fetched before it (E-09).
         case stateUpdate(StateUpdate)
-        /// Somebody has signed in, or out, or another person has (E-10).
+        /// An account was signed in or out, or was switched (E-10).
         case accountChange(AccountChange)
         /// Zones are new, have changed, or are gone.
         case fetchedDatabaseChanges(FetchedDatabaseChanges)
@@ -51,23 +53,23 @@ extension CKSyncEngine {
 extension CKSyncEngine.Event {
     /// The engine's state has changed.
     public struct StateUpdate: Sendable, CustomStringConvertible {
-        /// What to give to the next engine, in the configuration.
+        /// The state for the configuration of the next engine.
         public let stateSerialization: CKSyncEngine.State.Serialization
 
-        /// The event's name, and how much is in the state.
+        /// The event's name, and the size of the state.
         public var description: String { "stateUpdate(\(stateSerialization.content.summary))" }
     }
 
-    /// Somebody has signed in, or out, or another person has. Signing out and switching have cleared the engine's state,
-    /// what was pending included (E-10).
+    /// An account was signed in or out, or was switched. Signing out and switching clear the engine's state, including
+    /// pending changes (E-10).
     public struct AccountChange: Sendable, CustomStringConvertible {
-        /// What has changed, since the engine has looked last.
+        /// What has changed since the engine last checked.
         public enum ChangeType: Equatable, Sendable {
-            /// There is an account, and there was none. The first engine of a program hears of it too.
+            /// There is an account, and there was none. The first engine of a program gets this event too.
             case signIn(currentUser: CKRecord.ID)
-            /// There is none any more: what was fetched for it is to be deleted.
+            /// There is no account now: delete what was fetched for the previous one.
             case signOut(previousUser: CKRecord.ID)
-            /// There is another one: what was fetched for the one before is to be deleted.
+            /// There is another account: delete what was fetched for the previous one.
             case switchAccounts(previousUser: CKRecord.ID, currentUser: CKRecord.ID)
         }
 
@@ -80,7 +82,7 @@ extension CKSyncEngine.Event {
 
     /// A fetch begins.
     public struct WillFetchChanges: Sendable, CustomStringConvertible {
-        /// Why, and what.
+        /// The reason and the options.
         public let context: CKSyncEngine.FetchChangesContext
 
         /// The event's name, and the reason.
@@ -100,7 +102,7 @@ extension CKSyncEngine.Event {
     public struct DidFetchRecordZoneChanges: Sendable, CustomStringConvertible {
         /// The zone.
         public let zoneID: CKRecordZone.ID
-        /// Why it has failed; nil where it has not.
+        /// The error; nil if the fetch succeeded.
         public let error: CKError?
 
         /// The event's name, the zone, and the error.
@@ -111,7 +113,7 @@ extension CKSyncEngine.Event {
 
     /// The fetch has ended.
     public struct DidFetchChanges: Sendable, CustomStringConvertible {
-        /// Why it was made, and what it was to bring.
+        /// The reason and the options.
         public let context: CKSyncEngine.FetchChangesContext
 
         /// The event's name, and the reason.
@@ -120,7 +122,7 @@ extension CKSyncEngine.Event {
 
     /// Sending begins.
     public struct WillSendChanges: Sendable, CustomStringConvertible {
-        /// Why, and what.
+        /// The reason and the options.
         public let context: CKSyncEngine.SendChangesContext
 
         /// The event's name, and the reason.
@@ -129,10 +131,102 @@ extension CKSyncEngine.Event {
 
     /// Sending has ended.
     public struct DidSendChanges: Sendable, CustomStringConvertible {
-        /// Why it was done, and what was to be sent.
+        /// The reason and the options.
         public let context: CKSyncEngine.SendChangesContext
 
         /// The event's name, and the reason.
         public var description: String { "didSendChanges(\(context.reason))" }
+    }
+}
+
+// The events with changes: fetched changes, and answers to sent changes.
+
+extension CKSyncEngine.Event {
+    /// Zones are new, have changed, or are gone.
+    public struct FetchedDatabaseChanges: Sendable, CustomStringConvertible {
+        /// Zones that are new or have changed. What has changed in them is fetched next.
+        public let modifications: [CKDatabase.DatabaseChange.Modification]
+        /// Zones that are gone, and why (Z-07).
+        public let deletions: [CKDatabase.DatabaseChange.Deletion]
+
+        /// The event's name, and the number of zones.
+        public var description: String {
+            "fetchedDatabaseChanges(\(modifications.count.counting("modification")), "
+                + "\(deletions.count.counting("deletion")))"
+        }
+    }
+
+    /// Records of a zone are new, have changed, or are gone. Changes that the engine itself has sent are included
+    /// (T-12).
+    public struct FetchedRecordZoneChanges: Sendable, CustomStringConvertible {
+        /// Records that are new or have changed, in no particular order (T-15).
+        public let modifications: [CKDatabase.RecordZoneChange.Modification]
+        /// Records that are gone.
+        public let deletions: [CKDatabase.RecordZoneChange.Deletion]
+
+        /// The event's name, and the number of records.
+        public var description: String {
+            "fetchedRecordZoneChanges(\(modifications.count.counting("modification")), "
+                + "\(deletions.count.counting("deletion")))"
+        }
+    }
+
+    /// Changes of zones were sent, and answered one by one.
+    public struct SentDatabaseChanges: Sendable, CustomStringConvertible {
+        /// A zone that could not be saved.
+        public struct FailedZoneSave: Sendable, CustomStringConvertible {
+            /// The zone.
+            public let zone: CKRecordZone
+            /// The error. If the engine itself tries again, the change stays pending (E-07).
+            public let error: CKError
+
+            /// The zone and the error.
+            public var description: String { "\(zone.zoneID): \(error)" }
+        }
+
+        /// Zones that were saved.
+        public let savedZones: [CKRecordZone]
+        /// Zones that could not be saved.
+        public let failedZoneSaves: [FailedZoneSave]
+        /// Zones that were deleted.
+        public let deletedZoneIDs: [CKRecordZone.ID]
+        /// Zones that could not be deleted, and why.
+        public let failedZoneDeletes: [CKRecordZone.ID: CKError]
+
+        /// The event's name, and the number of zones.
+        public var description: String {
+            "sentDatabaseChanges(\(savedZones.count) saved, \(failedZoneSaves.count) not saved, "
+                + "\(deletedZoneIDs.count) deleted, \(failedZoneDeletes.count) not deleted)"
+        }
+    }
+
+    /// Changes of records were sent, and answered one by one.
+    public struct SentRecordZoneChanges: Sendable, CustomStringConvertible {
+        /// A record that could not be saved.
+        public struct FailedRecordSave: Sendable, CustomStringConvertible {
+            /// The record that the delegate provided.
+            public let record: CKRecord
+            /// The error. A conflict's error has the server's version, to merge into (S-05). If the engine itself tries
+            /// again, the change stays pending (E-07). After any other error, add the change again to send it.
+            public let error: CKError
+
+            /// The record's name and the error.
+            public var description: String { "\(record.recordID): \(error)" }
+        }
+
+        /// Records that were saved, with the server's fields (C-04).
+        public let savedRecords: [CKRecord]
+        /// Records that could not be saved.
+        public let failedRecordSaves: [FailedRecordSave]
+        /// Records that were deleted.
+        public let deletedRecordIDs: [CKRecord.ID]
+        /// Records that could not be deleted, and why.
+        public let failedRecordDeletes: [CKRecord.ID: CKError]
+
+        /// The event's name, and the number of records.
+        public var description: String {
+            "sentRecordZoneChanges(\(savedRecords.count) saved, \(failedRecordSaves.count) not saved, "
+                + "\(deletedRecordIDs.count) deleted, \(failedRecordDeletes.count) not deleted)"
+        }
     }
 }

@@ -1,28 +1,28 @@
-// The bytes of an engine's state: see `CKSyncEngine.State.Serialization`. What is read is a claim of the program's: it is
-// checked, and whatever cannot be is an error.
+// The bytes of an engine's state: see `CKSyncEngine.State.Serialization`. The bytes come from the program: they are
+// checked, and invalid ones are an error.
 
 import Foundation
 
-/// An engine's state as it is written.
+/// An engine's state for encoding.
 struct SyncArchive: Codable {
-    /// A zone, and all that is known of it.
+    /// A zone, and everything that is known about it.
     struct Zone: Codable {
         var name: String
         var owner: String
         var token: Data?
-        /// Its place among the zones that are to be fetched.
+        /// Its position among the zones to fetch.
         var unfetched: Int?
-        /// Its place among the zones that are to be sent.
+        /// Its position among the zones to send.
         var pending: Int?
-        /// Whether it is to be deleted, where it is to be sent.
+        /// Whether the pending change deletes it.
         var isDeletion: Bool?
-        /// How it is encrypted, where it is to be saved.
+        /// The encryption scope, if the pending change saves it.
         var encryptionScope: Int?
     }
 
-    /// A record that is to be sent.
+    /// A pending change of a record.
     struct Record: Codable {
-        /// The place of its zone among the zones.
+        /// The index of its zone in `zones`.
         var zone: Int
         var name: String
         var isDeletion: Bool?

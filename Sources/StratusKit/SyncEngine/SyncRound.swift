@@ -1,17 +1,19 @@
-// One round of an engine's: who the user is, then fetching or sending, or both. A round is for one account from its
-// beginning to its end, also where somebody else signs in meanwhile: what one person has written never goes to another.
+// One round of an engine: it identifies the user, then fetches, sends, or both; and the decision when to try again. A
+// round acts for one account from beginning to end, even if another account signs in meanwhile: one person's changes
+// never reach another's database.
 
+import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
 
-/// One thing that an engine does, from its beginning to its end.
+/// One round, from its beginning to its end.
 final class SyncRound {
     let worker: SyncWorker
     let reason: CKSyncEngine.SyncReason
-    /// All that went wrong, for the decision when to try again.
+    /// All errors, for the decision when to try again.
     var failures: [CKError] = []
-    /// The requests, made as the account of the round.
+    /// The requests, sent as the account of the round.
     private(set) var requests: SyncRequests
 
     var state: CKSyncEngine.State { worker.state }
@@ -22,8 +24,8 @@ final class SyncRound {
         requests = SyncRequests(database: worker.database)
     }
 
-    /// Does what the program has asked for.
-    func perform(_ errand: SyncWorker.Errand) async throws {
+    /// Does what the program requested.
+    func run(_ errand: SyncWorker.Errand) async throws {
         do {
             guard try await beginAsUser() else { return }
             switch errand {
@@ -38,10 +40,10 @@ final class SyncRound {
         }
     }
 
-    /// Does what there is to do: fetches first, so that what is sent meets fewer conflicts (E-14).
-    func performScheduled() async {
+    /// Does what is due: fetches first, so that sending meets fewer conflicts (E-14).
+    func runScheduled() async {
         do {
-            try await worker.tellState()
+            try await worker.reportState()
             guard try await beginAsUser() else { return }
             if worker.openFetch != nil { try await fetchPatiently() }
             if state.content.hasPendingChanges { try await send(.init()) }
@@ -52,7 +54,7 @@ final class SyncRound {
         }
     }
 
-    /// A fetch that has failed for good is no reason not to send.
+    /// A permanent failure of the fetch does not prevent sending.
     private func fetchPatiently() async throws {
         do {
             try await fetch(.init())
@@ -63,7 +65,7 @@ final class SyncRound {
         }
     }
 
-    /// Keeps an error for the decision, unless the errors that it is made of are kept already.
+    /// Notes an error for the decision, unless the errors it consists of were noted already.
     @discardableResult
     func note(_ error: any Error) -> CKError {
         let failure = error is CancellationError ? CKError.operationWasCancelled : CKError.of(error)
@@ -73,11 +75,11 @@ final class SyncRound {
 
     // MARK: The user
 
-    /// Finds out who the user is, and tells of a change (E-10). False where there is nobody to work for (E-03).
+    /// Identifies the user, and reports a change (E-10). Returns false if there is no account (E-03).
     private func beginAsUser() async throws -> Bool {
         guard worker.database.databaseScope != .public else {
             throw CKError(
-                CloudError(.badDatabase, "A sync engine works on a private or a shared database: give it one of those.")
+                CloudError(.badDatabase, "A sync engine works on a private or shared database: pass one of those.")
             )
         }
         if worker.isAutomatic { worker.lookOn() }
@@ -106,17 +108,17 @@ final class SyncRound {
             state.update { $0.reset(for: nil) }
             change = .signOut(previousUser: CKRecord.ID(recordName: previous))
         case (nil, let userName?):
-            // What a program has added before anybody was known stays: it belongs to whoever signs in.
+            // Changes that a program added before an account was known stay: they belong to the account that signs in.
             state.update { $0.userName = userName }
             change = .signIn(currentUser: CKRecord.ID(recordName: userName))
         case (nil, nil): return
         }
-        try await worker.tell(.accountChange(.init(changeType: change)))
-        try await worker.tellState()
+        try await worker.report(.accountChange(.init(changeType: change)))
+        try await worker.reportState()
     }
 
-    /// Who the user is, and by which device they hear of others; a user without a name where there is no account; nil
-    /// where the account cannot be used now. From now on the round is this person's.
+    /// The user's name and the device that is notified of others; without a name if there is no account; nil if the
+    /// account cannot be used now. From now on the round acts for this account.
     private func identify() async throws -> (userName: String?, device: DeviceAddress?)? {
         let scope = worker.database.scope.pinned()
         requests = SyncRequests(database: CKDatabase(scope, worker.database.databaseScope))
@@ -128,13 +130,13 @@ final class SyncRound {
         }
     }
 
-    /// Hears of what other devices do. Where that cannot be had, the engine fetches when it is asked to.
+    /// Starts to listen for changes by other devices. If that fails, the engine fetches on request only.
     private func listen(as device: DeviceAddress?) async {
         guard let device, !worker.hears(as: device) else { return }
         do {
             try await worker.session.register(device)
             worker.listen(as: device)
-            // What was written before it listened.
+            // Fetches what was written before it listened.
             worker.wantFetch(andRound: false)
         } catch {
             note(error)
@@ -143,10 +145,10 @@ final class SyncRound {
 }
 
 extension ContainerScope {
-    /// The device of an engine whose container acts on none.
+    /// The device of an engine whose container has none.
     static let syncDeviceName = "sync engine"
 
-    /// The same container for the account that is signed in now, whoever is later.
+    /// The same container for the account that is signed in now, even if another signs in later.
     func pinned() -> ContainerScope {
         let session = session
         guard case .signedIn = account, let account = session.account else { return self }
@@ -157,7 +159,7 @@ extension ContainerScope {
         return pinned
     }
 
-    /// The device by which its user hears of others; nil without a user.
+    /// The device that is notified of others; nil without a user.
     var ear: DeviceAddress? {
         guard case .account(let account, let device) = account else { return nil }
         return DeviceAddress(account: account, name: device ?? Self.syncDeviceName)
@@ -165,7 +167,7 @@ extension ContainerScope {
 }
 
 extension CloudSession {
-    /// Makes a device known, on a thread that may block. Throws what the store throws.
+    /// Registers a device, on a thread that may block. Throws what the store throws.
     func register(_ device: DeviceAddress) async throws {
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             do {
@@ -177,4 +179,216 @@ extension CloudSession {
             }
         }
     }
+}
+
+// Fetching: which zones have changed, then what has changed in them (E-02).
+//
+// Invariant: fetched changes are reported before the token after them is stored, so that a program that stores both in
+// the order of the events never misses a change (E-09).
+
+extension SyncRound {
+    /// Fetches and reports changes. Throws the error of the request, or `partialFailure` for zones.
+    func fetch(_ options: CKSyncEngine.FetchChangesOptions) async throws {
+        let context = CKSyncEngine.FetchChangesContext(reason: reason, options: options)
+        let wanted = worker.wantedFetch
+        try await worker.report(.willFetchChanges(.init(context: context)))
+        let failure: (any Error)?
+        do {
+            try await subscribe()
+            try await fetchZoneList(context)
+            try await fetchZones(context)
+            worker.noteFetch(wanted)
+            failure = nil
+        } catch {
+            failure = error
+        }
+        try await worker.report(.didFetchChanges(.init(context: context)))
+        try await worker.reportState()
+        if let failure { throw failure }
+    }
+
+    /// Without a subscription the engine still fetches on request; only a temporary error is worth a retry.
+    private func subscribe() async throws {
+        guard !worker.isSubscribed else { return }
+        do {
+            try await requests.subscribe(worker.wantedSubscriptionID)
+            worker.isSubscribed = true
+        } catch {
+            let failure = CKError.of(error)
+            if SyncRetry.keepsPending(failure) { throw failure }
+        }
+    }
+
+    private func nextOptions(
+        _ context: CKSyncEngine.FetchChangesContext
+    ) async throws -> CKSyncEngine.FetchChangesOptions {
+        try await worker.ask { delegate, engine in
+            await delegate.nextFetchChangesOptions(context, syncEngine: engine)
+        }
+    }
+
+    // MARK: Which zones
+
+    private func fetchZoneList(_ context: CKSyncEngine.FetchChangesContext) async throws {
+        var hasRestarted = false
+        /// All existing zones, if the engine had followed some and starts from the beginning: the missing ones are
+        /// gone.
+        var listed: Set<CKRecordZone.ID>?
+        while true {
+            let group = try await nextOptions(context).operationGroup
+            let token = state.content.databaseToken
+            if token == nil, listed == nil, !state.content.zoneTokens.isEmpty { listed = [] }
+            do {
+                let page = try await requests.databaseChanges(since: token, group)
+                listed?.formUnion(page.modifications.map(\.zoneID))
+                try await report(page)
+                guard page.isMoreComing else { break }
+            } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
+                hasRestarted = true
+                // A list from the beginning names all existing zones.
+                state.update { ($0.databaseToken, $0.unfetchedZoneIDs) = (nil, []) }
+            }
+        }
+        guard let listed else { return }
+        let gone = state.content.zoneTokens.keys.filter { !listed.contains($0) }
+        guard !gone.isEmpty else { return }
+        try await worker.report(
+            .fetchedDatabaseChanges(
+                .init(modifications: [], deletions: gone.map { .init(zoneID: $0, reason: .deleted) })))
+        state.update { $0.noteDeleted(gone) }
+        try await worker.reportState()
+    }
+
+    private func report(_ page: SyncRequests.DatabasePage) async throws {
+        state.update { content in
+            content.noteDeleted(page.deletions.map(\.zoneID))
+            content.noteChanged(page.modifications.map(\.zoneID))
+        }
+        if !page.modifications.isEmpty || !page.deletions.isEmpty {
+            try await worker.report(
+                .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)))
+        }
+        state.update { $0.databaseToken = page.token }
+        try await worker.reportState()
+    }
+
+    // MARK: What is in them
+
+    private func fetchZones(_ context: CKSyncEngine.FetchChangesContext) async throws {
+        var done: Set<CKRecordZone.ID> = []
+        var failed: [AnyHashable: any Error] = [:]
+        while let zoneID = state.content.nextZone(try await nextOptions(context), except: done) {
+            done.insert(zoneID)
+            try await worker.report(.willFetchRecordZoneChanges(.init(zoneID: zoneID)))
+            var failure: CKError?
+            do {
+                try await fetch(zoneID, context)
+            } catch {
+                failure = CKError.of(error)
+            }
+            try await worker.report(.didFetchRecordZoneChanges(.init(zoneID: zoneID, error: failure)))
+            guard let failure else { continue }
+            // Other zones would fail as well, except if only this zone is busy.
+            if SyncRetry.keepsPending(failure), failure.code != .zoneBusy { throw failure }
+            if failure.code == .zoneNotFound || failure.code == .userDeletedZone {
+                // The database's feed reports it now or later.
+                state.update { $0.noteDeleted([zoneID]) }
+            }
+            failures.append(failure)
+            failed[zoneID] = failure
+        }
+        guard failed.isEmpty else {
+            throw CKError.partialFailure(failed, "Failed to fetch the changes of some zones")
+        }
+    }
+
+    private func fetch(_ zoneID: CKRecordZone.ID, _ context: CKSyncEngine.FetchChangesContext) async throws {
+        var hasRestarted = false
+        while true {
+            let options = try await nextOptions(context)
+            // The delegate may have excluded the zone; the rest is fetched when it is included again.
+            guard options.scope.contains(zoneID) else { return }
+            let token = state.content.zoneTokens[zoneID]
+            do {
+                let page = try await requests.zoneChanges(in: zoneID, since: token, options.operationGroup)
+                if !page.modifications.isEmpty || !page.deletions.isEmpty {
+                    try await worker.report(
+                        .fetchedRecordZoneChanges(
+                            .init(modifications: page.modifications, deletions: page.deletions)))
+                }
+                state.update { $0.noteFetched(zoneID, upTo: page.token, isMoreComing: page.isMoreComing) }
+                try await worker.reportState()
+                guard page.isMoreComing else { return }
+            } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
+                hasRestarted = true
+                if error.isOfRecreatedZone {
+                    // Everything that was fetched of it is gone; the database's feed reports only the latest state of a
+                    // name.
+                    try await worker.report(
+                        .fetchedDatabaseChanges(
+                            .init(modifications: [], deletions: [.init(zoneID: zoneID, reason: .deleted)])))
+                }
+                state.update { $0.zoneTokens[zoneID] = nil }
+            }
+        }
+    }
+}
+
+extension CKError {
+    /// Whether a token has expired, or is not valid for this feed (T-09, X-30).
+    fileprivate var isOfToken: Bool { code == .changeTokenExpired }
+
+    /// Whether the token belongs to a deleted zone and another zone has its name.
+    fileprivate var isOfRecreatedZone: Bool { userInfo["reason"] as? String == CloudError.reasonZoneMadeAnew }
+}
+
+// The decision what to do after failures, as pure functions.
+
+enum SyncRetry {
+    /// How often in a row an engine at once sends again what a delegate has repaired, such as a conflict. After that it
+    /// pauses, so that a delegate that never repairs it does not keep a host busy.
+    static let hastyCount = 8
+
+    /// What to do next.
+    enum Plan: Equatable, Sendable {
+        /// Wait for the next occasion.
+        case wait
+        /// Continue at once.
+        case goOn
+        case pause(seconds: Double)
+    }
+
+    /// Whether an engine itself tries again, and keeps the change pending (E-06, E-07). A cancelled request was not
+    /// refused.
+    static func keepsPending(_ error: CKError) -> Bool { isTransient(error) || error.code == .operationCancelled }
+
+    /// Whether the error goes away with time (E-07).
+    static func isTransient(_ error: CKError) -> Bool {
+        switch error.code {
+        case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,
+            .requestRateLimited, .serviceUnavailable, .zoneBusy:
+            true
+        default: false
+        }
+    }
+
+    /// What to do after a round that has failed.
+    /// - Parameters:
+    ///   - errors: All errors of the round.
+    ///   - failureCount: How many rounds in a row, including this one, have failed without sending anything.
+    ///   - hasMore: Whether changes are pending.
+    /// - Returns: What to do.
+    static func plan(after errors: [CKError], failureCount: Int, hasMore: Bool) -> Plan {
+        if errors.contains(where: { $0.code == .operationCancelled }) { return .wait }
+        let transient = errors.filter(isTransient)
+        guard transient.isEmpty else {
+            let requested = transient.compactMap(\.retryAfterSeconds).max()
+            return .pause(seconds: requested ?? backOffSeconds(failureCount))
+        }
+        guard hasMore else { return .wait }
+        return failureCount <= hastyCount ? .goOn : .pause(seconds: backOffSeconds(failureCount - hastyCount))
+    }
+
+    /// One second, then twice as long each time, at most a minute, as in operations.
+    private static func backOffSeconds(_ count: Int) -> Double { min(pow(2, Double(max(count, 1) - 1)), 60) }
 }

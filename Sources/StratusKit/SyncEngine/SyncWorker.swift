@@ -1,11 +1,11 @@
-// What does an engine's work: decides when something is to be done, and has it done one thing after the other.
+// The work of an engine: decides when to run a round, and runs its jobs one after the other.
 //
 // Invariants:
-//   1. It keeps neither the engine nor the delegate alive; without either it does nothing.
-//   2. Whatever asks for a round either adds one or finds one that has not begun, so no occasion is lost. While it pauses,
-//      the end of the pause does.
-//   3. What asks for a fetch counts up `wantedFetch`; a fetch satisfies what was wanted when it began.
-//   4. An engine that does not sync automatically does nothing of its own but tell of its state (E-11).
+//   1. It retains neither the engine nor the delegate; without either it does nothing.
+//   2. A request for a round either adds one or finds one that has not begun, so no occasion is lost. During a pause,
+//      the end of the pause adds one.
+//   3. A request for a fetch increments `wantedFetch`; a fetch satisfies the requests before its beginning.
+//   4. An engine that does not sync automatically only reports its state by itself (E-11).
 
 import Foundation
 import StratusCloud
@@ -14,7 +14,7 @@ import StratusStore
 
 /// Does the work of one sync engine.
 final class SyncWorker: Sendable {
-    /// What a program can ask for.
+    /// What a program can request.
     enum Errand: Sendable {
         case fetch(CKSyncEngine.FetchChangesOptions)
         case send(CKSyncEngine.SendChangesOptions)
@@ -36,17 +36,17 @@ final class SyncWorker: Sendable {
         var isEnded = false
         /// Whether a round was added that has not begun.
         var isAdded = false
-        /// Whether a telling of the state was added that has not begun.
-        var isTelling = false
+        /// Whether a report of the state was added that has not begun.
+        var isReportDue = false
         var pause: Pause?
         var failureCount = 0
         var wantedFetch: UInt64 = 1
         var doneFetch: UInt64 = 0
-        /// The device by which the engine hears of others.
+        /// The device that notifies the engine of others.
         var ear: DeviceAddress?
-        /// Where the engine looks on.
+        /// Where the engine watches.
         var watchers: SessionWatchers?
-        /// Whether the subscription is known to be there.
+        /// Whether the subscription is known to exist.
         var isSubscribed = false
     }
 
@@ -66,7 +66,7 @@ final class SyncWorker: Sendable {
         ends = Locked(Ends(engine: nil, delegate: configuration.delegate))
     }
 
-    /// The session that the database is of now.
+    /// The current session of the database.
     var session: CloudSession { database.scope.session }
 
     /// Begins to work for an engine.
@@ -78,7 +78,7 @@ final class SyncWorker: Sendable {
         askForRound()
     }
 
-    /// Ends for good, at once but for a request under way.
+    /// Ends permanently, at once except for a request under way.
     func end() {
         state.setOnChange(nil)
         let (pause, watchers) = schedule.withLock { schedule in
@@ -94,15 +94,15 @@ final class SyncWorker: Sendable {
     // MARK: Occasions
 
     private func clientHasChanged(_ isToSend: Bool) {
-        let isToTell = schedule.withLock { schedule in
+        let isToReport = schedule.withLock { schedule in
             guard !schedule.isEnded else { return false }
-            defer { schedule.isTelling = true }
-            return !schedule.isTelling
+            defer { schedule.isReportDue = true }
+            return !schedule.isReportDue
         }
-        if isToTell {
+        if isToReport {
             queue.addOwn(in: session) { [self] in
-                schedule.withLock { $0.isTelling = false }
-                try await tellState()
+                schedule.withLock { $0.isReportDue = false }
+                try await reportState()
             }
         }
         if isToSend { askForRound() }
@@ -113,13 +113,13 @@ final class SyncWorker: Sendable {
         askForRound()
     }
 
-    /// Another device has written, or there is another reason to fetch (E-14).
+    /// Requests a fetch, because another device has written or for another reason (E-14).
     func wantFetch(andRound isRoundWanted: Bool) {
         schedule.withLock { $0.wantedFetch += 1 }
         if isRoundWanted { askForRound() }
     }
 
-    /// Asks for a round, unless one will come anyway.
+    /// Adds a round, unless one is due anyway.
     func askForRound() {
         guard isAutomatic, database.databaseScope != .public, !session.activity.refusesRequests else { return }
         let isMine = schedule.withLock { schedule in
@@ -129,12 +129,12 @@ final class SyncWorker: Sendable {
         }
         guard isMine else { return }
         queue.addOwn(in: session) { [self] in
-            // What was put back in a callback has asked for this round before the failure has asked for a pause.
+            // Changes that were added again in a callback requested this round before the failure requested a pause.
             let isPausing = schedule.withLock { schedule in
                 schedule.isAdded = false
                 return schedule.pause != nil
             }
-            if !isPausing { await SyncRound(self, .scheduled).performScheduled() }
+            if !isPausing { await SyncRound(self, .scheduled).runScheduled() }
         }
     }
 
@@ -146,8 +146,8 @@ final class SyncWorker: Sendable {
 
     private var isInCallback: Bool { SyncCallback.workers.contains(ObjectIdentifier(self)) }
 
-    func perform(_ errand: Errand) async throws {
-        let job = queue.add(in: session) { [self] in try await SyncRound(self, .manual).perform(errand) }
+    func run(_ errand: Errand) async throws {
+        let job = queue.add(in: session) { [self] in try await SyncRound(self, .manual).run(errand) }
         try await withTaskCancellationHandler {
             try await job.value
         } onCancel: {
@@ -164,7 +164,7 @@ final class SyncWorker: Sendable {
 
     // MARK: The delegate
 
-    /// Calls the delegate. Throws `operationCancelled` where there is none any more, or no engine.
+    /// Calls the delegate. Throws `operationCancelled` if the delegate or the engine is gone.
     func ask<Answer: Sendable>(
         _ body: @Sendable (any CKSyncEngineDelegate, CKSyncEngine) async -> Answer
     ) async throws -> Answer {
@@ -176,36 +176,36 @@ final class SyncWorker: Sendable {
         return await SyncCallback.$workers.withValue(workers) { await body(delegate, engine) }
     }
 
-    /// Tells the delegate what has happened.
-    func tell(_ event: CKSyncEngine.Event) async throws {
+    /// Sends an event to the delegate.
+    func report(_ event: CKSyncEngine.Event) async throws {
         try await ask { delegate, engine in await delegate.handleEvent(event, syncEngine: engine) }
     }
 
-    /// Tells the delegate of the state, where it is not what it was told last (E-09).
-    func tellState() async throws {
+    /// Sends the state to the delegate if it has changed (E-09).
+    func reportState() async throws {
         guard let update = state.takeUpdate() else { return }
-        try await tell(.stateUpdate(.init(stateSerialization: update)))
+        try await report(.stateUpdate(.init(stateSerialization: update)))
     }
 }
 
 // MARK: Scheduling
 
 extension SyncWorker {
-    /// What is wanted to be fetched now; nil where nothing is.
+    /// The number of the fetch requests, if some are not satisfied; else nil.
     var openFetch: UInt64? {
         schedule.withLock { $0.wantedFetch > $0.doneFetch ? $0.wantedFetch : nil }
     }
 
-    /// What was wanted when a fetch begins.
+    /// The number of the fetch requests so far.
     var wantedFetch: UInt64 { schedule.withLock { $0.wantedFetch } }
 
-    /// A fetch has ended that had begun when so much was wanted.
+    /// Notes the end of a fetch that began at this number of requests.
     func noteFetch(_ number: UInt64) { schedule.withLock { $0.doneFetch = max($0.doneFetch, number) } }
 
-    /// A round has ended well, or has sent something.
+    /// Notes that a round has succeeded, or has sent something.
     func noteProgress() { schedule.withLock { $0.failureCount = 0 } }
 
-    /// A round has failed: decides when to try again.
+    /// Notes that a round has failed, and decides when to try again.
     func noteFailures(_ errors: [CKError]) {
         let count = schedule.withLock { schedule in
             schedule.failureCount += 1
@@ -248,14 +248,14 @@ extension SyncWorker {
 
     // MARK: Hearing of others
 
-    /// Whether the subscription was seen, or made, by this engine (E-12).
+    /// Whether this engine has found or created the subscription (E-12).
     var isSubscribed: Bool {
         get { schedule.withLock { $0.isSubscribed } }
         set { schedule.withLock { $0.isSubscribed = newValue } }
     }
 
-    /// Looks on in the session that the database is of now, which may be another one than before: the default store is
-    /// opened again after it was closed.
+    /// Watches the current session of the database. It may differ from the previous one: the default store is reopened
+    /// after it was closed.
     func lookOn() {
         let watchers = session.hub.watchers
         let (last, isEnded) = schedule.withLock { schedule in
@@ -270,15 +270,15 @@ extension SyncWorker {
         lookAwayIfEnded(watchers)
     }
 
-    /// An engine may end while it begins to look on.
+    /// An engine may end while it starts to watch.
     private func lookAwayIfEnded(_ watchers: SessionWatchers) {
         if schedule.withLock({ $0.isEnded }) { watchers.remove(ObjectIdentifier(self)) }
     }
 
-    /// Whether the engine hears of what is told to a device.
+    /// Whether the engine is notified through this device.
     func hears(as device: DeviceAddress) -> Bool { schedule.withLock { $0.ear == device } }
 
-    /// Hears of what is told to a device from now on; nil for none.
+    /// Watches a device from now on; nil for none.
     func listen(as device: DeviceAddress?) {
         let watchers = schedule.withLock { schedule in
             schedule.ear = device
@@ -287,5 +287,99 @@ extension SyncWorker {
         guard let watchers else { return }
         watchers.watch(device, ObjectIdentifier(self)) { [weak self] in self?.wantFetch(andRound: true) }
         lookAwayIfEnded(watchers)
+    }
+}
+
+// A serial queue for the jobs of one engine.
+//
+// Invariants:
+//   1. A job begins when all previous jobs have ended, also if it or they were cancelled.
+//   2. A job counts as under way in the session until it ends, so that waiting for the session includes engines
+//      (`Stratus.settle`).
+//   3. A job of the engine's own inherits only the current store from the requesting task. That task may be a callback
+//      of the delegate's, which must not seem to last longer than it does.
+
+/// A serial queue of asynchronous jobs.
+final class SyncQueue: Sendable {
+    typealias Job = Task<Void, any Error>
+
+    private struct State {
+        var last: Job?
+        /// Jobs that have not ended.
+        var open: [UInt64: Job] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private let state = Locked(State())
+    /// The store that was current when the engine was created.
+    private let taskSession = CurrentSession.ofTask
+
+    /// Adds a job that the program waits for: it has the priority and the values of the program's task.
+    func add(in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
+        add(session, body) { Task(operation: $0) }
+    }
+
+    /// Adds a job of the engine's own.
+    @discardableResult
+    func addOwn(in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
+        let taskSession = taskSession
+        let meant: @Sendable () async throws -> Void = {
+            try await CurrentSession.$ofTask.withValue(taskSession) { try await body() }
+        }
+        return add(session, meant) { Task.detached(operation: $0) }
+    }
+
+    private func add(
+        _ session: CloudSession, _ body: @escaping @Sendable () async throws -> Void,
+        start: @Sendable (@escaping @Sendable () async throws -> Void) -> Job
+    ) -> Job {
+        session.activity.begin()
+        return state.withLock { state in
+            state.lastNumber += 1
+            let (number, previous) = (state.lastNumber, state.last)
+            let job = start { [self] in
+                defer {
+                    end(number)
+                    session.activity.end()
+                }
+                _ = await previous?.result
+                try await body()
+            }
+            state.open[number] = job
+            state.last = job
+            return job
+        }
+    }
+
+    private func end(_ number: UInt64) {
+        // Released after the lock.
+        _ = state.withLock { $0.open.removeValue(forKey: number) }
+    }
+
+    /// Cancels all jobs that have not ended, and returns them.
+    @discardableResult
+    func cancelAll() -> [Job] {
+        let jobs = state.withLock { Array($0.open.values) }
+        for job in jobs { job.cancel() }
+        return jobs
+    }
+}
+
+// The callbacks that a task runs in: a callback that waited for its own engine would wait for itself (E-04).
+
+enum SyncCallback {
+    /// The engines whose callbacks the task runs in, nested.
+    @TaskLocal static var workers: Set<ObjectIdentifier> = []
+    /// The limits of a request in the store of the innermost engine that requests a batch; nil if none does.
+    @TaskLocal static var requestLimits: RequestSize?
+
+    /// The error of an engine's call in a callback of its own delegate.
+    static func refusal() -> CKError {
+        var text: String?
+        StratusMisuse.note(
+            "A callback of a sync engine's delegate must not wait for a call of that engine: return first, or make the "
+                + "call in a detached task.",
+            in: &text)
+        return CKError(CloudError(.invalidArguments, text: text ?? ""))
     }
 }

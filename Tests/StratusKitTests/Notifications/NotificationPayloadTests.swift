@@ -176,10 +176,11 @@ import Testing
                 readCount += 1
                 _ = (notification as? CKQueryNotification)?.recordFields?.values.map { "\($0)" }
                 _ = notification.description
-                // The parsed notification is written and parsed again.
-                let told = notification.content.told
+                // What was read is written and read again.
+                let told = notification.content.notification
                 guard told.subject != nil, !"\(told)".contains("nan") else { continue }
-                try #require(NotificationPayload.content(of: NotificationPayload.dictionary(of: told))?.told == told)
+                try #require(
+                    NotificationPayload.content(of: NotificationPayload.dictionary(of: told))?.notification == told)
             }
             return readCount
         }

@@ -1,29 +1,41 @@
-// The judge of the exhaustive tests: it sees the incoming events and the resulting actions, and knows the rules, but
+// The judge of the exhaustive tests. It sees the events that went in and the actions that came out. It knows the rules, but
 // not the machine.
 
-import StratusKit
+@testable import StratusKit
 
-/// The history of one operation so far, and whether it obeyed the rules.
-struct OperationHistory {
+/// What has happened to one operation so far, and whether it obeyed the rules.
+struct OperationHistory: Hashable {
+    /// What the shell was asked to do and has not reported. Once an operation has started, it is always one thing.
+    enum Due: Hashable {
+        case nothing, thread, request, answer, pause, page, callbacks
+    }
+
     private(set) var unfinishedDependencyCount = 0
-    private var enqueueCount = 0
+    private var queueCount = 0
+    private var isEnqueued = false
+    private var isMainCalled = false
+    private var isStartDue = false
+    private var rules: OperationRules?
     private var wasCancelled = false
-    private var wasAskedToStop = false
     private(set) var hasStarted = false
-    private(set) var hasWorkStarted = false
-    private(set) var hasWorkEnded = false
-    private var expectedOutcome: OperationOutcome?
-    private var deliveredOutcome: OperationOutcome?
+    private(set) var due = Due.nothing
+    private var isAnswerHere = false
+    private var failureCount = 0
+    private var stopReason: OperationOutcome?
+    private var isRequestTimed = false
+    private var isResourceTimed = false
+    private var hasDelivered = false
     private(set) var isFinished = false
     private var isExecuting = false
     private var isReady = true
 
-    /// Takes in one step. Returns the first rule it breaks; nil when it breaks none.
+    private var isWorking: Bool { hasStarted && !hasDelivered }
+
+    /// Notes one step. Returns the first rule it breaks; nil when it breaks none.
     mutating func violation(_ event: OperationEvent, _ actions: [OperationAction]) -> String? {
-        let wasFinished = isFinished
         let isRefused = actions.contains { if case .refuse = $0 { true } else { false } }
         if isRefused && actions.count != 1 { return "a refusal must be the only action" }
-        if wasFinished && !isRefused && !actions.isEmpty { return "something happened after the finish" }
+        if isFinished && !isRefused && !actions.isEmpty { return "something happened after the finish" }
         if isRefused != isRefusalDue(event) { return isRefused ? "refused an allowed event" : "allowed a wrong event" }
         if isRefused { return nil }
         note(event)
@@ -37,11 +49,19 @@ struct OperationHistory {
         switch event {
         case .dependencyAdded: hasStarted
         case .dependencyFinished: !hasStarted && unfinishedDependencyCount == 0
-        case .enqueued: hasStarted || enqueueCount > 0
+        case .enqueued: hasStarted || queueCount > 0
+        case .enteredOwnQueue: hasStarted || rules != nil || isMainCalled || queueCount > 0
+        case .startCalled: hasStarted || isMainCalled
+        case .inputsFixed: hasStarted || rules != nil
         case .startRequested: hasStarted || (unfinishedDependencyCount > 0 && !wasCancelled)
-        case .cancelRequested, .timeOutReached: false
-        case .workFinished: !hasWorkStarted || hasWorkEnded
-        case .callbacksDelivered: deliveredOutcome == nil || isFinished
+        case .cancelRequested, .timeOutReached, .requestQueued, .pauseBegan, .answerArrived: false
+        case .requestBegan: due != .thread
+        case .requestWithdrawn: due != .thread || stopReason == nil
+        case .requestAnswered, .answerAwaited: due != .request
+        case .requestFailed: due != .thread && due != .request
+        case .pauseEnded: due != .pause
+        case .pageDelivered: due != .page
+        case .callbacksDelivered: due != .callbacks
         }
     }
 
@@ -49,36 +69,43 @@ struct OperationHistory {
         switch event {
         case .dependencyAdded: unfinishedDependencyCount += 1
         case .dependencyFinished: unfinishedDependencyCount = max(0, unfinishedDependencyCount - 1)
-        case .enqueued: enqueueCount += 1
+        case .enqueued: (queueCount, isEnqueued) = (queueCount + 1, true)
+        case .enteredOwnQueue: queueCount += 1
+        case .startCalled(let isAllowed, let byQueue):
+            if isAllowed {
+                isMainCalled = true
+            } else {
+                isStartDue = byQueue && unfinishedDependencyCount > 0 && !wasCancelled
+            }
+        case .inputsFixed(let fixed): rules = fixed
         case .startRequested:
             hasStarted = true
-            if wasCancelled { expectedOutcome = .cancelled }
+            if wasCancelled { stopReason = .cancelled }
         case .cancelRequested:
+            if isWorking { stopReason = stopReason ?? .cancelled }
             if !isFinished { wasCancelled = true }
-            if hasWorkStarted { expectedOutcome = expectedOutcome ?? .cancelled }
-        case .timeOutReached: if hasWorkStarted { expectedOutcome = expectedOutcome ?? .timedOut }
-        case .workFinished:
-            hasWorkEnded = true
-            expectedOutcome = expectedOutcome ?? .workEnded
-        case .callbacksDelivered: break
+        case .timeOutReached: if isWorking { stopReason = stopReason ?? .timedOut }
+        case .requestFailed: (due, failureCount) = (.nothing, failureCount + 1)
+        case .answerAwaited: (due, isAnswerHere) = (isAnswerHere ? .nothing : .answer, false)
+        case .answerArrived:
+            if due == .request { isAnswerHere = true }
+            if due == .answer { due = .nothing }
+        case .pageDelivered: (due, failureCount) = (.nothing, 0)
+        case .requestBegan, .requestWithdrawn, .requestAnswered, .pauseEnded, .callbacksDelivered: due = .nothing
+        case .requestQueued, .pauseBegan: break
         }
+        if due != .request { isAnswerHere = false }
+        if stopReason != nil, due == .answer { due = .nothing }
     }
 
     private mutating func violation(_ event: OperationEvent, _ action: OperationAction) -> String? {
         switch action {
-        case .startWork:
-            if event != .startRequested || wasCancelled || hasWorkStarted { return "the work must not start here" }
-            hasWorkStarted = true
-        case .stopWork:
-            if !hasWorkStarted || hasWorkEnded || wasAskedToStop { return "there is no work to stop" }
-            wasAskedToStop = true
-        case .deliverCallbacks(let outcome):
-            if deliveredOutcome != nil { return "the callbacks are delivered twice" }
-            if hasWorkStarted && !hasWorkEnded { return "the callbacks overtake the work" }
-            if outcome != expectedOutcome {
-                return "\(outcome) delivered instead of \(String(describing: expectedOutcome))"
-            }
-            deliveredOutcome = outcome
+        case .work(let work): return violation(event, work)
+        case .callStart:
+            if !isStartDue || !isReady { return "nobody has to call start again" }
+            isStartDue = false
+        case .callMain, .begin:
+            guard case .startCalled = event, wasCancelled == (action == .begin) else { return "wrong way to begin" }
         case .isReadyChanged(let value):
             if value == isReady { return "isReady did not change" }
             isReady = value
@@ -95,17 +122,75 @@ struct OperationHistory {
         return nil
     }
 
-    /// The required results of the event that did not occur.
+    private mutating func violation(_ event: OperationEvent, _ work: WorkAction) -> String? {
+        switch work {
+        case .startResourceTimer(let seconds):
+            if isResourceTimed || seconds != rules?.resourceSeconds { return "wrong resource timer" }
+            isResourceTimed = true
+        case .startRequestTimer(let seconds):
+            if rules?.retriesNetworkErrors == true || seconds != rules?.requestSeconds { return "wrong request timer" }
+            isRequestTimed = true
+        case .cancelRequestTimer: isRequestTimed = false
+        case .cancelTimers: (isRequestTimed, isResourceTimed) = (false, false)
+        case .submitRequest:
+            if due != .nothing || stopReason != nil || rules?.isRefused == true { return "no request may begin" }
+            due = .thread
+        case .withdrawRequest: if due != .thread || stopReason == nil { return "there is no request to withdraw" }
+        case .sendRequest:
+            if due != .nothing || stopReason != nil { return "no request may be sent" }
+            due = .request
+        case .pause(let seconds):
+            guard case .requestFailed(let failure) = event, rules?.retries(failure) == true, stopReason == nil else {
+                return "nothing may be tried again"
+            }
+            let growing = (1..<failureCount).reduce(1.0) { seconds, _ in min(seconds * 2, 60) }
+            if seconds != failure.retryAfterSeconds ?? growing { return "the pause is not as long as it must be" }
+            due = .pause
+        case .endPause: if due != .pause || stopReason == nil { return "there is no pause to end" }
+        case .deliverPage:
+            if event != .requestAnswered(isMoreToSend: true) { return "there is no page" }
+            due = .page
+        case .deliverItems: if event != .requestAnswered(isMoreToSend: false) { return "there is no answer" }
+        case .deliverCallbacks(let outcome):
+            if hasDelivered { return "the callbacks are delivered twice" }
+            if due != .nothing { return "the callbacks overtake the work" }
+            if isRequestTimed || isResourceTimed { return "a timer outlives the work" }
+            if outcome != stopReason ?? .workEnded { return "\(outcome) delivered" }
+            (due, hasDelivered) = (.callbacks, true)
+        }
+        return nil
+    }
+
+    /// What had to follow from the event and did not.
     private func missing(_ event: OperationEvent, _ actions: [OperationAction]) -> String? {
+        if hasStarted, !isFinished, !isExecuting { return "a started operation must execute" }
+        if hasStarted, !isFinished, due == .nothing { return "nothing is done, and nothing will be" }
+        if event == .callbacksDelivered, !isFinished { return "the operation must finish after its callbacks" }
+        if !hasStarted, isReady != (unfinishedDependencyCount == 0 || wasCancelled) { return "isReady is wrong" }
+        if !hasStarted, isReady, isStartDue { return "start must be called again" }
+        if case .startCalled(true, _) = event, actions.isEmpty { return "the start must call main" }
+        if stopReason != nil, due == .answer { return "an answer is waited for that is not wanted" }
+        let isTold = [.cancelRequested, .timeOutReached, .requestQueued, .pauseBegan].contains(event)
+        let isNew = actions != [] || event == .requestQueued || event == .pauseBegan
+        if stopReason != nil, isTold, isNew {
+            if due == .thread, !isStopAsked(event, .requestQueued, actions, .withdrawRequest) { return "not withdrawn" }
+            if due == .pause, !isStopAsked(event, .pauseBegan, actions, .endPause) { return "the pause is not ended" }
+        }
+        guard isWorking, let rules else { return nil }
+        if isResourceTimed != (rules.resourceSeconds != nil) { return "the time of the operation is not counted" }
+        let isTimed = rules.requestSeconds != nil && !rules.retriesNetworkErrors && due != .page
+        return isRequestTimed == isTimed ? nil : "the time of the request is not counted"
+    }
+
+    /// Whether the work is asked to stop where it must be: by the event that sets the reason, and by the one that says that
+    /// there is now something to stop.
+    private func isStopAsked(
+        _ event: OperationEvent, _ late: OperationEvent, _ actions: [OperationAction], _ work: WorkAction
+    ) -> Bool {
         switch event {
-        case .startRequested where !isExecuting: "a started operation must execute"
-        case .startRequested where hasWorkStarted == wasCancelled: "the start must begin the work unless cancelled"
-        case .startRequested where wasCancelled && deliveredOutcome == nil: "a cancelled start must deliver callbacks"
-        case .workFinished where deliveredOutcome == nil: "the end of the work must deliver callbacks"
-        case .callbacksDelivered where !isFinished: "the operation must finish once its callbacks are delivered"
-        case .cancelRequested where hasWorkStarted && !hasWorkEnded && !wasAskedToStop: "the work must be asked to stop"
-        case _ where !hasStarted && isReady != (unfinishedDependencyCount == 0 || wasCancelled): "isReady is wrong"
-        default: nil
+        case .requestQueued, .pauseBegan: event != late || actions == [.work(work)]
+        case .cancelRequested: stopReason != .cancelled || actions.contains(.work(work))
+        default: actions.contains(.work(work))
         }
     }
 
@@ -114,7 +199,11 @@ struct OperationHistory {
         if state.isFinished != isFinished { return "isFinished is wrong" }
         if state.isExecuting != isExecuting { return "isExecuting is wrong" }
         if state.isCancelled != wasCancelled { return "isCancelled is wrong" }
-        if state.acceptsConfiguration == hasStarted { return "configuration must be closed exactly from the start on" }
+        if state.isEnqueued != isEnqueued { return "isEnqueued is wrong" }
+        if state.isStopping != (stopReason != nil) { return "isStopping is wrong" }
+        if state.acceptsConfiguration == (hasStarted || rules != nil) {
+            return "configuration must be closed exactly from the start on"
+        }
         if !hasStarted && state.isReady != isReady { return "isReady is wrong" }
         return nil
     }

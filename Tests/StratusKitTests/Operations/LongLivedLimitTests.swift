@@ -2,9 +2,10 @@
 
 import Foundation
 import StratusCloud
-import StratusKit
 import StratusModel
 import Testing
+
+@testable import StratusKit
 
 @Suite("Limits of long-lived operations")
 struct LongLivedLimitTests {

@@ -1,0 +1,214 @@
+// The deprecated operations on notifications and badges.
+
+import Foundation
+import StratusCloud
+import StratusStore
+
+/// Fetches one page of the notifications that wait for the container's device, oldest first. They keep waiting until a
+/// `CKMarkNotificationsReadOperation` names them or newer ones replace them (N-05).
+///
+/// A notification that a listener of the device took, ``Stratus/Device/onNotification`` or
+/// ``Stratus/Device/notifications``, no longer waits: use one or the other. Notifications wait from the moment the
+/// server knows the device; the first of these operations registers it. A container of
+/// ``Stratus/container(_:signedInAs:)`` has no device, and the operation fails with `invalidArguments`.
+@available(*, deprecated, message: "Fetch changes of databases and zones, or receive notifications as they arrive.")
+open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var token: CKServerChangeToken?
+    private var limit = 0
+    private var blocks = NotificationChangesBlocks()
+    private let isMoreComing = Locked(false)
+
+    /// Creates an operation that starts from the beginning.
+    public override init() { super.init() }
+
+    /// Creates an operation that continues after a token.
+    /// - Parameter previousServerChangeToken: How far the client has followed its notifications; nil to start from the
+    ///   beginning.
+    public convenience init(previousServerChangeToken: CKServerChangeToken?) {
+        self.init()
+        self.previousServerChangeToken = previousServerChangeToken
+    }
+
+    /// How far the client has followed its notifications; nil to start from the beginning.
+    public final var previousServerChangeToken: CKServerChangeToken? {
+        get { locked { token } }
+        set { configure(newValue) { swap(&token, &$0) } }
+    }
+
+    /// Notifications in the page; 0 lets the server decide (T-14).
+    public final var resultsLimit: Int {
+        get { locked { limit } }
+        set { configure(newValue) { swap(&limit, &$0) } }
+    }
+
+    /// Whether there is another page; known when the completion block is called.
+    public final var moreComing: Bool { isMoreComing.value }
+
+    /// Called for every notification.
+    public final var notificationChangedBlock: ((CKNotification) -> Void)? {
+        get { locked { blocks.notification } }
+        set { configure(newValue) { swap(&blocks.notification, &$0) } }
+    }
+
+    /// Called last, once, with the token for the next fetch.
+    public final var fetchNotificationChangesCompletionBlock: ((CKServerChangeToken?, (any Error)?) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (token, limit, blocks) = locked { (self.token, self.limit, self.blocks) }
+        return NotificationChangesJob(token, limit: limit, blocks, isMoreComing)
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(NotificationChangesBlocks()) { swap(&blocks, &$0) }
+    }
+}
+
+/// The blocks of a `CKFetchNotificationChangesOperation`.
+struct NotificationChangesBlocks {
+    var notification: ((CKNotification) -> Void)?
+    var result: ((CKServerChangeToken?, (any Error)?) -> Void)?
+}
+
+/// What a `CKFetchNotificationChangesOperation` does.
+final class NotificationChangesJob: OperationJob, @unchecked Sendable {
+    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
+    private let request: FetchNotificationChangesRequest
+    private let blocks: NotificationChangesBlocks
+    private let isMoreComing: Locked<Bool>
+    private var response: FetchNotificationChangesResponse?
+
+    init(
+        _ token: CKServerChangeToken?, limit: Int, _ blocks: NotificationChangesBlocks, _ isMoreComing: Locked<Bool>
+    ) {
+        request = FetchNotificationChangesRequest(token: token?.bytes, limit: max(limit, 0))
+        self.blocks = blocks
+        self.isMoreComing = isMoreComing
+    }
+
+    func send(_ context: RequestContext) throws {
+        let response = try context.server.answer(request, as: context.caller)
+        isMoreComing.withLock { $0 = response.isMoreComing }
+        self.response = response
+    }
+
+    func deliver() {
+        for notification in response?.notifications ?? [] {
+            blocks.notification?(CKNotification.make(NotificationContent(notification)))
+        }
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        if case .success = result, let response {
+            blocks.result?(CKServerChangeToken(response.token), nil)
+        } else {
+            blocks.result?(nil, result.error ?? CKError.unanswered())
+        }
+    }
+}
+
+// Marks notifications as read.
+
+/// Marks notifications of the container's device as read: they no longer wait and are not fetched again. A notification
+/// that no longer waits counts as read. The person's other devices have their own notifications, which stay.
+@available(*, deprecated, message: "Fetch changes of databases and zones, or receive notifications as they arrive.")
+open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    struct Blocks {
+        var result: (([CKNotification.ID]?, (any Error)?) -> Void)?
+    }
+
+    private var ids: [CKNotification.ID] = []
+    private var blocks = Blocks()
+
+    /// Creates an operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// Creates an operation that marks these notifications.
+    public convenience init(notificationIDsToMarkRead notificationIDs: [CKNotification.ID]) {
+        self.init()
+        self.notificationIDs = notificationIDs
+    }
+
+    /// The identities of the notifications.
+    public final var notificationIDs: [CKNotification.ID] {
+        get { locked { ids } }
+        set { configure(newValue) { swap(&ids, &$0) } }
+    }
+
+    /// Called last, once, with the notifications that are read.
+    public final var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (ids, blocks) = locked { (self.ids, self.blocks) }
+        return PlainJob { context in
+            if !ids.isEmpty {
+                _ = try context.server.answer(MarkNotificationsReadRequest(ids: ids.map(\.id)), as: context.caller)
+            }
+        } conclude: { result in
+            blocks.result?(result.error == nil ? ids : nil, result.error)
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+// Sets the number on an app's icon.
+
+/// Sets the number on the app's icon on the container's device. Later notifications count on from it (N-04).
+/// `Stratus.Device.setBadge(_:)` sets the same number, which is stored with the device.
+@available(*, deprecated, message: "Use Stratus.Device.setBadge(_:).")
+open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    struct Blocks {
+        var result: (((any Error)?) -> Void)?
+    }
+
+    private var badge = 0
+    private var blocks = Blocks()
+
+    /// Creates an operation that sets the number to zero.
+    public override init() { super.init() }
+
+    /// Creates an operation that sets a number.
+    public convenience init(badgeValue: Int) {
+        self.init()
+        self.badgeValue = badgeValue
+    }
+
+    /// The number; a negative one counts as zero.
+    public final var badgeValue: Int {
+        get { locked { badge } }
+        set { configure(newValue) { swap(&badge, &$0) } }
+    }
+
+    /// Called last, once.
+    public final var modifyBadgeCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (badge, blocks) = locked { (self.badge, self.blocks) }
+        return PlainJob { context in
+            _ = try context.server.answer(ModifyBadgeRequest(badge: badge), as: context.caller)
+        } conclude: { result in
+            blocks.result?(result.error)
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}

@@ -1,0 +1,427 @@
+// The state machine of one operation. Events go in, actions come out. It holds no lock, starts no timer, calls no
+// block: `CKOperation` passes the events in under its lock, and it and `OperationRunner` do what the machine returns.
+//
+//            startRequested                                                  callbacksDelivered
+//   waiting ────────────────▶ working ─────────────────────────▶ delivering ───────────────────▶ finished
+//      │                                                             ▲
+//      └── startRequested after cancelRequested, or refused ─────────┘
+//
+// Steps while the operation works:
+//
+//             requestBegan               answerAwaited
+//   queued ────────────────▶ requesting ───────────────▶ awaitingAnswer ── answerArrived ─▶ queued
+//     ▲                        │  │  │
+//     │ pauseEnded             │  │  └── requestAnswered: the last page ──────────────────▶ delivering
+//     ├──── pausing ◀──────────┘  │      requestFailed: not to be tried again ────────────▶ delivering
+//     │       requestFailed       │ requestAnswered: more pages follow
+//     └──── deliveringPage ◀──────┘
+//             pageDelivered
+//
+// A cancellation and a time-out set the reason to stop. A request that waits for a thread is withdrawn, a pause is
+// ended, and a wait for another object's answer is given up. A request that a thread has begun, and a page that is
+// being delivered, are waited for: the event that ends the step then leads to `delivering`.
+//
+// Invariants:
+// - An operation starts at most once (O-07), and only when every dependency finished or it was cancelled (O-09).
+// - No request begins after a cancellation or a time-out.
+// - The work is over before the callbacks that end the operation are delivered: no dependent starts while the work of a
+//   cancelled operation still changes the store. Timers are cancelled when the work is over.
+// - The last callbacks are delivered exactly once, also after a cancellation (O-08), and the operation finishes exactly
+//   once, after them. Cancelling does not finish an operation: one that was never started never finishes.
+// - The first of the work's end, a cancellation and a time-out decides the outcome.
+// - After the finish nothing changes.
+//
+// Threads report some events late. `requestQueued` and `pauseBegan` say that there is now something to withdraw or to
+// end; they may arrive when that step is long over, and then change nothing.
+
+/// What happens to an operation.
+package enum OperationEvent: Hashable, Sendable {
+    /// The operation has to wait for one more operation.
+    case dependencyAdded
+    /// An operation it waits for succeeded, failed or was cancelled (O-09).
+    case dependencyFinished
+    /// The operation was added to a container or database.
+    case enqueued
+    /// The program added it to a queue of its own.
+    case enteredOwnQueue
+    /// A queue or the program called `start`. `isAllowed` is false where the operation, or a subclass, is not ready.
+    case startCalled(isAllowed: Bool, byQueue: Bool)
+    /// Inputs, blocks and configuration were read for the last time.
+    case inputsFixed(OperationRules)
+    /// `main` of the base class was called.
+    case startRequested
+    /// The program cancelled it (O-08).
+    case cancelRequested
+    /// A timer fired. One that fires before the start or too late changes nothing.
+    case timeOutReached
+    /// The request that `submitRequest` asked for has its place in the queue of the pool.
+    case requestQueued
+    /// A thread of the pool took the request.
+    case requestBegan
+    /// The request was taken back before a thread began it.
+    case requestWithdrawn
+    /// The server answered. `isMoreToSend` is true where the answer is a page and another one follows.
+    case requestAnswered(isMoreToSend: Bool)
+    /// The request failed, or the pool did not accept it.
+    case requestFailed(RequestFailure)
+    /// Another object sent the same long-lived request; its answer is waited for (O-14).
+    case answerAwaited
+    /// That answer is there.
+    case answerArrived
+    /// The pause that `pause` asked for has begun.
+    case pauseBegan
+    /// The pause is over, or was ended early.
+    case pauseEnded
+    /// The blocks of the page have returned.
+    case pageDelivered
+    /// The blocks that `deliverCallbacks` asked for have returned.
+    case callbacksDelivered
+}
+
+/// What the machine needs of an operation's configuration (O-12).
+package struct OperationRules: Hashable, Sendable {
+    /// The time of one request; nil for no limit.
+    package var requestSeconds: Double?
+    /// The time of the operation, with pauses and repetitions; nil for no limit.
+    package var resourceSeconds: Double?
+    /// Whether the quality of service allows network errors to be tried again until the time is over (O-10).
+    package var retriesNetworkErrors = false
+    /// Whether the operation fails without a request.
+    package var isRefused = false
+
+    /// Whether the request is tried again after this failure.
+    package func retries(_ failure: RequestFailure) -> Bool {
+        retriesNetworkErrors && failure.isOfNetwork && !failure.isSessionClosed
+    }
+}
+
+/// What the machine needs of a request's error.
+package struct RequestFailure: Hashable, Sendable {
+    /// Whether the network failed, and not the server.
+    package var isOfNetwork: Bool
+    /// How long the server asked the client to wait; nil where it did not.
+    package var retryAfterSeconds: Double?
+    /// Whether the session accepts no more requests.
+    package var isSessionClosed: Bool
+}
+
+/// How an operation ended. Its result callback gets it.
+package enum OperationOutcome: Hashable, Sendable {
+    /// The work ended by itself. Its result, success or error, is the work's.
+    case workEnded
+    /// The operation was cancelled before its work ended: `operationCancelled` (O-08).
+    case cancelled
+    /// Its time was over before its work ended (O-10).
+    case timedOut
+}
+
+/// What `CKOperation` has to do, in the order of the list.
+package enum OperationAction: Hashable, Sendable {
+    /// Call `start` again: a queue called it too early, and does not come again.
+    case callStart
+    /// Call `main`, which a subclass may override.
+    case callMain
+    /// Fix the inputs and report `startRequested`: `main` of a cancelled operation is not called, as in Foundation.
+    case begin
+    /// Let the runner do a piece of the work.
+    case work(WorkAction)
+    /// `isReady`, `isExecuting`, `isFinished` or `isCancelled` changed: notify the observers.
+    case isReadyChanged(Bool)
+    case isExecutingChanged(Bool)
+    case isFinishedChanged
+    case isCancelledChanged
+    /// The event was not allowed, and nothing changed.
+    case refuse(OperationRefusal)
+}
+
+/// What `OperationRunner` has to do.
+package enum WorkAction: Hashable, Sendable {
+    /// Report `timeOutReached` after this time. A new request timer replaces the last one.
+    case startResourceTimer(seconds: Double)
+    case startRequestTimer(seconds: Double)
+    case cancelRequestTimer
+    case cancelTimers
+    /// Queue the request for a thread that may block; report `requestQueued`, and `requestBegan` on that thread.
+    case submitRequest
+    /// Take the request back. Report `requestWithdrawn` if no thread has begun it.
+    case withdrawRequest
+    /// Send the request, and report how it ended.
+    case sendRequest
+    /// Report `pauseBegan`, and `pauseEnded` after this time.
+    case pause(seconds: Double)
+    /// End the pause early. Report `pauseEnded` unless the timer has fired.
+    case endPause
+    /// Call the blocks of a page, then report `pageDelivered`.
+    case deliverPage
+    /// Call the blocks of the last answer.
+    case deliverItems
+    /// Call the blocks that end the operation, then report `callbacksDelivered`.
+    case deliverCallbacks(OperationOutcome)
+}
+
+/// Why an event was not allowed.
+package enum OperationRefusal: Hashable, Sendable {
+    /// Operations are single use (O-07): create a new one.
+    case alreadyStarted
+    /// An operation goes into one queue, once.
+    case alreadyEnqueued
+    /// Operations it depends on have not finished: wait until it is ready.
+    case notReady
+    /// No dependency was left to finish: the shell reported one twice.
+    case noDependencyLeft
+    /// No such step was under way: the shell reported its end twice, or too early.
+    case noSuchWork
+    /// No callbacks were due: the shell reported their delivery twice, or too early.
+    case noCallbacksDue
+}
+
+/// The state of one operation.
+package struct OperationState: Hashable, Sendable {
+    private enum Phase: Hashable {
+        case waiting
+        case working(Step)
+        case delivering
+        case finished
+    }
+
+    private enum Step: Hashable {
+        case queued
+        /// `isAnswerHere` is true where the answer of another object came before the wait for it.
+        case requesting(isAnswerHere: Bool)
+        case awaitingAnswer
+        case pausing
+        case deliveringPage
+    }
+
+    private var phase = Phase.waiting
+    private var unfinishedDependencyCount = 0
+    /// Whether the operation was added to a container or database.
+    package private(set) var isEnqueued = false
+    private var isInOwnQueue = false
+    /// Whether `start` has called `main`, which may take its time until it calls that of the base class.
+    private var isMainCalled = false
+    /// Whether a queue called `start` while the operation waited for others.
+    private var isStartDue = false
+    /// Nil until the inputs are fixed.
+    private var rules: OperationRules?
+    /// Why the work is to stop; nil where it is not.
+    private var stopReason: OperationOutcome?
+    /// How often the request failed in a row.
+    private var failureCount = 0
+    /// Whether the operation was cancelled before it finished.
+    package private(set) var isCancelled = false
+
+    package init() {}
+
+    /// Whether the operation may start: no dependency is unfinished, or none matters because it was cancelled (O-09).
+    package var isReady: Bool { unfinishedDependencyCount == 0 || isCancelled }
+
+    /// Whether the operation has started and not finished; the delivery of its callbacks is part of it.
+    package var isExecuting: Bool { phase != .waiting && phase != .finished }
+
+    package var isFinished: Bool { phase == .finished }
+
+    /// Whether callbacks and settings may still be assigned; later changes are ignored (O-07).
+    package var acceptsConfiguration: Bool { phase == .waiting && rules == nil }
+
+    /// Whether the answer of the request is no longer wanted.
+    package var isStopping: Bool { stopReason != nil }
+
+    /// Changes the state as the event demands. Returns what is to be done, in this order; an empty list means nothing.
+    package mutating func receive(_ event: OperationEvent) -> [OperationAction] {
+        switch event {
+        case .dependencyAdded: dependencyAdded()
+        case .dependencyFinished: dependencyFinished()
+        case .enqueued: enqueued()
+        case .enteredOwnQueue: enteredOwnQueue()
+        case .startCalled(let isAllowed, let byQueue): startCalled(isAllowed: isAllowed, byQueue: byQueue)
+        case .inputsFixed(let rules): inputsFixed(rules)
+        case .startRequested: startRequested()
+        case .cancelRequested: cancelRequested()
+        case .timeOutReached: stop(.timedOut)
+        case .requestQueued: isStopping && phase == .working(.queued) ? [.work(.withdrawRequest)] : []
+        case .requestBegan: requestBegan()
+        case .requestWithdrawn: requestWithdrawn()
+        case .requestAnswered(let isMoreToSend): requestAnswered(isMoreToSend: isMoreToSend)
+        case .requestFailed(let failure): requestFailed(failure)
+        case .answerAwaited: answerAwaited()
+        case .answerArrived: answerArrived()
+        case .pauseBegan: isStopping && phase == .working(.pausing) ? [.work(.endPause)] : []
+        case .pauseEnded: submitAgain(after: .pausing)
+        case .pageDelivered: pageDelivered()
+        case .callbacksDelivered: callbacksDelivered()
+        }
+    }
+}
+
+// MARK: Before the start
+
+extension OperationState {
+    private mutating func dependencyAdded() -> [OperationAction] {
+        guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
+        return changingReadiness { $0.unfinishedDependencyCount += 1 }
+    }
+
+    private mutating func dependencyFinished() -> [OperationAction] {
+        // A cancelled operation may have started, and even finished, before its dependencies did.
+        guard phase == .waiting else { return [] }
+        guard unfinishedDependencyCount > 0 else { return [.refuse(.noDependencyLeft)] }
+        return changingReadiness { $0.unfinishedDependencyCount -= 1 }
+    }
+
+    private mutating func enqueued() -> [OperationAction] {
+        guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
+        guard !isEnqueued, !isInOwnQueue else { return [.refuse(.alreadyEnqueued)] }
+        isEnqueued = true
+        return []
+    }
+
+    private mutating func enteredOwnQueue() -> [OperationAction] {
+        guard acceptsConfiguration, !isMainCalled else { return [.refuse(.alreadyStarted)] }
+        guard !isEnqueued, !isInOwnQueue else { return [.refuse(.alreadyEnqueued)] }
+        isInOwnQueue = true
+        return []
+    }
+
+    private mutating func startCalled(isAllowed: Bool, byQueue: Bool) -> [OperationAction] {
+        guard phase == .waiting, !isMainCalled else { return [.refuse(.alreadyStarted)] }
+        guard isAllowed else {
+            // A queue that finds it waiting for what was added at the last moment does not come again.
+            isStartDue = byQueue && !isReady
+            return []
+        }
+        isMainCalled = true
+        return [isCancelled ? .begin : .callMain]
+    }
+
+    private mutating func inputsFixed(_ fixed: OperationRules) -> [OperationAction] {
+        guard acceptsConfiguration else { return [.refuse(.alreadyStarted)] }
+        rules = fixed
+        return []
+    }
+
+    private mutating func startRequested() -> [OperationAction] {
+        guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
+        guard isReady else { return [.refuse(.notReady)] }
+        let rules = rules ?? OperationRules()
+        if isCancelled { stopReason = .cancelled }
+        guard !isCancelled, !rules.isRefused else { return [.isExecutingChanged(true)] + endWork() }
+        let timer = rules.resourceSeconds.map { [OperationAction.work(.startResourceTimer(seconds: $0))] } ?? []
+        return [.isExecutingChanged(true)] + timer + submit()
+    }
+
+    /// Changes something, and returns what is to be done where the operation became ready, or no longer is.
+    private mutating func changingReadiness(_ change: (inout OperationState) -> Void) -> [OperationAction] {
+        let wasReady = isReady
+        change(&self)
+        guard isReady != wasReady else { return [] }
+        guard isReady, isStartDue else { return [.isReadyChanged(isReady)] }
+        isStartDue = false
+        return [.isReadyChanged(true), .callStart]
+    }
+}
+
+// MARK: Stopping
+
+extension OperationState {
+    private mutating func cancelRequested() -> [OperationAction] {
+        guard phase != .finished, !isCancelled else { return [] }
+        let readiness = changingReadiness { $0.isCancelled = true }
+        return [.isCancelledChanged] + readiness + stop(.cancelled)
+    }
+
+    private mutating func stop(_ reason: OperationOutcome) -> [OperationAction] {
+        guard case .working(let step) = phase, !isStopping else { return [] }
+        stopReason = reason
+        switch step {
+        case .queued: return [.work(.withdrawRequest)]
+        case .pausing: return [.work(.endPause)]
+        case .awaitingAnswer: return endWork()
+        case .requesting, .deliveringPage: return []
+        }
+    }
+}
+
+// MARK: Working
+
+extension OperationState {
+    private mutating func submit() -> [OperationAction] {
+        phase = .working(.queued)
+        // An operation that tries again waits for a slow request until its whole time is over (O-10).
+        guard let rules, !rules.retriesNetworkErrors, let seconds = rules.requestSeconds else {
+            return [.work(.submitRequest)]
+        }
+        return [.work(.startRequestTimer(seconds: seconds)), .work(.submitRequest)]
+    }
+
+    private mutating func submitAgain(after step: Step) -> [OperationAction] {
+        guard phase == .working(step) else { return [.refuse(.noSuchWork)] }
+        return isStopping ? endWork() : submit()
+    }
+
+    private mutating func requestBegan() -> [OperationAction] {
+        guard phase == .working(.queued) else { return [.refuse(.noSuchWork)] }
+        guard !isStopping else { return endWork() }
+        phase = .working(.requesting(isAnswerHere: false))
+        return [.work(.sendRequest)]
+    }
+
+    private mutating func requestWithdrawn() -> [OperationAction] {
+        guard phase == .working(.queued), isStopping else { return [.refuse(.noSuchWork)] }
+        return endWork()
+    }
+
+    private mutating func requestAnswered(isMoreToSend: Bool) -> [OperationAction] {
+        guard case .working(.requesting) = phase else { return [.refuse(.noSuchWork)] }
+        guard isMoreToSend else { return [.work(.deliverItems)] + endWork() }
+        phase = .working(.deliveringPage)
+        // The next page is a request of its own, and the time that blocks take is none of its time.
+        return [.work(.cancelRequestTimer), .work(.deliverPage)]
+    }
+
+    private mutating func requestFailed(_ failure: RequestFailure) -> [OperationAction] {
+        switch phase {
+        case .working(.queued), .working(.requesting): break
+        default: return [.refuse(.noSuchWork)]
+        }
+        guard !isStopping, let rules, rules.retries(failure) else { return endWork() }
+        failureCount += 1
+        phase = .working(.pausing)
+        return [.work(.pause(seconds: failure.retryAfterSeconds ?? backOffSeconds))]
+    }
+
+    /// The pause where the server named none: it doubles from a second to a minute.
+    private var backOffSeconds: Double { failureCount > 6 ? 60 : Double(1 << (failureCount - 1)) }
+
+    private mutating func answerAwaited() -> [OperationAction] {
+        guard case .working(.requesting(let isAnswerHere)) = phase else { return [.refuse(.noSuchWork)] }
+        guard !isStopping else { return endWork() }
+        phase = .working(isAnswerHere ? .requesting(isAnswerHere: false) : .awaitingAnswer)
+        return isAnswerHere ? [.work(.sendRequest)] : []
+    }
+
+    private mutating func answerArrived() -> [OperationAction] {
+        switch phase {
+        case .working(.awaitingAnswer): return submit()
+        case .working(.requesting): phase = .working(.requesting(isAnswerHere: true))
+        default: break
+        }
+        return []
+    }
+
+    private mutating func pageDelivered() -> [OperationAction] {
+        if phase == .working(.deliveringPage) { failureCount = 0 }
+        return submitAgain(after: .deliveringPage)
+    }
+
+    private mutating func endWork() -> [OperationAction] {
+        phase = .delivering
+        return [.work(.cancelTimers), .work(.deliverCallbacks(stopReason ?? .workEnded))]
+    }
+
+    private mutating func callbacksDelivered() -> [OperationAction] {
+        guard phase == .delivering else { return [.refuse(.noCallbacksDue)] }
+        phase = .finished
+        return [.isExecutingChanged(false), .isFinishedChanged]
+    }
+}

@@ -1,0 +1,279 @@
+// Operations on shares by their URLs: fetching metadata, accepting, and requesting access.
+
+public import Foundation
+import StratusCloud
+import StratusModel
+
+/// Fetches the metadata of shares by their URLs, in any container (M-01). Add the operation to a container.
+open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var shareURLs: [URL]?
+        var shouldFetchRootRecord = false
+        var rootRecordDesiredKeys: [CKRecord.FieldKey]?
+    }
+
+    struct Blocks {
+        var metadata: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldMetadata: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
+        var oldResult: (((any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// Creates an operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// Creates an operation that fetches the metadata of these shares.
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    // MARK: Inputs
+
+    /// The URLs. A duplicate is requested once.
+    public final var shareURLs: [URL]? {
+        get { locked { inputs.shareURLs } }
+        set { configure(newValue) { swap(&inputs.shareURLs, &$0) } }
+    }
+
+    /// Whether to include the roots of hierarchies, which can be read before acceptance (M-02).
+    public final var shouldFetchRootRecord: Bool {
+        get { locked { inputs.shouldFetchRootRecord } }
+        set { configure(newValue) { swap(&inputs.shouldFetchRootRecord, &$0) } }
+    }
+
+    /// The fields of the roots to fetch: nil for all, none for system fields alone (M-02).
+    public final var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
+        get { locked { inputs.rootRecordDesiredKeys } }
+        set { configure(newValue) { swap(&inputs.rootRecordDesiredKeys, &$0) } }
+    }
+
+    // MARK: Blocks
+
+    /// Called for every URL.
+    public final var perShareMetadataResultBlock:
+        ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
+    {
+        get { locked { blocks.metadata } }
+        set { configure(newValue) { swap(&blocks.metadata, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var fetchShareMetadataResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called for every URL, unless `perShareMetadataResultBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perShareMetadataResultBlock.")
+    public final var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldMetadata } }
+        set { configure(newValue) { swap(&blocks.oldMetadata, &$0) } }
+    }
+
+    /// Called last, once; URLs that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
+    public final var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        let urls = (inputs.shareURLs ?? []).withoutRepetitions()
+        let old = blocks.oldMetadata
+        let items = ItemBlocks(
+            item: blocks.metadata ?? { url, result in old?(url, try? result.get(), result.error) },
+            result: blocks.result)
+        return ItemsJob(items, failure: "Failed to fetch some share metadata") { context, answers in
+            guard !urls.isEmpty else { return }
+            let request = ShareMetadataRequest(
+                urls: urls.map(\.absoluteString), wantsRootRecord: inputs.shouldFetchRootRecord,
+                rootDesiredKeys: inputs.rootRecordDesiredKeys.map { Set($0) })
+            let found = try context.server.answer(request, as: context.caller)
+            answers.items = zip(urls, found.items).map { ($0, context.clientResult($1) { context.metadata($0) }) }
+        } oldResult: { _, error in
+            blocks.oldResult?(error)
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+// Accepts shares.
+
+/// Accepts shares whose metadata was fetched. Add the operation to the container that the metadata names (M-01).
+open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Blocks {
+        var share: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+        var oldShare: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
+        var oldResult: (((any Error)?) -> Void)?
+    }
+
+    private var metadatas: [CKShare.Metadata]?
+    private var blocks = Blocks()
+
+    /// Creates an operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// Creates an operation that accepts these shares.
+    public convenience init(shareMetadatas: [CKShare.Metadata]) {
+        self.init()
+        self.shareMetadatas = shareMetadatas
+    }
+
+    /// The shares to accept. A duplicate is accepted once; accepting a share again changes nothing (M-06).
+    public final var shareMetadatas: [CKShare.Metadata]? {
+        get { locked { metadatas } }
+        set { configure(newValue) { swap(&metadatas, &$0) } }
+    }
+
+    /// Called for every share, with the share as the user now sees it (M-06).
+    public final var perShareResultBlock:
+        ((_ shareMetadata: CKShare.Metadata, _ acceptedShareResult: Result<CKShare, any Error>) -> Void)?
+    {
+        get { locked { blocks.share } }
+        set { configure(newValue) { swap(&blocks.share, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var acceptSharesResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    /// Called for every share, unless `perShareResultBlock` is set (O-06).
+    @available(*, deprecated, message: "Use perShareResultBlock.")
+    public final var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldShare } }
+        set { configure(newValue) { swap(&blocks.oldShare, &$0) } }
+    }
+
+    /// Called last, once; shares that failed make it `partialFailure`, by their URLs.
+    @available(*, deprecated, message: "Use acceptSharesResultBlock.")
+    public final var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (metadatas, blocks) = locked { ((self.metadatas ?? []).withoutRepetitions(), self.blocks) }
+        let old = blocks.oldShare
+        let block = blocks.share ?? { metadata, result in old?(metadata, try? result.get(), result.error) }
+        var next = metadatas.makeIterator()
+        let items = ItemBlocks<URL, CKShare>(
+            item: { _, result in if let metadata = next.next() { block(metadata, result) } }, result: blocks.result)
+        return ItemsJob(items, failure: "Failed to accept some shares") { context, answers in
+            guard !metadatas.isEmpty else { return }
+            let found = try context.server.answer(
+                AcceptSharesRequest(urls: metadatas.map(\.facts.url)), as: context.caller)
+            answers.items = zip(metadatas, found.items).map { metadata, answer in
+                (metadata.itemURL, context.clientResult(answer) { context.share($0) })
+            }
+        } oldResult: { _, error in
+            blocks.oldResult?(error)
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+extension CKShareMetadata {
+    /// The key of the share's error: its URL.
+    fileprivate var itemURL: URL { share.url ?? URL(string: facts.url) ?? URL(fileURLWithPath: "/") }
+}
+
+extension RequestContext {
+    /// Where a record of a shared hierarchy or zone belongs, regardless of the operation's database.
+    private func sharedOrigin(_ answer: ClientRecord) -> RecordOrigin {
+        let isOwn = answer.address.zone.ownerName == CKCurrentUserDefaultName
+        return RecordOrigin(
+            container: caller.container, database: isOwn ? .private : .shared, account: caller.account)
+    }
+
+    /// A share that was accepted.
+    func share(_ answer: ClientRecord) -> CKShare { CKShare(share: answer, origin: sharedOrigin(answer)) }
+
+    /// The metadata of a share. The files of a root's assets are copied on demand from the share's container.
+    func metadata(_ answer: ClientShareMetadata) -> CKShareMetadata {
+        CKShareMetadata(answer, account: caller.account) { record, origin in
+            let there = Caller(container: answer.container, account: caller.account)
+            return CKRecord.from(
+                record, origin: origin, download: HandedOutCopies(server, as: there, in: origin.database))
+        }
+    }
+}
+
+// Requests for access.
+
+/// Asks for access to shares by their URLs (P-20). Success means only that the owners can see the request (P-22).
+open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Blocks {
+        var request: ((URL, Result<Void, any Error>) -> Void)?
+        var result: ((Result<Void, any Error>) -> Void)?
+    }
+
+    private var urls: [URL]?
+    private var blocks = Blocks()
+
+    /// Creates an operation without items, which succeeds at once (O-15).
+    public override init() { super.init() }
+
+    /// Creates an operation that asks for access to these shares.
+    public convenience init(shareURLs: [URL]) {
+        self.init()
+        self.shareURLs = shareURLs
+    }
+
+    /// The URLs. A duplicate is requested once.
+    public final var shareURLs: [URL]? {
+        get { locked { urls } }
+        set { configure(newValue) { swap(&urls, &$0) } }
+    }
+
+    /// Called for every URL.
+    public final var perShareAccessRequestResultBlock:
+        ((_ shareURL: URL, _ shareRequestAccessResult: Result<Void, any Error>) -> Void)?
+    {
+        get { locked { blocks.request } }
+        set { configure(newValue) { swap(&blocks.request, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var shareAccessRequestResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (urls, blocks) = locked { ((self.urls ?? []).withoutRepetitions(), self.blocks) }
+        let items = ItemBlocks(item: blocks.request, result: blocks.result)
+        return ItemsJob(items, failure: "Failed to request access to some shares") { context, answers in
+            guard !urls.isEmpty else { return }
+            let answered = try context.server.answer(
+                RequestShareAccessRequest(urls: urls.map(\.absoluteString)), as: context.caller)
+            answers.items = zip(urls, answered.items).map { ($0, context.clientResult($1) { $0 }) }
+        }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}

@@ -1,0 +1,207 @@
+// Saving, deleting and fetching zones.
+
+import Foundation
+import StratusCloud
+
+/// Saves and deletes zones of the private database. Deleting a zone deletes everything in it (Z-04).
+open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var zonesToSave: [CKRecordZone]?
+        var zoneIDsToDelete: [CKRecordZone.ID]?
+    }
+
+    struct Blocks {
+        var items = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
+        var oldResult: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// Creates an operation without items.
+    public override init() { super.init() }
+
+    /// Creates an operation that saves and deletes these items.
+    public convenience init(recordZonesToSave: [CKRecordZone]? = nil, recordZoneIDsToDelete: [CKRecordZone.ID]? = nil) {
+        self.init()
+        self.recordZonesToSave = recordZonesToSave
+        self.recordZoneIDsToDelete = recordZoneIDsToDelete
+    }
+
+    /// The zones to save. Saving one that exists succeeds and changes nothing (Z-03).
+    public final var recordZonesToSave: [CKRecordZone]? {
+        get { locked { inputs.zonesToSave } }
+        set { configure(newValue) { swap(&inputs.zonesToSave, &$0) } }
+    }
+
+    /// The zones to delete.
+    public final var recordZoneIDsToDelete: [CKRecordZone.ID]? {
+        get { locked { inputs.zoneIDsToDelete } }
+        set { configure(newValue) { swap(&inputs.zoneIDsToDelete, &$0) } }
+    }
+
+    /// Called for every zone to save, with the zone as the server stores it.
+    public final var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
+    }
+
+    /// Called for every zone to delete.
+    public final var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.items.deletion } }
+        set { configure(newValue) { swap(&blocks.items.deletion, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.items.result } }
+        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
+    }
+
+    /// Called last, once, with the items saved and deleted; zones that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
+    public final var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        let (zones, deletions) = (inputs.zonesToSave ?? [], inputs.zoneIDsToDelete ?? [])
+        var report = ShareReport(context)
+        let request = ModifyZonesRequest(
+            saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address), namesEndedShares: report.isWanted)
+        return ItemsJob(
+            blocks.items, itemCount: zones.count + deletions.count, failure: "Failed to modify some record zones"
+        ) { context, answers in
+            guard !zones.isEmpty || !deletions.isEmpty else { return }
+            let response = try context.server.answer(request, as: context.caller, in: context.database)
+            answers.items = zip(zones, response.saves).map { zone, answer in
+                (zone.zoneID, context.clientResult(answer) { CKRecordZone($0) })
+            }
+            answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
+            report.note(ended: response.endedShares)
+        } afterItems: {
+            report.reportEnded()
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successes, answers.deletedIDs, error)
+        }
+    }
+
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return [
+            "zones": NSArray(array: inputs.zonesToSave ?? []),
+            "deletions": NSArray(array: inputs.zoneIDsToDelete ?? []),
+        ]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordZonesToSave = (archive["zones"] as? NSArray)?.compactMap { $0 as? CKRecordZone }
+        recordZoneIDsToDelete = (archive["deletions"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
+
+// Fetches zones by their identifiers, or all of a database.
+
+/// Fetches zones by their identifiers, or all zones of a database.
+open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+
+    struct Inputs {
+        var zoneIDs: [CKRecordZone.ID]?
+        var isForAll = false
+    }
+
+    struct Blocks {
+        var items = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
+        var oldResult: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
+    }
+
+    private var inputs = Inputs()
+    private var blocks = Blocks()
+
+    /// Creates an operation without items.
+    public override init() { super.init() }
+
+    /// Creates an operation that fetches these items.
+    public convenience init(recordZoneIDs: [CKRecordZone.ID]) {
+        self.init()
+        self.recordZoneIDs = recordZoneIDs
+    }
+
+    /// Creates an operation that fetches all zones of its database (Z-05).
+    ///
+    /// The operation is of this class also if you call the method on a subclass. To create one of the subclass would
+    /// take an initializer that every subclass had to repeat.
+    open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
+        let operation = CKFetchRecordZonesOperation()
+        operation.configure { operation.inputs.isForAll = true }
+        return operation
+    }
+
+    /// The zones to fetch.
+    public final var recordZoneIDs: [CKRecordZone.ID]? {
+        get { locked { inputs.zoneIDs } }
+        set { configure(newValue) { swap(&inputs.zoneIDs, &$0) } }
+    }
+
+    /// Called for every zone.
+    public final var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
+    }
+
+    /// Called last, once. Fails only when the request as a whole failed.
+    public final var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
+        get { locked { blocks.items.result } }
+        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
+    }
+
+    /// Called last, once, with the items found; zones that failed make it `partialFailure`.
+    @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
+    public final var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
+        get { locked { blocks.oldResult } }
+        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+    }
+
+    override func makeJob(in context: RequestContext) -> (any OperationJob)? {
+        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        let ids = (inputs.zoneIDs ?? []).withoutRepetitions()
+        let request: FetchZonesRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids.map(\.address))
+        return ItemsJob(
+            blocks.items, itemCount: inputs.isForAll ? 0 : ids.count, failure: "Failed to fetch some record zones"
+        ) { context, answers in
+            guard let request else { return }
+            let found = try context.server.answer(request, as: context.caller, in: context.database)
+            answers.items = zip(found.addresses, found.zones).map { address, answer in
+                (CKRecordZone.ID(address), context.clientResult(answer) { CKRecordZone($0) })
+            }
+        } oldResult: { answers, error in
+            blocks.oldResult?(answers.successesByID, error)
+        }
+    }
+
+    override func archiveInputs() -> [String: Any]? {
+        let inputs = locked { self.inputs }
+        return ["ids": NSArray(array: inputs.zoneIDs ?? []), "isForAll": NSNumber(value: inputs.isForAll)]
+    }
+
+    override func adoptInputs(_ archive: [String: Any]) {
+        recordZoneIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
+        let isForAll = (archive["isForAll"] as? NSNumber)?.boolValue ?? false
+        configure { inputs.isForAll = isForAll }
+    }
+
+    override func dropBlocks() {
+        super.dropBlocks()
+        replace(Blocks()) { swap(&blocks, &$0) }
+    }
+}
