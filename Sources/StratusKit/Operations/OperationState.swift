@@ -102,7 +102,7 @@ package struct RequestFailure: Hashable, Sendable {
     /// How long the server asked the client to wait; nil where it did not.
     package var retryAfterSeconds: Double?
     /// Whether the session accepts no more requests.
-    package var isSessionClosed: Bool
+    package var isSessionClosed = false
 }
 
 /// How an operation ended. Its result callback gets it.
