@@ -1,4 +1,5 @@
-// G1: records of a store, 10³ to as many as the run has. What a small question costs must not depend on how many there are.
+// G1: records of a store, 10³ to as many as the run has. What a small question costs must not depend on how many there
+// are.
 
 import Foundation
 import StratusCloud

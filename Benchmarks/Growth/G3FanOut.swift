@@ -63,7 +63,8 @@ enum FanOutGrowth: Workload {
 struct FanOutZoneData {
     /// The first of its records is the folder.
     let zone: ZoneData
-    /// Of a type that no other has: a server in development indexes the fields of types that it sees, and sees it shared.
+    /// Of a type that no other has: a server in development indexes the fields of types that it sees, and sees it
+    /// shared.
     let folder: StratusModel.Record
 
     init(childCount: Int) {

@@ -1,5 +1,5 @@
-// A growth curve: what one thing costs at sizes that are powers of ten, in time and in counts. Times are shown; counts are
-// held against what they may grow to.
+// A growth curve: what one thing costs at sizes that are powers of ten, in time and in counts. Times are shown; counts
+// are held against what they may grow to.
 
 import StratusStore
 import StratusWorkloads
@@ -29,7 +29,8 @@ struct GrowthCurve {
         self.growth = growth
     }
 
-    /// Measures at one size. `pass` does the thing once; what it costs is counted in one pass, and the others are timed.
+    /// Measures at one size. `pass` does the thing once; what it costs is counted in one pass, and the others are
+    /// timed.
     mutating func measure(
         _ size: Int, on stratus: StratusSide, items: Int = 1, peer: (() throws -> Void)? = nil,
         _ pass: @escaping () throws -> Void

@@ -1,5 +1,6 @@
-// S2: what loading writes to the disk in the end, and how long a single commit may have to wait for a compaction, or in SQLite
-// for a checkpoint. Every contestant loads the same records into a store of its own, alone, 400 to a durable commit.
+// S2: what loading writes to the disk in the end, and how long a single commit may have to wait for a compaction, or in
+// SQLite for a checkpoint. Every contestant loads the same records into a store of its own, alone, 400 to a durable
+// commit.
 
 import Foundation
 import StratusLevelDB

@@ -1,5 +1,5 @@
-// S4: four callers at once, eight of ten calls a fetch of a record at random and two the durable save of a new one. How long single
-// calls take: the median, one in a hundred, one in a thousand.
+// S4: four callers at once, eight of ten calls a fetch of a record at random and two the durable save of a new one. How
+// long single calls take: the median, one in a hundred, one in a thousand.
 
 import Foundation
 import StratusLayout

@@ -1,22 +1,22 @@
 // SQLite through GRDB, as a careful user would set it up for this job. Everything that makes it fast is in this file:
 //
-//   - WAL; `synchronous = FULL`, because our commits are on disk when they return; automatic checkpoints far enough apart
-//     that a page which is written by several commits is copied once. Before readers are compared the whole log is moved into
-//     the file, so that every read is from mapped memory.
+//   -  WAL; `synchronous = FULL`, because our commits are on disk when they return; automatic checkpoints far enough
+//     apart that a page which is written by several commits is copied once. Before readers are compared the whole log
+//     is moved into the file, so that every read is from mapped memory.
 //   - One table without rowids whose primary key is (zone, name), so that fetching a record is one descent; indexes on
 //     (zone, parent), (zone, type) and (zone, change). The index on parents holds the names too, because those are the
 //     primary key, so that going down a tree never touches the table.
 //   - Recursive common table expressions for both directions of the hierarchy; `UNION ALL`, because a tree has no
 //     duplicates to look for.
-//   - The page cache may take as much as our block cache, kept records and ancestor cache together; the file is mapped into
-//     memory.
+//   -  The page cache may take as much as our block cache, kept records and ancestor cache together; the file is mapped
+//     into memory.
 //   - Statements are prepared once for each connection and used again, arguments unchecked, rows raw; reads of one
 //     measurement run inside one transaction, as ours do.
 //
-// What was tried and is not here, because it gained nothing or cost elsewhere: an index that covers the walk up, (zone, name,
-// parent, share), which the planner does not take and which nearly halves the loading; pages of 8 and of 16 KiB, within the
-// noise of 4 KiB for loading, fetching and walking. `--page-size` tries the latter again. An exclusive lock would spare the
-// shared memory of the log, and readers beside a writer with it.
+// What was tried and is not here, because it gained nothing or cost elsewhere: an index that covers the walk up, (zone,
+// name, parent, share), which the planner does not take and which nearly halves the loading; pages of 8 and of 16 KiB,
+// within the noise of 4 KiB for loading, fetching and walking. `--page-size` tries the latter again. An exclusive lock
+// would spare the shared memory of the log, and readers beside a writer with it.
 //
 // It is spared what the engine does besides: it checks no parent, no cycle and no share, and keeps no history.
 
@@ -167,8 +167,8 @@ final class SQLitePeer: Sendable {
         try pool.read { try body(Snapshot(database: $0)) }
     }
 
-    /// Moves the whole log into the database file and begins it anew: no work is left over for others' time, and every read
-    /// is from the mapped file.
+    /// Moves the whole log into the database file and begins it anew: no work is left over for others' time, and every
+    /// read is from the mapped file.
     func settle() throws {
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }

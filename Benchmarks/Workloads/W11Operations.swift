@@ -1,7 +1,7 @@
 // W11: what the face costs. The same 400 new records, durable, in one request: by a `CKModifyRecordsOperation` that is
-// added to a database and calls its blocks for every record, by the server's call below the face with what the operation
-// would send, and by the record layer alone. Each contestant saves into a zone of its own of the same fill. Making the
-// records is in nobody's time.
+// added to a database and calls its blocks for every record, by the server's call below the face with what the
+// operation would send, and by the record layer alone. Each contestant saves into a zone of its own of the same fill.
+// Making the records is in nobody's time.
 
 import Foundation
 import StratusCloud

@@ -1,5 +1,5 @@
-// W13: open a large store, beside a raw LevelDB with the same entries and SQLite, and answer W3 at random. Each is asked in a
-// process of its own, so that the memory it takes is the store's and not the benchmark's.
+// W13: open a large store, beside a raw LevelDB with the same entries and SQLite, and answer W3 at random. Each is
+// asked in a process of its own, so that the memory it takes is the store's and not the benchmark's.
 
 import ArgumentParser
 import Foundation

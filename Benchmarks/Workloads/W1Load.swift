@@ -1,6 +1,6 @@
 // W1: load records with parents, 400 to a durable commit. The load is cut into rounds in which the contestants take
-// turns, each over the same records at the same fill. A contestant's clock stops when its level 0 has no more files than
-// LevelDB leaves alone, so that no compaction it owes runs in another's time.
+// turns, each over the same records at the same fill. A contestant's clock stops when its level 0 has no more files
+// than LevelDB leaves alone, so that no compaction it owes runs in another's time.
 
 import Foundation
 import GRDB
@@ -59,8 +59,8 @@ enum LoadWorkload: Workload {
                 series: zip(["Stratus", "raw LevelDB", "GRDB"], points).map { Series($0, $1) }))
     }
 
-    /// Loads the same records into all three. Returns the seconds of Stratus, raw LevelDB and GRDB, and how many of them
-    /// their thread was at work.
+    /// Loads the same records into all three. Returns the seconds of Stratus, raw LevelDB and GRDB, and how many of
+    /// them their thread was at work.
     private static func load(
         _ range: Range<Int>, _ run: BenchmarkRun, sqliteFirst: Bool
     ) throws -> (seconds: [Double], processor: [Double]) {

@@ -74,8 +74,8 @@ enum ShareLookupWorkload: Workload {
                 .atLeast(0.6)))
     }
 
-    /// A cache that is full of other records, share roots among them, while others are asked for that it must take in: keeping it
-    /// up must not cost as much as the walks themselves.
+    /// A cache that is full of other records, share roots among them, while others are asked for that it must take in:
+    /// keeping it up must not cost as much as the walks themselves.
     private static func addFullCache(_ run: BenchmarkRun) throws {
         let full = try run.stratus.reader(ancestorCacheByteCount: 1 << 20)
         let names = run.main.zone.names

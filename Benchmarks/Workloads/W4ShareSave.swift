@@ -1,5 +1,5 @@
-// W4: save a share on a root with 10³ … 10⁶ descendants: root and share in one request of the server's, with the check that
-// nothing above or below is shared. What it costs is counted, and must not depend on what lies below.
+// W4: save a share on a root with 10³ … 10⁶ descendants: root and share in one request of the server's, with the check
+// that nothing above or below is shared. What it costs is counted, and must not depend on what lies below.
 
 import Foundation
 import StratusCloud

@@ -1,5 +1,5 @@
-// W5: hang the top of a subtree that holds a share below another folder, as a client does. What it costs is counted, and must
-// not depend on the size of the subtree.
+// W5: hang the top of a subtree that holds a share below another folder, as a client does. What it costs is counted,
+// and must not depend on the size of the subtree.
 
 import Foundation
 import StratusCloud

@@ -1,5 +1,5 @@
-// W7: what changed in a zone since a token, when that is 100 records, in zones of many sizes. What it costs is counted, and
-// must not depend on the size; the time is held against SQLite's index on changes, in the largest zone.
+// W7: what changed in a zone since a token, when that is 100 records, in zones of many sizes. What it costs is counted,
+// and must not depend on the size; the time is held against SQLite's index on changes, in the largest zone.
 
 import Foundation
 import GRDB

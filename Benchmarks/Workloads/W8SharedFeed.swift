@@ -1,6 +1,6 @@
-// W8: a participant's feed. A tenth of a large zone is shared and accepted; then many records beside it change, which the
-// participant does not see. Accepting writes the same whatever is shared; a page costs what is told, and at most one look at
-// each change since the token.
+// W8: a participant's feed. A tenth of a large zone is shared and accepted; then many records beside it change, which
+// the participant does not see. Accepting writes the same whatever is shared; a page costs what is told, and at most
+// one look at each change since the token.
 
 import Foundation
 import StratusCloud

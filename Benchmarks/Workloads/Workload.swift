@@ -97,8 +97,8 @@ protocol Workload: Sendable {
     static func run(_ run: BenchmarkRun) throws
 }
 
-/// All workloads, in the order in which they run. The growth of records asks stores of all sizes alike, so it stands before
-/// servers have made indexes for queries in one of them. The last ones close the stores and delete the data.
+/// All workloads, in the order in which they run. The growth of records asks stores of all sizes alike, so it stands
+/// before servers have made indexes for queries in one of them. The last ones close the stores and delete the data.
 enum Workloads {
     static let all: [any Workload.Type] = [
         LoadWorkload.self, SpaceWorkload.self, RecordGrowth.self, FetchWorkload.self, ShareLookupWorkload.self,

@@ -164,8 +164,8 @@ extension LevelDBStore {
     /// locked or changed, and the copy is not durable. `progress` gets the number of files copied, and of all. It
     /// starts again with each attempt.
     ///
-    /// Throws `.notAStore`, `.newerFormat`, `.corruption`, `.unavailable` when the store changes too fast, `.notPermitted`
-    /// and `.diskFull`.
+    /// Throws `.notAStore`, `.newerFormat`, `.corruption`, `.unavailable` when the store changes too fast,
+    /// `.notPermitted` and `.diskFull`.
     package static func copyToRead(
         _ source: String, into target: String, formatVersion: Int,
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }

@@ -1,8 +1,8 @@
 // The people of a store: accounts, and the handles that find them.
 //
-// A normalised handle is ASCII, so that equal handles are equal bytes. People write their e-mail address in different cases
-// and mean one mailbox, so the whole address becomes lower case; domains with other letters are written in their ASCII form
-// (`xn--…`). A telephone number keeps its digits and whether it is international.
+// A normalised handle is ASCII, so that equal handles are equal bytes. People write their e-mail address in different
+// cases and mean one mailbox, so the whole address becomes lower case; domains with other letters are written in their
+// ASCII form (`xn--…`). A telephone number keeps its digits and whether it is international.
 
 package import FoundationEssentials
 

@@ -1,5 +1,5 @@
-// Places on Earth, and distances between them on a sphere of the Earth's mean radius, which errs by at most half a per cent
-//
+// Places on Earth, and distances between them on a sphere of the Earth's mean radius, which errs by at most half a per
+// cent.
 //
 // Results of queries, their order and the cells of indexes depend on these numbers. So they use only additions,
 // multiplications and divisions, which give the same bits on every machine; libraries of mathematics differ.
@@ -41,8 +41,8 @@ package enum GreatCircle {
     package static let earthRadiusMetres = 6_371_008.8
     private static let radiansPerDegree = Double.pi / 180
 
-    /// The haversine of the angle between two places: a number from 0 to 1 that grows with their distance. Nil if one of them
-    /// is not on Earth.
+    /// The haversine of the angle between two places: a number from 0 to 1 that grows with their distance. Nil if one
+    /// of them is not on Earth.
     package static func haversine(from one: Location, to other: Location) -> Double? {
         guard one.isOnEarth, other.isOnEarth else { return nil }
         let northward = sine((other.latitudeDegrees - one.latitudeDegrees) / 2 * radiansPerDegree)
@@ -52,7 +52,8 @@ package enum GreatCircle {
         return min(1, northward * northward + latitudes * eastward * eastward)
     }
 
-    /// The haversine of a distance. More than 1 beyond the other side of the Earth, less than 0 for a negative distance.
+    /// The haversine of a distance. More than 1 beyond the other side of the Earth, less than 0 for a negative
+    /// distance.
     package static func haversine(ofMetres metres: Double) -> Double {
         guard metres > 0 else { return metres == 0 ? 0 : -1 }
         let half = metres / earthRadiusMetres / 2

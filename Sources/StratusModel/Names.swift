@@ -1,5 +1,6 @@
-// Names of records, zones and people, places of records, and random identities. Names are compared by their bytes: Swift's
-// `String` calls composed and decomposed "é" equal, but they are two keys in the store and two records to CloudKit.
+// Names of records, zones and people, places of records, and random identities. Names are compared by their bytes:
+// Swift's `String` calls composed and decomposed "é" equal, but they are two keys in the store and two records to
+// CloudKit.
 
 package import FoundationEssentials
 
@@ -36,8 +37,9 @@ extension ByteComparedName {
 }
 
 extension String {
-    /// Equal bytes imply equal strings. If one of two equal strings with the same number of bytes is ASCII, their bytes are
-    /// equal: any other text that is canonically equivalent to ASCII is longer. Only other strings need the slow comparison.
+    /// Equal bytes imply equal strings. If one of two equal strings with the same number of bytes is ASCII, their bytes
+    /// are equal: any other text that is canonically equivalent to ASCII is longer. Only other strings need the slow
+    /// comparison.
     fileprivate func hasSameBytes(as other: String) -> Bool {
         guard utf8.count == other.utf8.count, self == other else { return false }
         return utf8Span.isKnownASCII || utf8.elementsEqual(other.utf8)
@@ -95,7 +97,8 @@ package struct ContainerName: ByteComparedName {
 }
 
 extension BinaryInteger {
-    /// The number with the noun that it counts: "1 record", "2 records". Pass `many` for a plural that is not `one` + s.
+    /// The number with the noun that it counts: "1 record", "2 records". Pass `many` for a plural that is not `one` +
+    /// s.
     package func counting(_ one: String, _ many: String? = nil) -> String {
         "\(self) \(self == 1 ? one : many ?? one + "s")"
     }
@@ -135,9 +138,9 @@ package struct ZoneID: Hashable, Codable, Sendable {
 
 // Identities have 122 random bits from a generator that the caller passes in.
 //
-// Nothing calls Foundation's `UUID()`. On Linux it opens /dev/urandom on every call. If that fails (no free descriptor, no
-// /dev), it returns one constant without an error. Two things created then would have one identity, and an account that may
-// see one would see the other.
+// Nothing calls Foundation's `UUID()`. On Linux it opens /dev/urandom on every call. If that fails (no free descriptor,
+// no /dev), it returns one constant without an error. Two things created then would have one identity, and an account
+// that may see one would see the other.
 
 extension UUID {
     /// A random UUID (version 4) from two numbers of the generator. Equal numbers give equal UUIDs, on every machine.
@@ -156,12 +159,12 @@ extension UUID {
             ))
     }
 
-    /// The constant that Foundation's `UUID()` returns if it cannot open its source: 00000000-0000-4000-8000-000000000000.
-    /// Stores of earlier versions may hold it.
+    /// The constant that Foundation's `UUID()` returns if it cannot open its source:
+    /// 00000000-0000-4000-8000-000000000000. Stores of earlier versions may hold it.
     package static let withoutRandomness = UUID(uuid: (0, 0, 0, 0, 0, 0, 0x40, 0, 0x80, 0, 0, 0, 0, 0, 0, 0))
 
-    /// Whether a name is that constant in any spelling: in upper or lower case, with or without hyphens, and after a prefix
-    /// such as those of names of shares and users.
+    /// Whether a name is that constant in any spelling: in upper or lower case, with or without hyphens, and after a
+    /// prefix such as those of names of shares and users.
     package static func isWithoutRandomness(_ name: String) -> Bool {
         let digits = name.utf8.filter { $0 != UInt8(ascii: "-") }
         return digits.count >= 32 && digits.suffix(32).elementsEqual("00000000000040008000000000000000".utf8)

@@ -28,8 +28,8 @@ package struct Record: Hashable, Sendable {
 package struct SystemFields: Hashable, Sendable {
     /// The position of the record's latest write in its zone's change feed.
     package var changeSequence: UInt64
-    /// A random number that makes the tag of this write unique, also in a store that was restored to an earlier state and
-    /// uses the sequence again.
+    /// A random number that makes the tag of this write unique, also in a store that was restored to an earlier state
+    /// and uses the sequence again.
     package var tagSalt: UInt32
     package var created: Stamp
     package var modified: Stamp
@@ -67,11 +67,12 @@ package struct StoredRecord: Hashable, Sendable {
     }
 }
 
-/// Builds change tags, which are opaque to clients and new at every write. A record stores the sequence of its write and a
-/// salt; the text is made of both.
+/// Builds change tags, which are opaque to clients and new at every write. A record stores the sequence of its write
+/// and a salt; the text is made of both.
 ///
-/// The text is the sequence in base 36 without leading zeros, then the salt in base 36 in exactly seven digits. So different
-/// numbers give different texts. A store that was restored to an earlier state uses sequences again, but with new salts.
+/// The text is the sequence in base 36 without leading zeros, then the salt in base 36 in exactly seven digits. So
+/// different numbers give different texts. A store that was restored to an earlier state uses sequences again, but with
+/// new salts.
 package enum ChangeTag {
     private static let saltDigitCount = 7
     private static let radix: UInt64 = 36

@@ -1,7 +1,8 @@
 // The fields of a record and their values: CloudKit's server types (C-21), as plain values.
 //
-// `RecordFields` is an array in the byte order of the keys, the order of storage. A record has few fields, and an ordered
-// array is decoded without hashing a key and encoded without sorting. Invariant: keys ascend strictly by their bytes.
+// `RecordFields` is an array in the byte order of the keys, the order of storage. A record has few fields, and an
+// ordered array is decoded without hashing a key and encoded without sorting. Invariant: keys ascend strictly by their
+// bytes.
 
 package import FoundationEssentials
 
@@ -77,7 +78,8 @@ package struct RecordFields: Sendable {
         package fileprivate(set) var value: Field
     }
 
-    /// The fields in their order, for reading in place. Iterating the collection copies each field and counts its references.
+    /// The fields in their order, for reading in place. Iterating the collection copies each field and counts its
+    /// references.
     package var entries: [Entry] { elements }
 
     package init() { elements = [] }
@@ -87,8 +89,8 @@ package struct RecordFields: Sendable {
         elements = fields.map { Entry(key: $0.key, value: $0.value) }.sorted { $0.key < $1.key }
     }
 
-    /// The field under `key`. Setting nil removes it. Setting takes time that grows with the number of fields, unless the key
-    /// comes after all others.
+    /// The field under `key`. Setting nil removes it. Setting takes time that grows with the number of fields, unless
+    /// the key comes after all others.
     package subscript(key: FieldKey) -> Field? {
         get {
             // Equality of short keys takes a few instructions, their order many more.
@@ -150,7 +152,8 @@ package struct RecordFields: Sendable {
 }
 
 extension RecordFields: RandomAccessCollection {
-    /// A type of its own, because other modules would call the default iterator through the collection's witness tables.
+    /// A type of its own, because other modules would call the default iterator through the collection's witness
+    /// tables.
     package struct Iterator: IteratorProtocol {
         fileprivate let elements: [Entry]
         private var position = 0

@@ -1,8 +1,8 @@
-// The content of a share that only the server writes: who takes part, and how. And the events of a share, and the secret of
-// its URL.
+// The content of a share that only the server writes: who takes part, and how. And the events of a share, and the
+// secret of its URL.
 //
-// Invariants: exactly one participant is the owner, and is the first; no two participants are the same person; no person is
-// both a participant and a requester or blocked; a requester is not blocked.
+// Invariants: exactly one participant is the owner, and is the first; no two participants are the same person; no
+// person is both a participant and a requester or blocked; a requester is not blocked.
 
 package import FoundationEssentials
 
@@ -22,7 +22,8 @@ package enum ParticipantRole: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case publicUser = 4
 }
 
-/// The permission of a participant for shared records. The raw values are stored; they equal the client's and never change.
+/// The permission of a participant for shared records. The raw values are stored; they equal the client's and never
+/// change.
 package enum ParticipantPermission: UInt8, Hashable, Codable, Sendable, CaseIterable {
     /// The participant is listed and sees nothing (P-09).
     case none = 1
@@ -30,8 +31,8 @@ package enum ParticipantPermission: UInt8, Hashable, Codable, Sendable, CaseIter
     case readWrite = 3
 }
 
-/// Whether a participant has accepted. The raw values are stored; they equal the client's and never change (P-02). Removed
-/// participants are not stored.
+/// Whether a participant has accepted. The raw values are stored; they equal the client's and never change (P-02).
+/// Removed participants are not stored.
 package enum AcceptanceStatus: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case pending = 1
     case accepted = 2
@@ -159,8 +160,8 @@ package struct ShareEvent: Hashable, Sendable {
     package var share: RecordName
     /// Nil for a share of a whole zone.
     package var root: RecordName?
-    /// The person it was done to, if it concerns one person: their entry in the share, their user name, or the address of
-    /// their invitation, as far as known then.
+    /// The person it was done to, if it concerns one person: their entry in the share, their user name, or the address
+    /// of their invitation, as far as known then.
     package var participant: ParticipantID?
     package var user: UserName?
     package var handle: Handle?

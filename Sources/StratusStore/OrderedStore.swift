@@ -1,5 +1,5 @@
-// The seam: an ordered map of bytes with snapshots and serialisable transactions, and its counted costs. LevelDB implements
-// it today; the shape is FoundationDB's, so that a remote engine would fit without a change above.
+// The seam: an ordered map of bytes with snapshots and serialisable transactions, and its counted costs. LevelDB
+// implements it today; the shape is FoundationDB's, so that a remote engine would fit without a change above.
 //
 // Invariants of every store, checked by one conformance suite:
 //   1. A reader sees exactly the commits up to its version, and no later ones.
@@ -59,12 +59,12 @@ package protocol StoreReader: AnyObject {
     /// The cost of this reader so far.
     var cost: StoreCost { get }
 
-    /// The object that `keep` stored for the key, if this snapshot sees the value it was made from; nil if there is none. An
-    /// object counts as a point read.
+    /// The object that `keep` stored for the key, if this snapshot sees the value it was made from; nil if there is
+    /// none. An object counts as a point read.
     func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)?
 
-    /// Offers an object made from the value under `key` to later readers. It takes `byteCount` bytes. A store may keep it
-    /// until the key is written, or ignore it; it calls `make` only to keep the object.
+    /// Offers an object made from the value under `key` to later readers. It takes `byteCount` bytes. A store may keep
+    /// it until the key is written, or ignore it; it calls `make` only to keep the object.
     func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable)
 }
 
@@ -81,14 +81,14 @@ package protocol StoreTransaction: StoreReader {
     /// Whether any key of `range` has such a write, including deletions of absent keys.
     func hasUnpublishedWrite(in range: KeyRange) -> Bool
 
-    /// Announces that this transaction and others will write many keys into a range that is still empty, and will look each
-    /// key up first. A store that finds the range empty may remember the writes there, and then knows without a look-up that
-    /// other keys are absent. It changes no result, never fails, and counts as nothing.
+    /// Announces that this transaction and others will write many keys into a range that is still empty, and will look
+    /// each key up first. A store that finds the range empty may remember the writes there, and then knows without a
+    /// look-up that other keys are absent. It changes no result, never fails, and counts as nothing.
     func expectWrites(intoEmpty range: KeyRange)
 
-    /// Registers an action for the moment at which this transaction's writes become visible: after the last reader of the
-    /// previous version has started, and before any reader can get the new version. The store calls it once, in commit order,
-    /// and never for a transaction that fails. The action must be short and must not call the store.
+    /// Registers an action for the moment at which this transaction's writes become visible: after the last reader of
+    /// the previous version has started, and before any reader can get the new version. The store calls it once, in
+    /// commit order, and never for a transaction that fails. The action must be short and must not call the store.
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void)
 }
 
@@ -97,8 +97,8 @@ package protocol OrderedStore: AnyObject, Sendable {
     /// Runs `body` on a consistent snapshot of the newest published commit.
     func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result
 
-    /// Runs `body` as one serialisable transaction and returns when it is durable. If `body` throws, its writes are undone
-    /// and the error is rethrown once everything the body read is durable.
+    /// Runs `body` as one serialisable transaction and returns when it is durable. If `body` throws, its writes are
+    /// undone and the error is rethrown once everything the body read is durable.
     ///
     /// Throws `StoreError` with `.conflict`, `.tooLarge`, `.unavailable`, `.commitUnknown`, `.corruption`, `.closed`.
     @discardableResult

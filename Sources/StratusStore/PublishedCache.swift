@@ -1,9 +1,9 @@
-// A cache that is exact for every reader's snapshot, in front of a store with concurrent writers, and what it is made of: a
-// bounded dictionary and a lock.
+// A cache that is exact for every reader's snapshot, in front of a store with concurrent writers, and what it is made
+// of: a bounded dictionary and a lock.
 //
-// The rule: an entry has the version since which it is valid. A reader uses it only if its snapshot is not older, and fills
-// the cache only if nothing newer was published. A change enters when it is published, before any reader can see its
-// version, so an entry is always the newest published value.
+// The rule: an entry has the version since which it is valid. A reader uses it only if its snapshot is not older, and
+// fills the cache only if nothing newer was published. A change enters when it is published, before any reader can see
+// its version, so an entry is always the newest published value.
 //
 // Inside a transaction the version does not cover commits in flight: ask the cache only for keys whose
 // `hasUnpublishedWrite` is false.
@@ -59,11 +59,12 @@ package final class PublishedCache<Key: Hashable & Sendable, Value: Sendable>: S
     }
 }
 
-/// A dictionary of bounded size that drops entries nothing looks up. The unit of `room` is the owner's: entries, or bytes.
+/// A dictionary of bounded size that drops entries nothing looks up. The unit of `room` is the owner's: entries, or
+/// bytes.
 ///
-/// Entries are in two generations. When the young one fills half of the room, it becomes the old one, and the entries of the
-/// previous old one that were not looked up are dropped. So no list of ages is needed, and an entry that is looked up often
-/// stays.
+/// Entries are in two generations. When the young one fills half of the room, it becomes the old one, and the entries
+/// of the previous old one that were not looked up are dropped. So no list of ages is needed, and an entry that is
+/// looked up often stays.
 package struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private struct Entry: Sendable {
         let value: Value
@@ -112,8 +113,8 @@ package struct RecentEntries<Key: Hashable & Sendable, Value: Sendable>: Sendabl
 /// A value that threads share under a mutex.
 package final class Locked<Value>: Sendable {
     private let mutex: Mutex<Value>
-    /// Repeats the mutex's ordering of memory in code that the thread sanitizer sees. On Linux it does not see into `Mutex`,
-    /// and would report every use as a race.
+    /// Repeats the mutex's ordering of memory in code that the thread sanitizer sees. On Linux it does not see into
+    /// `Mutex`, and would report every use as a race.
     private let handover = Atomic<UInt8>(0)
 
     package init(_ value: sending Value) {

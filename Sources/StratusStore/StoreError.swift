@@ -1,5 +1,5 @@
-// Errors and limits of stores. Not found is never an error (it is nil), and corruption is never not found. The limits hold on
-// every store, so that data can always move from one to another.
+// Errors and limits of stores. Not found is never an error (it is nil), and corruption is never not found. The limits
+// hold on every store, so that data can always move from one to another.
 
 /// An error of the seam: an open code, a message with the remedy, the variables as fields, and the cause.
 package struct StoreError: Error, Sendable, CustomStringConvertible {

@@ -64,7 +64,8 @@ import Testing
     func splittingStore() async throws {
         try await TestThreads.offPool {
             let bench = try FaultBench(PlainScenario())
-            // One of the first syncs is that of the first step's second half; LevelDB's own, of tables, may come between.
+            // One of the first syncs is that of the first step's second half; LevelDB's own, of tables, may come
+            // between.
             let violations = try (1..<5).flatMap { occurrence in
                 try bench.run(EngineFault(.sync, .lost, at: occurrence), wrap: SplittingStore.init).violations
             }

@@ -14,7 +14,8 @@ import Testing
     private static let stamp = Stamp(date: Date(timeIntervalSinceReferenceDate: 1_000), user: "alice")
     private static let groupCount = 1_000
 
-    /// An engine whose ancestor cache has room for a few hundred names, over three groups of a thousand records and ten more.
+    /// An engine whose ancestor cache has room for a few hundred names, over three groups of a thousand records and ten
+    /// more.
     private static func withEngine(_ body: (RecordEngine, LevelDBStore) throws -> Void) throws {
         let directory = try TemporaryDirectory()
         var storeOptions = LevelDBOptions()

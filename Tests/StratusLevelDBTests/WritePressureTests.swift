@@ -57,7 +57,8 @@ import Testing
             let directory = try TemporaryDirectory()
             let path = directory.path(of: "store")
             try Self.damage(path)
-            // Reading the log again makes level-0 tables at once; the compaction that should merge them meets the damage.
+            // Reading the log again makes level-0 tables at once; the compaction that should merge them meets the
+            // damage.
             let store = try LevelDBStore.open(at: path, options: Self.options(writeBufferByteCount: 64 << 10))
             defer { store.close() }
             var options = RecordEngineOptions()

@@ -1,5 +1,5 @@
-// Two writers and eight readers over one zone. What each reader saw is compared afterwards with the oracle's state at the
-// sequence of the reader's snapshot: the writers' requests are replayed in the order of their sequences.
+// Two writers and eight readers over one zone. What each reader saw is compared afterwards with the oracle's state at
+// the sequence of the reader's snapshot: the writers' requests are replayed in the order of their sequences.
 
 import Foundation
 import StratusLayout

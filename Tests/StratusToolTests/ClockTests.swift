@@ -9,8 +9,8 @@ struct ClockTests {
 
     init() throws { directory = try TestDirectory() }
 
-    /// Moves the wall clock that a process sees by SHIFT seconds. What the kernel waits for is not moved: a wait until a date
-    /// is that much longer, as if the clock were set back while it lasts.
+    /// Moves the wall clock that a process sees by SHIFT seconds. What the kernel waits for is not moved: a wait until
+    /// a date is that much longer, as if the clock were set back while it lasts.
     private static let library = """
         #define _GNU_SOURCE
         #include <stdlib.h>

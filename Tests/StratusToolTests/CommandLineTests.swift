@@ -142,7 +142,8 @@ struct CommandLineTests {
 
     // MARK: The README
 
-    /// The commands of the README's fenced blocks that begin with the tool's name, block by block, without their comments.
+    /// The commands of the README's fenced blocks that begin with the tool's name, block by block, without their
+    /// comments.
     private static func readmeBlocks() throws -> [[String]] {
         let readme = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(
             "../../README.md")

@@ -1,4 +1,5 @@
-// Runs the built tool, or a shell, as a child process and waits for it without holding a thread of the cooperative pool.
+// Runs the built tool, or a shell, as a child process and waits for it without holding a thread of the cooperative
+// pool.
 
 import Foundation
 import StratusTestSupport

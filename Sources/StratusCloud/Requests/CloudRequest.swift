@@ -1,12 +1,12 @@
 // What a client asks of the server: one type for each request, which also names the type of its answer.
 //
-// Requests and answers are plain values that can be encoded, so a request travels the same way whether the server is in this
-// process (`CloudService`), behind a socket, or behind anything else that carries bytes:
+// Requests and answers are plain values that can be encoded, so a request travels the same way whether the server is in
+// this process (`CloudService`), behind a socket, or behind anything else that carries bytes:
 //
 //   operation → CloudServer.answer(request, as: caller, in: database) → CloudRequest.answer(by: CloudService) → engine
 //
-// To add a request: declare its type with `answer(by:as:in:)`, and name it in `RequestName`. Nothing else knows the requests
-// one by one.
+// To add a request: declare its type with `answer(by:as:in:)`, and name it in `RequestName`. Nothing else knows the
+// requests one by one.
 
 package import StratusModel
 

@@ -1,7 +1,7 @@
 // The server as its clients see it.
 
-/// Answers requests. `CloudService` is the server; a host's socket, a store that could not be opened, and tests put others in
-/// its place.
+/// Answers requests. `CloudService` is the server; a host's socket, a store that could not be opened, and tests put
+/// others in its place.
 package protocol CloudServer: Sendable {
     /// Answers a request. Blocks its thread until the answer is there.
     ///
@@ -12,12 +12,12 @@ package protocol CloudServer: Sendable {
 
     // Files of assets. They are copied between directories of one machine, and clients keep the copies.
 
-    /// Keeps all contents until the hold is released, so that those that the answer to the next request names can be copied
-    /// after it. Nil if there are none.
+    /// Keeps all contents until the hold is released, so that those that the answer to the next request names can be
+    /// copied after it. Nil if there are none.
     func holdAssets() throws -> AssetHold?
-    /// Returns the paths of new private copies of contents. The contents are those of an answer, under a hold from
-    /// before its request, or, without a hold, contents that records still have. Asks `shouldContinue` before each copy;
-    /// if it returns false, the remaining ones fail.
+    /// Returns the paths of new private copies of contents. The contents are those of an answer, under a hold
+    /// from before its request, or, without a hold, contents that records still have. Asks `shouldContinue` before each
+    /// copy; if it returns false, the remaining ones fail.
     func copyAssets(
         _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
         shouldContinue: () -> Bool

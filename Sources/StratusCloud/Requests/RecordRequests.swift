@@ -59,8 +59,8 @@ package struct FetchRecordsRequest: CloudRequest {
     package var addresses: [RecordAddress]
     /// The fields to return; nil for all of them.
     package var desiredKeys: Set<String>?
-    /// Whether the client library looks for itself, without a call of the client: the host gets no event of the request, and
-    /// it uses up no planned fault.
+    /// Whether the client library looks for itself, without a call of the client: the host gets no event of the
+    /// request, and it uses up no planned fault.
     package var isUnasked: Bool
 
     package init(addresses: [RecordAddress], desiredKeys: Set<String>? = nil, isUnasked: Bool = false) {
@@ -85,8 +85,8 @@ package struct FetchRecordsResponse: Codable, Sendable {
     package init(records: [Result<ClientRecord, CloudError>]) { self.records = records }
 }
 
-/// Copies the content of an asset from another process, which cannot know how long the copy is used: the copy ages from the
-/// beginning. Answers its path.
+/// Copies the content of an asset from another process, which cannot know how long the copy is used: the copy ages from
+/// the beginning. Answers its path.
 package struct CopyAssetRequest: CloudRequest {
     package var wanted: HeldAsset
 

@@ -26,7 +26,8 @@ package struct ModifyZonesRequest: CloudRequest {
 package struct ModifyZonesResponse: Codable, Sendable {
     @ItemResults package var saves: [Result<ClientZone, CloudError>]
     @ItemVerdicts package var deletes: [Result<Void, CloudError>]
-    /// The shares that ended with the zones, if the request wants them: at most `ZoneChanges.endedShareLimit` of each zone.
+    /// The shares that ended with the zones, if the request wants them: at most `ZoneChanges.endedShareLimit` of each
+    /// zone.
     package var endedShares: [RecordAddress]
 
     package init(

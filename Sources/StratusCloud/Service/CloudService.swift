@@ -1,5 +1,5 @@
-// The server. Each kind of request is an extension in its own file. Here are what the server gets from its host; what all
-// requests share: planned faults, the event for the host, and the limits; and the host's calls about assets.
+// The server. Each kind of request is an extension in its own file. Here are what the server gets from its host; what
+// all requests share: planned faults, the event for the host, and the limits; and the host's calls about assets.
 
 package import StratusModel
 package import StratusRecords

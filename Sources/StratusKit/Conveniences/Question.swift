@@ -1,5 +1,5 @@
-// Questions to the server that are no operations: how an account stands, who the user is. They have the time-outs and the
-// urgency of `configuredWith` as operations do (O-12), and are answered at once when their time is over.
+// Questions to the server that are no operations: how an account stands, who the user is. They have the time-outs and
+// the urgency of `configuredWith` as operations do (O-12), and are answered at once when their time is over.
 
 import Foundation
 import StratusCloud

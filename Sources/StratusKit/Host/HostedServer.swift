@@ -4,9 +4,9 @@
 //   1. A request uses one service from its beginning to its end.
 //   2. Emptying and closing wait for the requests that run, and hold back those that come.
 //   3. After closing every request is refused, and the directory's lock is free.
-//   4. Opening again after a failed write gives a new engine and service, so that nothing that was kept in memory outlives the
-//      commit in doubt. Requests that come meanwhile are refused with a time to try again. Files of assets that clients were
-//      given stay.
+//   4.  Opening again after a failed write gives a new engine and service, so that nothing that was kept in memory
+//      outlives the commit in doubt. Requests that come meanwhile are refused with a time to try again. Files of assets
+//      that clients were given stay.
 
 import Foundation
 import StratusCloud
@@ -75,8 +75,8 @@ final class HostedServer: @unchecked Sendable {
         return try body(service)
     }
 
-    /// Replaces the store by an empty one. `progress` hears how many files and directories were removed, and of how many.
-    /// Where this throws before the first is, the store goes on as it was.
+    /// Replaces the store by an empty one. `progress` hears how many files and directories were removed, and of how
+    /// many. Where this throws before the first is, the store goes on as it was.
     func reset(_ progress: WorkMeter.Listener) throws {
         guard let service = waitForEnd() else { throw refusal }
         let store = service.engine.store
@@ -118,8 +118,8 @@ final class HostedServer: @unchecked Sendable {
 
     /// Opens the store again after a failed write. Returns false, and does nothing, where none has failed.
     ///
-    /// Throws what keeps the store from being opened. Where the disk has no room for it the store is left as it was, and goes on
-    /// to answer reads; otherwise requests are refused until this is called again and succeeds.
+    /// Throws what keeps the store from being opened. Where the disk has no room for it the store is left as it was,
+    /// and goes on to answer reads; otherwise requests are refused until this is called again and succeeds.
     func recover() throws -> Bool {
         recovering.lock()
         defer { recovering.unlock() }
@@ -167,8 +167,8 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// Why the store takes no writes, if there is room to open it again; nil if it takes them. The caller holds the lock. It is
-    /// released meanwhile, so that requests continue.
+    /// Why the store takes no writes, if there is room to open it again; nil if it takes them. The caller holds the
+    /// lock. It is released meanwhile, so that requests continue.
     private func failureToRecover(from store: any OrderedStore) throws -> StoreError? {
         condition.unlock()
         defer { condition.lock() }

@@ -1,5 +1,5 @@
-// What can be asked of a host over its local socket, and what it is answered. These values are sent as JSON by the names of
-// their cases and properties: whoever changes one raises `LocalFrame.version`.
+// What can be asked of a host over its local socket, and what it is answered. These values are sent as JSON by the
+// names of their cases and properties: whoever changes one raises `LocalFrame.version`.
 
 import Foundation
 import StratusCloud
@@ -45,14 +45,14 @@ enum HostCall: Codable, Sendable {
     case recover
 }
 
-/// How far long work of a host has come. Hosts and tools of before know nothing of parts and totals: they may be missing, and
-/// be passed over.
+/// How far long work of a host has come. Hosts and tools of before know nothing of parts and totals: they may be
+/// missing, and be passed over.
 package struct WorkProgress: Codable, Hashable, Sendable {
-    /// What is gone over, where the work has several parts: a raw value of `RebuildProgress.Step`, `FreeingProgress.Part`
-    /// or `IndexingProgress.Part`.
+    /// What is gone over, where the work has several parts: a raw value of `RebuildProgress.Step`,
+    /// `FreeingProgress.Part` or `IndexingProgress.Part`.
     package var part: String?
-    /// How much is done: records, zones, shares and files that were looked at, entries that were removed, or bytes of files
-    /// that were compacted.
+    /// How much is done: records, zones, shares and files that were looked at, entries that were removed, or bytes of
+    /// files that were compacted.
     package var doneCount: Int
     /// Of how many, where that is known.
     package var totalCount: Int?

@@ -1,8 +1,8 @@
-// Errors between values and bytes, and how errors and descriptions show bytes. Damaged bytes have codes of their own and
-// are never "not found".
+// Errors between values and bytes, and how errors and descriptions show bytes. Damaged bytes have codes of their own
+// and are never "not found".
 //
-// Readers run on bytes that may be anything, so an error about a key stores what it knows and builds its text only when a
-// caller reads the fields. No error shows bytes that may hold a secret.
+// Readers run on bytes that may be anything, so an error about a key stores what it knows and builds its text only when
+// a caller reads the fields. No error shows bytes that may hold a secret.
 
 import StratusModel
 

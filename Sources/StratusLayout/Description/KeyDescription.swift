@@ -69,7 +69,8 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The line for a bound of a range with any bytes. A bound that is no key is described up to its last readable part.
+    /// The line for a bound of a range with any bytes. A bound that is no key is described up to its last readable
+    /// part.
     package static func text(ofBound bound: [UInt8]) -> String {
         guard let first = bound.first else { return "start of the store" }
         // No element begins with this byte.

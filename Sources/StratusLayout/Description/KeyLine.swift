@@ -4,8 +4,8 @@ import FoundationEssentials
 import StratusModel
 
 extension KeyDescription {
-    /// The key that a line describes. A line that ends before the key does (`db 3 / zone 7 / children / "folder"`) gives the
-    /// beginning of all keys that it fits, so that it can name a range.
+    /// The key that a line describes. A line that ends before the key does (`db 3 / zone 7 / children / "folder"`)
+    /// gives the beginning of all keys that it fits, so that it can name a range.
     ///
     /// Throws `.invalidDescription`, with the position in the line.
     package static func bytes(of line: String) throws(LayoutError) -> [UInt8] {
@@ -26,7 +26,8 @@ extension KeyDescription {
         KeyBuilder.range(of: try bytes(of: line))
     }
 
-    /// Reads and writes the database, zone and keyspace. Returns the parts that follow; nil if the line ends before them.
+    /// Reads and writes the database, zone and keyspace. Returns the parts that follow; nil if the line ends before
+    /// them.
     private static func readBeginning(_ scanner: inout LineScanner, _ key: inout [UInt8]) throws(LayoutError)
         -> [KeyPart]?
     {
@@ -164,7 +165,8 @@ extension KeyDescription {
     }
 }
 
-/// Reads the pieces of one line: words, numbers, quoted text, hexadecimal bytes. Every error has its position in the line.
+/// Reads the pieces of one line: words, numbers, quoted text, hexadecimal bytes. Every error has its position in the
+/// line.
 struct LineScanner {
     private let scalars: [Unicode.Scalar]
     private(set) var position = 0

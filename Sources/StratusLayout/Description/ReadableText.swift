@@ -1,5 +1,5 @@
-// Text and dates as one safe, exact line: quoted text can be read back as the same bytes, and nothing in it can break a line,
-// move a cursor or hide.
+// Text and dates as one safe, exact line: quoted text can be read back as the same bytes, and nothing in it can break a
+// line, move a cursor or hide.
 //
 // Escaped as \u{…}: control, format, private and unassigned characters, line and paragraph separators, every space but
 // U+0020, ignorable and blank characters, a mark that would join the quote, and the marks of U+0300…U+036F, so that
@@ -10,7 +10,8 @@ import StratusModel
 
 /// Quotes text.
 package enum ReadableText {
-    /// The text in double quotes, escaped. Of more than `limit` scalars it shows the first ones and the number of bytes.
+    /// The text in double quotes, escaped. Of more than `limit` scalars it shows the first ones and the number of
+    /// bytes.
     package static func quoted(_ text: String, limit: Int = .max) -> String {
         var line = "\""
         var count = 0

@@ -1,4 +1,5 @@
-// Accounts, shares and subscriptions as one readable line. Invariant: no line holds a secret. The word `secret` replaces it.
+// Accounts, shares and subscriptions as one readable line. Invariant: no line holds a secret. The word `secret`
+// replaces it.
 
 package import StratusModel
 

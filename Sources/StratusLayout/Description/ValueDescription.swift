@@ -1,5 +1,5 @@
-// Any value as one readable line. Its key says which value it is. Bytes that cannot be read are shown as hexadecimal with the
-// reason. A line never holds a control character.
+// Any value as one readable line. Its key says which value it is. Bytes that cannot be read are shown as hexadecimal
+// with the reason. A line never holds a control character.
 
 import FoundationEssentials
 import StratusModel

@@ -10,7 +10,8 @@ import StratusModel
 
 /// The number of a database in this store. Zero is outside every database.
 ///
-/// Numbers of databases and zones keep keys short. They never appear in tokens: what outlives a zone names it by its UUID.
+/// Numbers of databases and zones keep keys short. They never appear in tokens: what outlives a zone names it by its
+/// UUID.
 package struct DatabaseNumber: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number written where no database is meant.
     package static let outside = DatabaseNumber(0)

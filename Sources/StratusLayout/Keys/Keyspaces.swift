@@ -15,8 +15,8 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case children = 4
     /// Key: root. Value: `ShareRootEntry`. Every hierarchical share of the zone.
     case shareRoots = 5
-    /// Key: parent or null, record. Value: `ShareCountEntry`. The number of share roots at or below a record. The parent
-    /// comes first, so that the roots below a record are found without visiting children that have none.
+    /// Key: parent or null, record. Value: `ShareCountEntry`. The number of share roots at or below a record. The
+    /// parent comes first, so that the roots below a record are found without visiting children that have none.
     case shareCounts = 6
     /// Key: target, source, field, action. Value: a version byte. The references to a record.
     case references = 7
@@ -34,8 +34,8 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case endedChildren = 13
     /// Key: root, ended. Value: `EndedShareEntry`. Share marks a record no longer has, until the purge horizon.
     case endedShares = 14
-    /// Key: root, or null for the whole zone. Value: `ShareTokenEntry`. The secret of the root's URL, kept while the root
-    /// is not shared.
+    /// Key: root, or null for the whole zone. Value: `ShareTokenEntry`. The secret of the root's URL, kept while the
+    /// root is not shared.
     case shareTokens = 15
     /// Key: sequence, index. Value: `ShareEventEntry`. Events of shares, for their owners.
     case shareEvents = 16
@@ -107,12 +107,13 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case rebuilds = 16
     /// Key: nothing more. Value: `TokenSecretEntry`. The secret that authenticates change tokens and cursors.
     case tokenSecret = 17
-    /// Key: database number, zone number. Value: `IndexBuildEntry`. A zone in which indexes for queries are being filled or
-    /// cleared.
+    /// Key: database number, zone number. Value: `IndexBuildEntry`. A zone in which indexes for queries are being
+    /// filled or cleared.
     case indexBuilds = 18
     /// Key: container, record type. Value: `IndexReviewEntry`. A type whose indexes changed: its zones need a review.
     case indexReviews = 19
-    /// Key: nothing more. Value: a version byte. All types older than indexes for queries have an entry in `indexReviews`.
+    /// Key: nothing more. Value: a version byte. All types older than indexes for queries have an entry in
+    /// `indexReviews`.
     case indexing = 20
     /// Key: container, user, database (1 public, 2 private, 3 shared), identifier. Value: `SubscriptionEntry`.
     case subscriptions = 21
@@ -143,8 +144,8 @@ extension Handle {
     }
 }
 
-// The names of keyspaces in errors and in lines that describe keys are those of their cases. They are made once, because
-// making a name costs more than reading a key.
+// The names of keyspaces in errors and in lines that describe keys are those of their cases. They are made once,
+// because making a name costs more than reading a key.
 
 extension ZoneKeyspace {
     private static let names = names(of: allCases)

@@ -1,15 +1,15 @@
-// The keys that queries read: how the values of fields become elements of keys, so that the order of keys is the order of
-// values, and the ranges of the fields and tokens keyspaces.
+// The keys that queries read: how the values of fields become elements of keys, so that the order of keys is the order
+// of values, and the ranges of the fields and tokens keyspaces.
 //
 //   no value     null                     number   double: the nearest one; -0.0 as 0.0, every NaN as one
 //   reference    bytes: the target's name date     date, with the same rules
 //   text         string                   place    integer: its cell (`LocationCell`)
 //   list         one entry for each different item; of more than `maximumItemCount` one entry `true` instead
 //
-// Names and texts are cut after `maximumTextByteCount` bytes, see `cut`. Integers beyond 2^53 share the double next to them.
-// Such an entry represents several values (`isExact` is false), so its reader compares the record too. Bytes, assets and
-// encrypted values have no entries. Words of searchable texts are in the tokens keyspace; a field with more than
-// `maximumItemCount` of them has the empty word instead. These rules are on disk; they never change.
+// Names and texts are cut after `maximumTextByteCount` bytes, see `cut`. Integers beyond 2^53 share the double next to
+// them. Such an entry represents several values (`isExact` is false), so its reader compares the record too. Bytes,
+// assets and encrypted values have no entries. Words of searchable texts are in the tokens keyspace; a field with more
+// than `maximumItemCount` of them has the empty word instead. These rules are on disk; they never change.
 
 import FoundationEssentials
 package import StratusModel
@@ -52,8 +52,8 @@ package enum IndexedValue {
         }
     }
 
-    /// The beginning of a text that its entry holds. If a character crosses the end, the last one of Unicode replaces it and
-    /// everything after it: it sorts after every character that would have fit, as the replaced one does.
+    /// The beginning of a text that its entry holds. If a character crosses the end, the last one of Unicode replaces
+    /// it and everything after it: it sorts after every character that would have fit, as the replaced one does.
     package static func cut(_ text: String) -> String {
         guard text.utf8.count > maximumTextByteCount else { return text }
         var end = text.utf8.index(text.startIndex, offsetBy: maximumTextByteCount)

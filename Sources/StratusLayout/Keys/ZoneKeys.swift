@@ -3,8 +3,8 @@
 // Keys that are built often come in two forms: one appends to a caller's buffer (no allocation while its capacity
 // suffices), the other returns new bytes. A range "after" something excludes it and everything that belongs to it.
 //
-// Every `read…Key` throws `.corruptKey` for a key that its sister does not build, or that is of another zone or keyspace,
-// and never traps. `QueryKeys.swift` has the keys that queries read.
+// Every `read…Key` throws `.corruptKey` for a key that its sister does not build, or that is of another zone or
+// keyspace, and never traps. `QueryKeys.swift` has the keys that queries read.
 
 package import StratusModel
 
@@ -132,7 +132,8 @@ package struct ZoneKeys: Hashable, Sendable {
         KeyBuilder.range(of: key(keyspace, first, second))
     }
 
-    /// A reader after the zone's prefix and the tag. It compares both, so that a caller that mixes up zones gets an error.
+    /// A reader after the zone's prefix and the tag. It compares both, so that a caller that mixes up zones gets an
+    /// error.
     @_lifetime(copy key)
     func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> KeyReader {
         guard self.keyspace(of: key) == keyspace else {
@@ -180,8 +181,8 @@ extension ZoneKeys {
     package func record(_ name: RecordName, into key: inout [UInt8]) { append(.records, name, to: &key) }
     package func record(_ name: RecordName) -> [UInt8] { key(.records, name) }
 
-    /// The key of the record whose name is the end of another key, from `nameOffset` on: a name has the same bytes in all
-    /// keys.
+    /// The key of the record whose name is the end of another key, from `nameOffset` on: a name has the same bytes in
+    /// all keys.
     package func record(namedIn other: Span<UInt8>, from nameOffset: Int, into key: inout [UInt8]) {
         append(.records, to: &key)
         key.append(addingCapacity: other.count - nameOffset) { output in
@@ -397,8 +398,8 @@ extension ZoneKeys {
         return try reader.finish(ShareEventKeyParts.init)
     }
 
-    /// The key of an acceptance that `user` had until the change `ended`. The change comes before the share, so that the
-    /// acceptances that ended after a token are one range.
+    /// The key of an acceptance that `user` had until the change `ended`. The change comes before the share, so that
+    /// the acceptances that ended after a token are one range.
     package func endedAcceptance(user: UserName, ended: UInt64, share: RecordName) -> [UInt8] {
         key(.endedAcceptances, user, ended, share)
     }

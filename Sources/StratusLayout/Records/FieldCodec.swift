@@ -154,8 +154,8 @@ enum FieldCodec {
         return items
     }
 
-    /// Calls `body` for every item of a list, with its type and length. `body` reads the item. Skips a list of other items
-    /// than the wanted ones.
+    /// Calls `body` for every item of a list, with its type and length. `body` reads the item. Skips a list of other
+    /// items than the wanted ones.
     static func forEachItem(
         byteCount: Int, only wanted: FieldTypeByte? = nil, _ reader: inout ValueReader,
         _ body: (FieldTypeByte, Int, inout ValueReader) throws(LayoutError) -> Void

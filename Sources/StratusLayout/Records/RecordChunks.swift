@@ -6,9 +6,9 @@
 //   later chunk   kind 4 · number: change sequence · number: index · bytes
 //
 // Invariants: the change sequence identifies the write that a chunk belongs to, so that chunks of two writes are never
-// joined. All chunks but the last are full. Joining checks sequence, index, number and length; a mismatch is corruption.
-// The header of a record is below 5 kB, so the first chunk always holds it whole. A chunk does not name its record, so no
-// error shows its bytes: it may be part of a share, with secrets.
+// joined. All chunks but the last are full. Joining checks sequence, index, number and length; a mismatch is
+// corruption. The header of a record is below 5 kB, so the first chunk always holds it whole. A chunk does not name its
+// record, so no error shows its bytes: it may be part of a share, with secrets.
 
 package import StratusModel
 

@@ -1,5 +1,5 @@
-// The values of the records keyspace: live records, laid out so that the header or the references are read without decoding
-// the other fields, and tombstones.
+// The values of the records keyspace: live records, laid out so that the header or the references are read without
+// decoding the other fields, and tombstones.
 //
 // Byte layout of a live record (`LayoutValue.swift` has the primitives, `FieldCodec` the values of fields):
 //   kind 1 · flags (1 parent, 2 share, 4 modified by its creator) · text: type · number: change sequence ·

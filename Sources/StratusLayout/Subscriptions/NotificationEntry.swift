@@ -3,12 +3,10 @@
 // Byte layout of the parts (`LayoutValue.swift` has the primitives):
 //   texts?    byte 0, or byte 1 and texts
 //   phrase    text?: text · text?: localization key · texts?: arguments
-//   alert     phrases: body, title, subtitle · text?: action key, launch image, sound, category; its flags are with those of
-//             the value that contains it
-//   template  alert · text?: collapse key · texts?: desired keys · byte: flags (1 badges, 2 content available, 4 mutable)
-//   template? byte 0, or byte 1 and a template
-//   fields    number (how many), in the byte order of their keys, each text: key · byte: type, as in records · bytes: the
-//             value, as in records
+//   alert phrases: body, title, subtitle · text?: action key, launch image, sound, category; its flags are with those
+//   of the value that contains it template alert · text?: collapse key · texts?: desired keys · byte: flags (1 badges,
+//   2 content available, 4 mutable) template? byte 0, or byte 1 and a template fields number (how many), in the byte
+//   order of their keys, each text: key · byte: type, as in records · bytes: the value, as in records
 
 package import FoundationEssentials
 package import StratusModel
@@ -41,10 +39,10 @@ package struct DeviceEntry: VersionedValue {
 
 /// A notification that waits for its device.
 ///
-/// Bytes: version 1 · 32 bytes: slot · byte: flags (1 identifier, 2 container, 4 badge, 8 content available, 16 mutable, 32
-/// pruned) · (1) UUID: identifier · (2) text: container · text: subscription · text: owner · byte: database (1 public, 2
-/// private, 3 shared) · byte: subject (0 not known, 1 query, 2 zone, 3 database, 4 query and 5 zone, both pruned) · (1) byte:
-/// reason · text: record · text: zone · fields · (2) text: zone · alert · (4) number: badge.
+/// Bytes: version 1 · 32 bytes: slot · byte: flags (1 identifier, 2 container, 4 badge, 8 content available, 16
+/// mutable, 32 pruned) · (1) UUID: identifier · (2) text: container · text: subscription · text: owner · byte: database
+/// (1 public, 2 private, 3 shared) · byte: subject (0 not known, 1 query, 2 zone, 3 database, 4 query and 5 zone, both
+/// pruned) · (1) byte: reason · text: record · text: zone · fields · (2) text: zone · alert · (4) number: badge.
 package struct NotificationEntry: VersionedValue {
     package enum Subject: Hashable, Sendable {
         case query(reason: UInt8, record: RecordName, zone: ZoneName, fields: [FieldKey: FieldValue])

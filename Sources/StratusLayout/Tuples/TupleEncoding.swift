@@ -102,9 +102,9 @@ package struct TupleError: Error, Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-// Doubles map to unsigned integers that sort in IEEE 754's total order: -NaN < -infinity < … < -0.0 < 0.0 < … < infinity
-// < NaN, and NaNs among themselves by sign and payload. The mapping keeps every bit, -0.0 and NaN payloads included, so
-// 0.0 and -0.0 are different elements. To make them equal, write `value + 0.0`, which turns -0.0 into 0.0.
+// Doubles map to unsigned integers that sort in IEEE 754's total order: -NaN < -infinity < … < -0.0 < 0.0 < … <
+// infinity < NaN, and NaNs among themselves by sign and payload. The mapping keeps every bit, -0.0 and NaN payloads
+// included, so 0.0 and -0.0 are different elements. To make them equal, write `value + 0.0`, which turns -0.0 into 0.0.
 extension Double {
     /// The value's place in the total order.
     var orderedBits: UInt64 {

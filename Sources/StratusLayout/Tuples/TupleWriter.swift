@@ -12,8 +12,8 @@
 //   UUID      30, its 16 bytes
 //   date      38, 8 bytes of the seconds since the reference date, as a double
 //
-// A value has exactly one encoding, and no encoding is the beginning of another one. So all tuples that begin with given
-// elements are one range, from the bytes of those elements up to `prefixUpperBound` of them.
+// A value has exactly one encoding, and no encoding is the beginning of another one. So all tuples that begin with
+// given elements are one range, from the bytes of those elements up to `prefixUpperBound` of them.
 
 package import FoundationEssentials
 

@@ -1,4 +1,5 @@
-// The values of people: an account, the look-ups that find it, what an owner uses, and what remains of a deleted account.
+// The values of people: an account, the look-ups that find it, what an owner uses, and what remains of a deleted
+// account.
 
 package import FoundationEssentials
 package import StratusModel
@@ -6,9 +7,9 @@ package import StratusModel
 /// An account, whose identifier is in its key.
 ///
 /// Bytes: version 1 · text: user name · byte: standing · byte: flags (1 external identifier, 2 discoverable, 4 quota) ·
-/// (1) text: external identifier · (4) number: the bits of the quota · date: created · byte: name parts (from 1: prefix,
-/// given, middle, family, suffix, nickname) · a text for each · number: how many handles · handles in ascending order,
-/// each byte: kind (1 e-mail, 2 telephone) · text: its normalised form.
+/// (1) text: external identifier · (4) number: the bits of the quota · date: created · byte: name parts (from 1:
+/// prefix, given, middle, family, suffix, nickname) · a text for each · number: how many handles · handles in ascending
+/// order, each byte: kind (1 e-mail, 2 telephone) · text: its normalised form.
 package struct AccountEntry: VersionedValue {
     package var userName: UserName
     package var externalID: String?

@@ -1,5 +1,5 @@
-// The values of the change feeds: the last change of a record and of a zone, the tokens that clients sent with changes, and
-// the secret of all tokens.
+// The values of the change feeds: the last change of a record and of a zone, the tokens that clients sent with changes,
+// and the secret of all tokens.
 
 package import FoundationEssentials
 package import StratusModel

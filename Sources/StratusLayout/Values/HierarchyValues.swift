@@ -4,8 +4,9 @@ package import StratusModel
 
 /// A record's parent and the share it is the root of, with the changes since which both hold.
 ///
-/// A walk up a chain reads this entry on every level, so it is small, and `ParentEntryView` reads it in part without making a
-/// string. It and `ChildEntry` decode without `VersionedValue`, whose calls through a protocol would slow walks.
+/// A walk up a chain reads this entry on every level, so it is small, and `ParentEntryView` reads it in part without
+/// making a string. It and `ChildEntry` decode without `VersionedValue`, whose calls through a protocol would slow
+/// walks.
 ///
 /// Bytes: version 1 · flags (1 has a parent, 2 is a share root, 4 has children) · (1) text: parent · (2) text: share ·
 /// number: parent since · number: share since.
@@ -173,8 +174,8 @@ package struct EndedParentEntry: LayoutValue {
     package var parent: RecordName?
     /// The change with which the record got this parent.
     package var began: UInt64
-    /// The type of the record that was deleted. Nil if it only got another parent, and in entries that are older than this
-    /// part.
+    /// The type of the record that was deleted. Nil if it only got another parent, and in entries that are older than
+    /// this part.
     package var deletedType: RecordType?
 
     package init(parent: RecordName?, began: UInt64, deletedType: RecordType? = nil) {

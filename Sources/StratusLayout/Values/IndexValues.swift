@@ -1,5 +1,5 @@
-// The values of indexes: entries whose key is all they say, the indexed fields of a zone, and the work on indexes that is
-// not done yet. Pending work is stored, so that it survives the end of the process.
+// The values of indexes: entries whose key is all they say, the indexed fields of a zone, and the work on indexes that
+// is not done yet. Pending work is stored, so that it survives the end of the process.
 
 package import FoundationEssentials
 package import StratusModel

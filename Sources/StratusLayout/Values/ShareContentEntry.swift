@@ -1,7 +1,7 @@
 // What the server stores about a share, in a field of the share's record.
 //
-// Any content is stored and read unchanged, also content that breaks the invariants of `ShareContent`: the verifier reports
-// it. The bytes hold secrets, so no error shows them.
+// Any content is stored and read unchanged, also content that breaks the invariants of `ShareContent`: the verifier
+// reports it. The bytes hold secrets, so no error shows them.
 
 import FoundationEssentials
 package import StratusModel
@@ -11,9 +11,9 @@ package import StratusModel
 /// Bytes: version 1 · flags (1 root, 2 access requests) · (1) text: root · 16 bytes: the URL's secret · byte: public
 /// permission · number: participants · each · number: requesters · each · number: blocked · each.
 ///
-/// A participant: text: id · byte: role · byte: permission · byte: status · flags (1 invited by handle, 2 by user record,
-/// 3 by one-time URL, 4 user known, 8 approved requester) · (1) handle · (3) 16 bytes: the one-time URL's secret ·
-/// (4) text: user · date: added.
+/// A participant: text: id · byte: role · byte: permission · byte: status · flags (1 invited by handle, 2 by user
+/// record, 3 by one-time URL, 4 user known, 8 approved requester) · (1) handle · (3) 16 bytes: the one-time URL's
+/// secret · (4) text: user · date: added.
 ///
 /// A requester or blocked person: text: id · text: user · handle, or byte 0 · date.
 ///

@@ -5,8 +5,8 @@ package import StratusModel
 
 /// The share of a URL. The key holds the digest of the URL's secret; only the share stores the secret.
 ///
-/// Bytes: version 1 · byte: 1 the URL of one participant, else 0 · text: container · text: owner · text: zone · UUID: the
-/// zone's identity · text: share · (1) text: participant.
+/// Bytes: version 1 · byte: 1 the URL of one participant, else 0 · text: container · text: owner · text: zone · UUID:
+/// the zone's identity · text: share · (1) text: participant.
 package struct ShareURLEntry: VersionedValue {
     package var container: ContainerName
     package var owner: UserName
@@ -139,8 +139,8 @@ package struct EndedAcceptanceEntry: VersionedValue {
 /// An event of a share.
 ///
 /// Bytes: version 1 · byte: kind · date · text: actor · text: share · flags (1 root, 2 participant, 4 user, 8 handle) ·
-/// (1) text: root · (2) text: participant · (4) text: user · (8) byte: kind of handle, text · bytes: old permission, new
-/// permission, old role, new role, each 0 if there is none.
+/// (1) text: root · (2) text: participant · (4) text: user · (8) byte: kind of handle, text · bytes: old permission,
+/// new permission, old role, new role, each 0 if there is none.
 package struct ShareEventEntry: VersionedValue {
     package var event: ShareEvent
 

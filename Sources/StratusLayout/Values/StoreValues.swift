@@ -155,8 +155,8 @@ package struct PurgeEntry: VersionedValue {
 
 /// A deleted zone whose records still count as holders of assets. Its keys are purged when they no longer do.
 ///
-/// Bytes: version 1 · number: database · number: zone · UUID: identity · text: owner · byte: 1 if some were released, else 0
-/// · (1) text: the last record released.
+/// Bytes: version 1 · number: database · number: zone · UUID: identity · text: owner · byte: 1 if some were released,
+/// else 0 · (1) text: the last record released.
 package struct ReleaseEntry: VersionedValue {
     package var database: DatabaseNumber
     package var zone: ZoneNumber

@@ -1,15 +1,15 @@
-// The contents of change tokens. Clients store tokens, some for months, so these bytes change as carefully as those on disk.
-// Tokens are sealed: no client can read or forge one.
+// The contents of change tokens. Clients store tokens, some for months, so these bytes change as carefully as those on
+// disk. Tokens are sealed: no client can read or forge one.
 
 package import FoundationEssentials
 package import StratusModel
 
 /// A client's position in the changes of a zone.
 ///
-/// Bytes: version 1 · UUID: the zone's identity · UUID: its incarnation · byte: 1 an owner's, 2 a guest's · (1) numbers:
-/// position, beginning · (2) number: base · flags (1 redelivers, 2 in a round) · (2 in a round) the round: number: end ·
-/// flags (1 will redeliver, 2 share, 4 walk, 8 top of the walk, 16 last name of the walk) · byte: phase · number: sequence ·
-/// a text for each flag from 2 on but for the walk.
+/// Bytes: version 1 · UUID: the zone's identity · UUID: its incarnation · byte: 1 an owner's, 2 a guest's · (1)
+/// numbers: position, beginning · (2) number: base · flags (1 redelivers, 2 in a round) · (2 in a round) the round:
+/// number: end · flags (1 will redeliver, 2 share, 4 walk, 8 top of the walk, 16 last name of the walk) · byte: phase ·
+/// number: sequence · a text for each flag from 2 on but for the walk.
 package struct ZoneToken: VersionedValue {
     package var identity: UUID
     package var incarnation: UUID
@@ -62,7 +62,8 @@ package struct ZoneToken: VersionedValue {
 package struct OwnerProgress: Hashable, Sendable {
     /// The sequence of the last change that was reported.
     package var position: UInt64
-    /// The zone's last change when the client began without a token. Earlier deletions are not reported (T-08). 0 after it.
+    /// The zone's last change when the client began without a token. Earlier deletions are not reported (T-08). 0 after
+    /// it.
     package var beginning: UInt64
 
     package init(position: UInt64, beginning: UInt64) {
@@ -71,7 +72,8 @@ package struct OwnerProgress: Hashable, Sendable {
     }
 }
 
-/// A participant's position in another user's zone: everything up to `base`, and the part of a round that was reported since.
+/// A participant's position in another user's zone: everything up to `base`, and the part of a round that was reported
+/// since.
 package struct GuestProgress: Hashable, Sendable {
     package var base: UInt64
     /// Whether something that was visible at `base` may not have been reported, because it was hidden at its turn.
@@ -211,8 +213,8 @@ package struct KnownZone: Hashable, Sendable {
 
 /// A participant's position in the changes of the zones of a shared database.
 ///
-/// Bytes: version 1 · UUID: the store's incarnation · number: zones · for each: text: owner, text: zone, UUID: identity,
-/// number: sequence · byte: 1 the last zone that was reported, else 0 · (1) text: its owner · text: its name.
+/// Bytes: version 1 · UUID: the store's incarnation · number: zones · for each: text: owner, text: zone, UUID:
+/// identity, number: sequence · byte: 1 the last zone that was reported, else 0 · (1) text: its owner · text: its name.
 package struct SharedDatabaseToken: VersionedValue {
     package var incarnation: UUID
     /// In the byte order of owners and names.

@@ -1,5 +1,6 @@
 // The values of zones: the zone's own header, and what its database stores about it: the entry, settings, why it was
-// deleted, how many assets it holds. Scopes and reasons are numbers of the floor above; any byte is stored and read back.
+// deleted, how many assets it holds. Scopes and reasons are numbers of the floor above; any byte is stored and read
+// back.
 
 package import FoundationEssentials
 package import StratusModel

@@ -4,8 +4,8 @@
 // Why no library: the language has six marks and two kinds of words. A parser generator, or a grammar for one, would be
 // larger than this file.
 //
-// Invariants: the lexer ends on any text, and every token has at least one character. Positions count Unicode scalars, so
-// that no combining character hides a mark.
+// Invariants: the lexer ends on any text, and every token has at least one character. Positions count Unicode scalars,
+// so that no combining character hides a mark.
 
 /// A text that is no schema, and where.
 package struct SchemaTextError: Error, Hashable, Sendable, CustomStringConvertible {

@@ -1,9 +1,10 @@
 // Reads the schema language:
-//   DEFINE SCHEMA  { CREATE ROLE role ;  |  RECORD TYPE type ( { field type options | GRANT rights TO role } , … ) ; } …
-// Keywords are read in any case. The parser refuses definitions that occur twice; the caller checks the names themselves.
+//   DEFINE SCHEMA { CREATE ROLE role ; | RECORD TYPE type ( { field type options | GRANT rights TO role } , … ) ; } …
+// Keywords are read in any case. The parser refuses definitions that occur twice; the caller checks the names
+// themselves.
 //
-// The writer gives a text that reads back as the same schema: roles, then types, each in the byte order of its names, system
-// fields first. Every type shows all its system fields, as exports of the real service do.
+// The writer gives a text that reads back as the same schema: roles, then types, each in the byte order of its names,
+// system fields first. Every type shows all its system fields, as exports of the real service do.
 
 /// The words of the language for indexes and permissions, in the order in which they are written.
 private let indexWords: [(word: String, value: FieldIndexes)] = [

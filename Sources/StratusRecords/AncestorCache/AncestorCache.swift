@@ -65,7 +65,8 @@ package final class AncestorCache: Sendable {
     private let lanes: [Lane]
     private let hasEvicted = Atomic(false)
 
-    /// `nonisolated(unsafe)` because the compiler cannot see the lanes' protocol: read only with one lane locked, changed only with all.
+    /// `nonisolated(unsafe)` because the compiler cannot see the lanes' protocol: read only with one lane locked,
+    /// changed only with all.
     nonisolated(unsafe) private var table: AncestorTable
 
     /// Creates a cache that never takes more than `capacityByteCount` bytes. Zero, or less than its own bookkeeping of

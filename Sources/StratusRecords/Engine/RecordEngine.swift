@@ -27,8 +27,9 @@ package final class RecordEngine: Sendable {
     ///
     /// The caller draws `incarnation`. Only an empty store uses it.
     ///
-    /// Throws `RecordsError` with `newerFormat` when a newer version of this software wrote the store, with `olderFormat`
-    /// when an older one did and the options refuse that, with `notAStore` when it holds something else, and the store's own errors as `RecordsError` of the same code.
+    /// Throws `RecordsError` with `newerFormat` when a newer version of this software wrote the store, with
+    /// `olderFormat` when an older one did and the options refuse that, with `notAStore` when it holds something else,
+    /// and the store's own errors as `RecordsError` of the same code.
     package init(store: any OrderedStore, options: RecordEngineOptions = .init(), incarnation: UUID) throws {
         self.store = store
         self.options = options

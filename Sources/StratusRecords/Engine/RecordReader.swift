@@ -1,9 +1,9 @@
 // A snapshot of the whole store, by names: its databases, its zones, and a reader for each zone.
 //
-// The directory turns names into numbers: (container, owner, scope) → database number, and below it the name of a zone →
-// zone number. Keys begin with these numbers. A number is never used again, so a zone that is created again under its old
-// name does not find old keys. A store may have as many databases as people, so readers scan the directory where it is
-// stored and keep no list. Single look-ups are cached, by the rule of `PublishedCache`.
+// The directory turns names into numbers: (container, owner, scope) → database number, and below it the name of a zone
+// → zone number. Keys begin with these numbers. A number is never used again, so a zone that is created again under its
+// old name does not find old keys. A store may have as many databases as people, so readers scan the directory where it
+// is stored and keep no list. Single look-ups are cached, by the rule of `PublishedCache`.
 
 import FoundationEssentials
 package import StratusLayout

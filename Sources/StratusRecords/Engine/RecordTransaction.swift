@@ -47,8 +47,9 @@ package final class RecordTransaction: RecordReader {
         return try planner.plan()
     }
 
-    /// Plans another tag for each of these records, and nothing else: they keep their dates and their place in the feed. Records
-    /// that do not exist are skipped. The plan ends before the first record for which the transaction has no room.
+    /// Plans another tag for each of these records, and nothing else: they keep their dates and their place in the
+    /// feed. Records that do not exist are skipped. The plan ends before the first record for which the transaction has
+    /// no room.
     ///
     /// Throws `unknownZone`, `corruption`, and `rebuilding` as `plan(_:in:)`.
     package func planNewTags(for names: [RecordName], salt: UInt32, in id: ZoneID) throws -> MutationPlan {
@@ -83,11 +84,11 @@ package final class RecordTransaction: RecordReader {
     }
 
     /// Writes other fields of a record under its tag, dates and change: no feed reports it, no history keeps the old
-    /// value, and clients that have read the record may still change it. The floor above uses it for fields that readers
-    /// must not notice.
+    /// value, and clients that have read the record may still change it. The floor above uses it for fields that
+    /// readers must not notice.
     ///
-    /// Only fields without references and indexes may differ. Chunks of the old and the new value carry the same change.
-    /// They never mix, because both values are written whole.
+    /// Only fields without references and indexes may differ. Chunks of the old and the new value carry the same
+    /// change. They never mix, because both values are written whole.
     ///
     /// Throws `unknownZone`, `rebuilding` as `plan(_:in:)`, and `invalidRequest` if the record does not exist or was
     /// saved since it was read.
@@ -175,10 +176,11 @@ package final class RecordTransaction: RecordReader {
         return true
     }
 
-    /// Removes at most about `limit` entries of a database that has no zones, and its place in the directory with the last
-    /// of them. Its number is never used again.
+    /// Removes at most about `limit` entries of a database that has no zones, and its place in the directory with the
+    /// last of them. Its number is never used again.
     ///
-    /// Returns whether the database is gone. Throws `invalidRequest` while it has zones, or zones that are being purged.
+    /// Returns whether the database is gone. Throws `invalidRequest` while it has zones, or zones that are being
+    /// purged.
     package func removeDatabase(_ id: DatabaseID, limit: Int) throws -> Bool {
         guard let entry = try databaseEntry(id) else { return true }
         let keys = DatabaseKeys(entry.number)
@@ -255,7 +257,8 @@ package final class RecordTransaction: RecordReader {
         hasRoom(forByteCount: plan.mutations.byteCount + byteCount)
     }
 
-    /// Whether the store would accept `byteCount` more bytes of keys and values, and the headers that end the transaction.
+    /// Whether the store would accept `byteCount` more bytes of keys and values, and the headers that end the
+    /// transaction.
     package func hasRoom(forByteCount byteCount: Int) -> Bool {
         store.cost.bytesWritten + byteCount + Self.headersByteCount <= StoreLimits.maximumTransactionByteCount
     }

@@ -67,8 +67,8 @@ package struct IndexReport: Hashable, Sendable {
 // Summarises the entries of a keyspace in two numbers. With it, millions of entries are compared with what they should
 // be in one scan, without looking up each.
 //
-// Invariant: the numbers do not depend on the order in which entries are added. Equal tallies of different entries are as
-// likely as two equal random numbers of 64 bits.
+// Invariant: the numbers do not depend on the order in which entries are added. Equal tallies of different entries are
+// as likely as two equal random numbers of 64 bits.
 
 /// The number of entries, and a fingerprint of them.
 struct EntryTally: Hashable, Sendable {

@@ -64,8 +64,8 @@ extension RecordEngine {
         return progress
     }
 
-    /// The first entry of a list from `position` on, so that the scan does not pass over all that were removed. If there
-    /// is none, the first one of the list: others may have been added there.
+    /// The first entry of a list from `position` on, so that the scan does not pass over all that were removed. If
+    /// there is none, the first one of the list: others may have been added there.
     func next<Entry>(
         in list: LayoutRange, from position: [UInt8]?, _ decode: (Span<UInt8>, Span<UInt8>) throws -> Entry
     ) throws -> Entry? {

@@ -144,8 +144,8 @@ extension MutationPlanner {
 }
 
 extension MutationPlanner {
-    /// The plan that gives records another tag and changes nothing else. `hasRoom` says whether the transaction has room for
-    /// as many bytes: the plan ends before the first record for which it has none.
+    /// The plan that gives records another tag and changes nothing else. `hasRoom` says whether the transaction has
+    /// room for as many bytes: the plan ends before the first record for which it has none.
     static func planNewTags(
         for names: [RecordName], salt: UInt32, in zone: ZoneReader, hasRoom: (_ byteCount: Int) -> Bool
     ) throws -> MutationPlan {
@@ -168,7 +168,8 @@ extension MutationPlanner {
 }
 
 extension KeyMutations {
-    /// Sets the value of a record, in chunks if it is large, and returns the number of chunks. `value` is room for its bytes.
+    /// Sets the value of a record, in chunks if it is large, and returns the number of chunks. `value` is room for its
+    /// bytes.
     mutating func set(_ stored: borrowing StoredRecord, in keys: ZoneKeys, _ value: inout [UInt8]) throws -> Int {
         let name = stored.record.name
         try RecordCodec.encode(stored, into: &value)

@@ -129,8 +129,8 @@ package struct MutationPlan: Sendable {
     package var mutations = KeyMutations()
     /// The zone's header after the request.
     package var header: ZoneHeader
-    /// Whether the zone's header and its entry in the database's feed are written. False for a plan that rewrites values under
-    /// the changes that they have: no feed reports it.
+    /// Whether the zone's header and its entry in the database's feed are written. False for a plan that rewrites
+    /// values under the changes that they have: no feed reports it.
     var entersFeed = true
     /// The hierarchy nodes that change, for the ancestor cache. The node of a deleted record is nil.
     package var nodes: [HierarchyChange] = []

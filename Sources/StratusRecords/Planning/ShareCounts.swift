@@ -78,7 +78,8 @@ struct ShareCounts {
         return try zone.node(name)?.share
     }
 
-    /// For every record, the child with the smallest name among those whose count the request touches and leaves above 0.
+    /// For every record, the child with the smallest name among those whose count the request touches and leaves above
+    /// 0.
     private func smallestTalliedChildren() -> [RecordName: RecordName] {
         var smallest: [RecordName: RecordName] = [:]
         for (name, tally) in tallies where tally.count > 0 {

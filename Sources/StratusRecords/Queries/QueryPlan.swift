@@ -4,9 +4,9 @@
 // Every way returns all records that can pass, and perhaps others: `QueryRun` compares each record with the query. The
 // planner counts the first entries of a way to learn what it costs, so no statistics are kept.
 //
-// Cursors return names in ascending order from entries that are stored in that order: entries of one value or one word of an
-// index, and the records of a type. `JoinedNames` returns the names of any of its cursors, `MetNames` those of all. A cursor
-// holds one batch of names at most.
+// Cursors return names in ascending order from entries that are stored in that order: entries of one value or one word
+// of an index, and the records of a type. `JoinedNames` returns the names of any of its cursors, `MetNames` those of
+// all. A cursor holds one batch of names at most.
 
 import StratusLayout
 package import StratusModel

@@ -4,8 +4,8 @@
 // snapshots. The sorted collections of swift-collections never left its experimental branch.
 //
 // Invariants:
-//   1. Copying the tree is O(1) and gives an independent value: a node that two trees share is copied before it changes.
-//      A node that only one tree reaches is changed in place.
+//   1.  Copying the tree is O(1) and gives an independent value: a node that two trees share is copied before it
+//      changes. A node that only one tree reaches is changed in place.
 //   2. All leaves are at the same depth, keys ascend in unsigned byte order, and only leaves hold entries.
 //   3. An inner node has one separator fewer than children; everything below `children[i]` is less than
 //      `keys[i]`, which is not greater than anything below `children[i + 1]`.
@@ -155,8 +155,8 @@ extension ByteTree {
 extension ByteTree {
     /// A leaf (keys and values) or an inner node (separators and children).
     ///
-    /// `@unchecked Sendable` because a node changes only while a single tree reaches it, and a tree that other threads see
-    /// keeps all its nodes shared while a thread works on a copy of it.
+    /// `@unchecked Sendable` because a node changes only while a single tree reaches it, and a tree that other threads
+    /// see keeps all its nodes shared while a thread works on a copy of it.
     final class Node: @unchecked Sendable {
         /// Keys of a leaf, children of an inner node.
         static let capacity = 32
@@ -191,8 +191,8 @@ extension ByteTree.Node {
 
     /// The index of the first key that is not less than `key`, and whether it equals it.
     ///
-    /// A key between two others with a common beginning has the same beginning, so the bytes that both bounds share with
-    /// `key` are not compared again.
+    /// A key between two others with a common beginning has the same beginning, so the bytes that both bounds share
+    /// with `key` are not compared again.
     func firstIndex(notBefore key: [UInt8]) -> (index: Int, isMatch: Bool) {
         var low = 0
         var high = keys.count
@@ -214,8 +214,8 @@ extension ByteTree.Node {
         return (low, false)
     }
 
-    /// Sets a value below this node, which the caller has made unique. The node may be overfull afterwards. Returns whether the
-    /// key is new.
+    /// Sets a value below this node, which the caller has made unique. The node may be overfull afterwards. Returns
+    /// whether the key is new.
     func set(_ key: [UInt8], to value: [UInt8]) -> Bool {
         if isLeaf {
             let position = firstIndex(notBefore: key)
@@ -294,8 +294,8 @@ extension ByteTree.Node {
     }
 }
 
-/// Compares two byte strings that agree in their first `skipping` bytes, and counts the bytes of their common beginning.
-/// `order` is negative, zero or positive as `left` is less than, equal to or greater than `right`.
+/// Compares two byte strings that agree in their first `skipping` bytes, and counts the bytes of their common
+/// beginning. `order` is negative, zero or positive as `left` is less than, equal to or greater than `right`.
 func compareBytes(
     _ left: [UInt8], _ right: [UInt8], skipping: Int = 0
 ) -> (order: Int, sharedByteCount: Int) {

@@ -1,7 +1,7 @@
 // The seam in memory: for tests, for hosts that want no disk, and as the model that other stores are compared with.
 //
-// How it works: the newest commit is a tree with O(1) copies (`ByteTree`). A reader takes a copy. A transaction works on its
-// own copy, which replaces the published one when the body returns.
+// How it works: the newest commit is a tree with O(1) copies (`ByteTree`). A reader takes a copy. A transaction works
+// on its own copy, which replaces the published one when the body returns.
 //
 // Invariants:
 //   1. One lane: bodies of transactions run one after another, so they are serialisable and never conflict.
@@ -9,8 +9,8 @@
 //      never while a body runs: readers never wait for writers.
 //   3. While a transaction runs, the published tree holds every node it began with, so the transaction changes only new
 //      nodes in place. Nodes that a reader sees never change.
-//   4. A transaction that returned is visible to every reader that starts afterwards, and survives `reopened()`. Durable
-//      means only that: there is no disk, so `StoreStatistics.syncs` stays zero.
+//   4.  A transaction that returned is visible to every reader that starts afterwards, and survives `reopened()`.
+//      Durable means only that: there is no disk, so `StoreStatistics.syncs` stays zero.
 // The lane's lock is not recursive: starting a transaction, closing or resetting inside a body stops the process.
 
 import Synchronization
@@ -79,8 +79,8 @@ package final class MemoryStore: OrderedStore {
     /// Always false: there is no background work.
     package var isUnderWritePressure: Bool { false }
 
-    /// Waits for the running transaction. Later calls throw `.closed`; readers that have started continue. Closing again
-    /// does nothing.
+    /// Waits for the running transaction. Later calls throw `.closed`; readers that have started continue. Closing
+    /// again does nothing.
     package func close() {
         lane.withLock { _ in published.withLock { $0.isClosed = true } }
     }
@@ -90,8 +90,8 @@ package final class MemoryStore: OrderedStore {
 }
 
 extension MemoryStore {
-    /// Closes this store and opens its contents again, as if they were on a disk. Returns a new store with the same entries,
-    /// whose versions and statistics begin at zero.
+    /// Closes this store and opens its contents again, as if they were on a disk. Returns a new store with the same
+    /// entries, whose versions and statistics begin at zero.
     package func reopened() -> MemoryStore {
         close()
         return MemoryStore(options: options, tree: published.withLock { $0.tree })
@@ -99,8 +99,8 @@ extension MemoryStore {
 
     /// Removes all entries in one commit. Readers that have started keep their snapshots.
     ///
-    /// For tests. It calls no `onPublish` action, so drop the caches above the store too. Throws `.closed` if the store was
-    /// closed.
+    /// For tests. It calls no `onPublish` action, so drop the caches above the store too. Throws `.closed` if the store
+    /// was closed.
     package func reset() throws {
         try lane.withLock { _ in
             _ = try snapshot()

@@ -22,7 +22,8 @@ struct QueryBoundTests {
         try bench.names(.all("Note", .where("field", comparator, operand))).sorted()
     }
 
-    /// Lengths around the 128 bytes after which the key of a text is cut, and the 1,024 after which it is not sorted by.
+    /// Lengths around the 128 bytes after which the key of a text is cut, and the 1,024 after which it is not sorted
+    /// by.
     private static let lengths = [120, 123, 124, 125, 127, 128, 129, 200, 1_023, 1_024, 1_025]
 
     @Test("[Q-06] texts with a common prefix longer than an index key are compared in full", arguments: lengths)

@@ -5,8 +5,8 @@ import StratusModel
 import Testing
 
 @Suite struct QueryWorkTests {
-    /// Notes with places along the equator, the last ones nearest to its origin, and how many of them a page may be picked
-    /// out of.
+    /// Notes with places along the equator, the last ones nearest to its origin, and how many of them a page may be
+    /// picked out of.
     private func bench(notes count: Int, pickedFrom limit: Int) throws -> RecordBench {
         let bench = try RecordBench(inMemory: true) { $0.querySortCount = limit }
         try bench.makeNotes()

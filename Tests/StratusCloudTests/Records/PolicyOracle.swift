@@ -1,5 +1,5 @@
-// A second, naive reading of the rules of saving: policies, atomicity, parents, cascades, the limit of owning references.
-// One zone, all of it in a dictionary that is copied for every attempt. It shares no code with the server.
+// A second, naive reading of the rules of saving: policies, atomicity, parents, cascades, the limit of owning
+// references. One zone, all of it in a dictionary that is copied for every attempt. It shares no code with the server.
 
 import StratusCloud
 

@@ -1,5 +1,5 @@
-// The judge of the exhaustive tests. It sees the events that went in and the actions that came out. It knows the rules, but
-// not the machine.
+// The judge of the exhaustive tests. It sees the events that went in and the actions that came out. It knows the rules,
+// but not the machine.
 
 @testable import StratusKit
 
@@ -182,8 +182,8 @@ struct OperationHistory: Hashable {
         return isRequestTimed == isTimed ? nil : "the time of the request is not counted"
     }
 
-    /// Whether the work is asked to stop where it must be: by the event that sets the reason, and by the one that says that
-    /// there is now something to stop.
+    /// Whether the work is asked to stop where it must be: by the event that sets the reason, and by the one that says
+    /// that there is now something to stop.
     private func isStopAsked(
         _ event: OperationEvent, _ late: OperationEvent, _ actions: [OperationAction], _ work: WorkAction
     ) -> Bool {

@@ -78,8 +78,8 @@ import Testing
     }
 
     // Two fields and two values on either side make 8 of each of the 6 orderings, and a list on the right none.
-    // IN: 2 fields with the list, 2 values in 2 fields. CONTAINS: 2 fields with 2 values. BEGINSWITH: 2 fields with a text.
-    // ANY: == with 8, and with a list before 2 fields, IN with 2, CONTAINS with 4, BEGINSWITH with 2.
+    // IN: 2 fields with the list, 2 values in 2 fields. CONTAINS: 2 fields with 2 values. BEGINSWITH: 2 fields with a
+    // text. ANY: == with 8, and with a list before 2 fields, IN with 2, CONTAINS with 4, BEGINSWITH with 2.
     private static let acceptedCount = 6 * 8 + 6 + 4 + 2 + 10 + 2 + 4 + 2 + withoutNegationCount
     // BETWEEN: 2. SELF CONTAINS text, with options and without: 2. TOKENMATCHES[cdl] of all tokens with a text: 1.
     // A distance below a number, and a number above a distance, each with and without equality: 4.

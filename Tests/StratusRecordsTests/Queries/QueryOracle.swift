@@ -1,5 +1,5 @@
-// What a query must answer, found by looking at every record: it shares no code with the engine. Numbers are compared as
-// decimal expansions, words are folded by Foundation, distances are measured by the C library.
+// What a query must answer, found by looking at every record: it shares no code with the engine. Numbers are compared
+// as decimal expansions, words are folded by Foundation, distances are measured by the C library.
 
 import Foundation
 import StratusModel

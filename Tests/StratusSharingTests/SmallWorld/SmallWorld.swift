@@ -1,5 +1,5 @@
-// A world as small as it can be: an owner, one person, one share, and a record in every position to it. All that matters
-// is plain values, so that every combination can be listed.
+// A world as small as it can be: an owner, one person, one share, and a record in every position to it. All that
+// matters is plain values, so that every combination can be listed.
 
 import StratusKit
 import StratusSharingSupport

@@ -37,8 +37,8 @@ final class CostRun {
         self.plant = plant
     }
 
-    /// Everything that is written stays in LevelDB's memory, so that nothing runs in the background and no pass depends on how
-    /// far that has come.
+    /// Everything that is written stays in LevelDB's memory, so that nothing runs in the background and no pass depends
+    /// on how far that has come.
     static var options: LevelDBOptions {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.writeBufferByteCount = 64 << 20

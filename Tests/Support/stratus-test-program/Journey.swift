@@ -1,7 +1,7 @@
 // The journeys that `make house` counts: how many functions, in how many files, one request runs through.
 //
-// Each journey does everything once before, so that opening, first uses and caches are not counted: the counters are set to
-// zero, the request runs once more, and what ran is written to a file.
+// Each journey does everything once before, so that opening, first uses and caches are not counted: the counters are
+// set to zero, the request runs once more, and what ran is written to a file.
 
 import CCounters
 import Foundation

@@ -1,5 +1,5 @@
-// Below floor 5 the clock, identifiers and randomness are injected, so that a failure is one seed. Above it identities come
-// from one file, and from Foundation's `UUID()` nowhere.
+// Below floor 5 the clock, identifiers and randomness are injected, so that a failure is one seed. Above it identities
+// come from one file, and from Foundation's `UUID()` nowhere.
 
 enum DeterminismRule {
     /// Floors 1 to 4. They also print nothing.

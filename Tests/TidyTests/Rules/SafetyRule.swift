@@ -46,7 +46,8 @@ enum SafetyRule {
         source.lines.indices.contains(number - 1) && source.lines[number - 1].trimmed.hasPrefix("@")
     }
 
-    /// A file with unsafe code says once why it is safe: a comment with "because", or a paragraph that begins "Unsafe: ".
+    /// A file with unsafe code says once why it is safe: a comment with "because", or a paragraph that begins "Unsafe:
+    /// ".
     private static func unsafeCode(in source: SwiftSource) -> [Finding] {
         let suspects = source.tokens.filter { token in
             token.text == "unsafe" || (token.text.hasPrefix("Unsafe") && token.text.hasSuffix("Pointer"))

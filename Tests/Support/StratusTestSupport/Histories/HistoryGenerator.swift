@@ -1,5 +1,5 @@
-// Draws histories from a seed. It carries the oracle along, so that steps are drawn for the state they will meet: a random
-// move of a random record would nearly always be refused, or nearly never.
+// Draws histories from a seed. It carries the oracle along, so that steps are drawn for the state they will meet: a
+// random move of a random record would nearly always be refused, or nearly never.
 
 import StratusModel
 

@@ -1,8 +1,8 @@
 // Children of the test process.
 //
-// Foundation's `Process` reads past the end of a directory listing when a process with more than a thousand open files starts a
-// child, and ends it with a segmentation fault. The tests, all in one process, have as many. `posix_spawn` has the C library
-// close what a child must not inherit.
+// Foundation's `Process` reads past the end of a directory listing when a process with more than a thousand open files
+// starts a child, and ends it with a segmentation fault. The tests, all in one process, have as many. `posix_spawn` has
+// the C library close what a child must not inherit.
 //
 // Unsafe: C gets pointers to copies of the strings that live until the child has been started.
 

@@ -1,4 +1,5 @@
-// The server over the engine that is measured, so that its requests meet the very records that the engine's figures are of.
+// The server over the engine that is measured, so that its requests meet the very records that the engine's figures are
+// of.
 
 package import Foundation
 package import StratusCloud

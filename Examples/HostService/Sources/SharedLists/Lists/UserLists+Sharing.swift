@@ -76,7 +76,8 @@ extension UserLists {
 }
 
 extension [CKRecord.ID: Result<CKRecord, any Error>] {
-    /// Throws why a request was refused: the error of a record that was at fault, before those that only shared its fate.
+    /// Throws why a request was refused: the error of a record that was at fault, before those that only shared its
+    /// fate.
     fileprivate func throwFirstCause() throws {
         let errors = values.compactMap { result -> (any Error)? in
             if case .failure(let error) = result { error } else { nil }
