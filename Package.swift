@@ -43,7 +43,7 @@ let package = Package(
 
         // Floor 2: bytes on disk.
         .target(name: "StratusLevelDB", dependencies: ["CLevelDB", "CLogSync", "StratusStore"]),
-        .target(name: "StratusLayout", dependencies: ["StratusModel"]),
+        .target(name: "StratusLayout", dependencies: ["StratusStore", "StratusModel"]),
 
         // Floor 3: records, indexes, hierarchy.
         .target(name: "StratusRecords", dependencies: ["StratusStore", "StratusLayout", "StratusModel"]),

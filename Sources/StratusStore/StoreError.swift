@@ -1,49 +1,64 @@
-// Errors and limits of stores. Not found is never an error (it is nil), and corruption is never not found. The limits
-// hold on every store, so that data can always move from one to another.
+// The one error type below the server, and the limits of stores. Not found is never an error (it is nil), and corruption
+// is never not found. The limits hold on every store, so that data can always move from one to another.
+//
+// Every floor throws `StoreError`: the codecs, the stores, the record layer. Two types never leave their target:
+// `TupleError` in StratusLayout and `EngineError` in StratusLevelDB, which both end up as the cause of a `StoreError`. The
+// server answers clients with `CloudError`, which has CloudKit's codes.
 
-/// An error of the seam: an open code, a message with the remedy, the variables as fields, and the cause.
-package struct StoreError: Error, Sendable, CustomStringConvertible {
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        package let description: String
-
+/// An error below the server: a code, a message with the remedy, the variables as fields, and the cause.
+package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of error it is. The raw values are sent between processes and are names of `StratusError`'s codes.
+    package enum Code: String, Hashable, Codable, Sendable, CaseIterable {
         /// Another transaction changed what this one read: run it again.
-        package static let conflict = Code(description: "conflict")
+        case conflict
         /// A key, a value or a transaction is over `StoreLimits`.
-        package static let tooLarge = Code(description: "tooLarge")
-        /// The store accepts no requests now. This one had no effect.
-        package static let unavailable = Code(description: "unavailable")
-        /// The commit may have happened or not. Only reopening the store shows which.
-        package static let commitUnknown = Code(description: "commitUnknown")
-        /// Bytes on disk are not what was written.
-        package static let corruption = Code(description: "corruption")
+        case tooLarge
+        /// The store accepts no requests now. The request was not carried out.
+        case unavailable
+        /// The commit may have happened or not. Only reopening the store decides it.
+        case commitUnknown
+        /// Bytes on disk are not what was written, or entries contradict each other.
+        case corruption
         /// The store was closed.
-        package static let closed = Code(description: "closed")
-        /// Another process, or this one, has the store open.
-        package static let held = Code(description: "held")
-        /// The path does not hold a store.
-        package static let notAStore = Code(description: "notAStore")
-        /// The store was written by a newer version of this software.
-        package static let newerFormat = Code(description: "newerFormat")
-        /// The store has an older format, which this software reads but does not write.
-        package static let olderFormat = Code(description: "olderFormat")
-        /// The store exists, but this process may not read or write it.
-        package static let notPermitted = Code(description: "notPermitted")
-        /// There is no room left on the disk.
-        package static let diskFull = Code(description: "diskFull")
-        /// The store is being opened again. This request had no effect: try again soon.
-        package static let reopening = Code(description: "reopening")
+        case closed
+        /// A process has the store open already.
+        case held
+        /// The path, or the store, holds something else than records.
+        case notAStore
+        /// A newer version of this software wrote the store.
+        case newerFormat
+        /// The store has an older format, which this software reads and does not write: migrate it first.
+        case olderFormat
+        /// The process may not read or write the store.
+        case notPermitted
+        /// The disk is full.
+        case diskFull
+        /// The store is being opened again. The request was not carried out: try again soon.
+        case reopening
         /// A commit that was never acknowledged is gone. A notice: nothing has failed.
-        package static let commitDropped = Code(description: "commitDropped")
-        /// The store reaches its directory by the path, because it does not hold it open. A notice: nothing has failed.
-        package static let reachedByPath = Code(description: "reachedByPath")
+        case commitDropped
+        /// The store's directory is not held, but reached by its path. A notice: nothing has failed.
+        case reachedByPath
         /// The operating system failed a request for another reason.
-        package static let inputOutput = Code(description: "inputOutput")
+        case inputOutput
+        /// The zone does not exist.
+        case unknownZone
+        /// The record does not exist.
+        case unknownRecord
+        /// The request contradicts itself, breaks a limit, or has a value that cannot be stored. Nothing was written.
+        case invalidRequest
+        /// A record is deeper in its hierarchy than the limit.
+        case hierarchyTooDeep
+        /// A token or a position is older than the store's history.
+        case expired
+        /// Indexes are being rebuilt. Try the request again afterwards.
+        case rebuilding
     }
 
     package let code: Code
     package let message: String
     package private(set) var fields: [String: String]
-    package private(set) var cause: String?
+    package let cause: String?
 
     package init(_ code: Code, _ message: StaticString, _ fields: [String: String] = [:], cause: String? = nil) {
         self.code = code
@@ -52,12 +67,23 @@ package struct StoreError: Error, Sendable, CustomStringConvertible {
         self.cause = cause
     }
 
-    /// The same error with other variables.
-    package func with(fields: [String: String], cause: String?) -> StoreError {
+    /// The same error with more variables, which replace those of the same name.
+    package func adding(_ more: [String: String]) -> StoreError {
         var error = self
-        error.fields = fields
-        error.cause = cause
+        error.fields.merge(more) { _, new in new }
         return error
+    }
+
+    /// The same error with other variables and another cause.
+    package func with(fields: [String: String], cause: String?) -> StoreError {
+        StoreError(copying: self, fields: fields, cause: cause)
+    }
+
+    private init(copying other: StoreError, fields: [String: String], cause: String?) {
+        code = other.code
+        message = other.message
+        self.fields = fields
+        self.cause = cause
     }
 
     package var description: String {

@@ -83,9 +83,7 @@ struct SeenError: CustomStringConvertible {
     init?(_ error: any Error) {
         switch error {
         case let error as StoreError:
-            (code, reason, cause) = (error.code.description, error.fields["reason"], error.cause)
-        case let error as RecordsError:
-            (code, reason, cause) = (error.code.description, error.fields["reason"], error.cause)
+            (code, reason, cause) = (error.code.rawValue, error.fields["reason"], error.cause)
         default: return nil
         }
         description = "\(error)"

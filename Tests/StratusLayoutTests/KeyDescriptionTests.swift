@@ -2,6 +2,7 @@
 
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -117,8 +118,8 @@ struct KeyDescriptionTests {
             "db 3 / zone 7 / fields / \"a\" / \"b\" / (((1)", "db 3 / ",
         ])
     func refusals(line: String) {
-        let error = #expect(throws: LayoutError.self) { try KeyDescription.bytes(of: line) }
-        #expect(error?.code == .invalidDescription)
+        let error = #expect(throws: StoreError.self) { try KeyDescription.bytes(of: line) }
+        #expect(error?.code == .invalidRequest)
         #expect(error?.fields["position"] != nil)
     }
 }

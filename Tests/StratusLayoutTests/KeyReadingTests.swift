@@ -2,6 +2,7 @@
 
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -130,11 +131,11 @@ struct KeyReadingTests {
         #expect(outbox.counter == 256)
         #expect(outbox.index == 1)
         let wrong = SubscriptionKeyParts(container: "c", user: "u", database: 4, id: "i")
-        #expect(throws: LayoutError.self) { try GlobalKeys.readSubscriptionKey(GlobalKeys.subscription(wrong).span) }
+        #expect(throws: StoreError.self) { try GlobalKeys.readSubscriptionKey(GlobalKeys.subscription(wrong).span) }
         let nowhere = GlobalKeys.outbox(.outside, counter: 1, index: 1)
-        #expect(throws: LayoutError.self) { try GlobalKeys.readOutboxKey(nowhere.span) }
-        #expect(throws: LayoutError.self) { try GlobalKeys.readDeviceKey(key.span) }
-        #expect(throws: LayoutError.self) { try GlobalKeys.readNotificationKey(key.span) }
+        #expect(throws: StoreError.self) { try GlobalKeys.readOutboxKey(nowhere.span) }
+        #expect(throws: StoreError.self) { try GlobalKeys.readDeviceKey(key.span) }
+        #expect(throws: StoreError.self) { try GlobalKeys.readNotificationKey(key.span) }
     }
 
     @Test("a key of another zone or keyspace, or with more parts, is damage, with its bytes in the error")
@@ -143,15 +144,15 @@ struct KeyReadingTests {
         let other = ZoneKeys(database: zone.database, zone: ZoneNumber(701))
         let keys = [other.record("a"), zone.parent(of: "a"), zone.record("a") + [0x01], [], zone.prefix]
         for key in keys {
-            let error = #expect(throws: LayoutError.self) { try zone.readRecordKey(key.span) }
-            #expect(error?.code == .corruptKey)
+            let error = #expect(throws: StoreError.self) { try zone.readRecordKey(key.span) }
+            #expect(error?.code == .corruption)
             #expect(error?.fields["hex"] == Hex.text(key))
             #expect(error?.fields["keyspace"] == "records")
         }
-        #expect(throws: LayoutError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: 3) }
-        #expect(throws: LayoutError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: -1) }
+        #expect(throws: StoreError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: 3) }
+        #expect(throws: StoreError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: -1) }
         let zeroPurge = GlobalKeys.purge(.outside, ZoneNumber(1))
-        #expect(throws: LayoutError.self) { try GlobalKeys.readPurgeKey(zeroPurge.span) }
+        #expect(throws: StoreError.self) { try GlobalKeys.readPurgeKey(zeroPurge.span) }
     }
 
     @Test("a key with an extra part is damage, whichever part is read")
@@ -161,7 +162,7 @@ struct KeyReadingTests {
             #expect(throws: Never.self) { try read(key.span) }
             // One more element: null, and an integer.
             for part in [[0x01], [0x11, 0x05]] as [[UInt8]] {
-                #expect(throws: LayoutError.self, "\(Hex.text(key))") { try read((key + part).span) }
+                #expect(throws: StoreError.self, "\(Hex.text(key))") { try read((key + part).span) }
             }
         }
         expectDamage(zone.parent(of: "a")) { _ = try zone.readParentKey($0) }

@@ -3,6 +3,7 @@
 
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -70,11 +71,11 @@ struct LayoutDamageTests {
     func newerFormat() throws {
         let newer = FormatEntry(version: FormatEntry.currentVersion + 1, incarnation: LayoutSamples.first).encoded()
         for bytes in [newer, Array(newer.prefix(2)), newer + [1, 2, 3]] {
-            let error = #expect(throws: LayoutError.self) { try FormatEntry(decoding: bytes.span) }
+            let error = #expect(throws: StoreError.self) { try FormatEntry(decoding: bytes.span) }
             #expect(error?.code == .newerFormat)
         }
-        let error = #expect(throws: LayoutError.self) { try FormatEntry(decoding: [9].span) }
-        #expect(error?.code == .corruptValue)
+        let error = #expect(throws: StoreError.self) { try FormatEntry(decoding: [9].span) }
+        #expect(error?.code == .corruption)
     }
 
     @Test("numbers that are too large or use too many bytes are damage")
@@ -83,7 +84,7 @@ struct LayoutDamageTests {
             [1, 0x80, 0x00], [1, 0xFF, 0x00], [1, 0x80], [1] + [UInt8](repeating: 0xFF, count: 9) + [0x02],
             [1] + [UInt8](repeating: 0xFF, count: 12),
         ]
-        for bytes in wrong { #expect(throws: LayoutError.self) { try ShareCountEntry(decoding: bytes.span) } }
+        for bytes in wrong { #expect(throws: StoreError.self) { try ShareCountEntry(decoding: bytes.span) } }
         for number in [0, 127, 128, 16_383, 16_384, UInt64.max >> 1, .max] {
             let entry = ShareCountEntry(count: number)
             #expect(try ShareCountEntry(decoding: entry.encoded().span) == entry)

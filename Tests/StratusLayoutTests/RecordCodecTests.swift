@@ -3,6 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -112,12 +113,12 @@ struct RecordCodecTests {
             .asset(AssetDescriptor(digest: [1, 2], byteCount: 2)),
         ]
         for value in values {
-            let error = #expect(throws: LayoutError.self) { try encoded(value) }
-            #expect(error?.code == .invalidValue)
+            let error = #expect(throws: StoreError.self) { try encoded(value) }
+            #expect(error?.code == .invalidRequest)
         }
         var stored = LayoutSamples.smallRecord
         stored.record.fields["big"] = Field(.bytes([UInt8](repeating: 0, count: 1_300_000)))
-        let error = #expect(throws: LayoutError.self) { try RecordCodec.encoded(stored) }
+        let error = #expect(throws: StoreError.self) { try RecordCodec.encoded(stored) }
         #expect(error?.code == .tooLarge)
     }
 
@@ -127,12 +128,12 @@ struct RecordCodecTests {
         let bytes = tombstone.encoded()
         #expect(try RecordCodec.isTombstone(bytes.span))
         #expect(try Tombstone(decoding: bytes.span) == tombstone)
-        #expect(throws: LayoutError.self) { try RecordCodec.decode("a", bytes.span) }
-        #expect(throws: LayoutError.self) { try RecordHeader(decoding: bytes.span) }
+        #expect(throws: StoreError.self) { try RecordCodec.decode("a", bytes.span) }
+        #expect(throws: StoreError.self) { try RecordHeader(decoding: bytes.span) }
         let live = try RecordCodec.encoded(LayoutSamples.smallRecord)
-        #expect(throws: LayoutError.self) { try Tombstone(decoding: live.span) }
+        #expect(throws: StoreError.self) { try Tombstone(decoding: live.span) }
         let empty: [UInt8] = []
-        #expect(throws: LayoutError.self) { try RecordCodec.isTombstone(empty.span) }
+        #expect(throws: StoreError.self) { try RecordCodec.isTombstone(empty.span) }
     }
 
     private func encoded(_ value: FieldValue) throws -> [UInt8] {
@@ -216,16 +217,16 @@ struct RecordChunksTests {
         damaged.append([chunks[0], chunks[2], chunks[1], chunks[3], chunks[4]])
         damaged.append([])
         for chunks in damaged {
-            let error = #expect(throws: LayoutError.self) { try RecordChunks.join(chunks) }
-            #expect(error?.code == .corruptValue)
+            let error = #expect(throws: StoreError.self) { try RecordChunks.join(chunks) }
+            #expect(error?.code == .corruption)
         }
-        for chunk in chunks { #expect(throws: LayoutError.self) { try RecordCodec.decode("big", chunk.span) } }
+        for chunk in chunks { #expect(throws: StoreError.self) { try RecordCodec.decode("big", chunk.span) } }
     }
 
     @Test("a value over the limit is refused")
     func tooLarge() {
         let value = [UInt8](repeating: 0, count: 2_000_000)
-        let error = #expect(throws: LayoutError.self) {
+        let error = #expect(throws: StoreError.self) {
             try RecordChunks.split(value, record: "big", changeSequence: 1)
         }
         #expect(error?.code == .tooLarge)

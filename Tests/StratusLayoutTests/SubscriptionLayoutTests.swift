@@ -3,6 +3,7 @@
 
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -55,9 +56,9 @@ struct SubscriptionLayoutTests {
     private func check<Value: LayoutValue>(_ value: Value, forKey key: [UInt8]) throws {
         let bytes = value.encoded()
         #expect(try Value(decoding: bytes.span) == value)
-        #expect(throws: LayoutError.self) { try Value(decoding: (bytes + [0]).span) }
+        #expect(throws: StoreError.self) { try Value(decoding: (bytes + [0]).span) }
         for index in bytes.indices {
-            #expect(throws: LayoutError.self) { try Value(decoding: Array(bytes[..<index]).span) }
+            #expect(throws: StoreError.self) { try Value(decoding: Array(bytes[..<index]).span) }
             for mask: UInt8 in [1, 2, 4, 8, 16, 32, 64, 128] {
                 var damaged = bytes
                 damaged[index] ^= mask

@@ -4,6 +4,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -70,9 +71,9 @@ struct TokenLayoutTests {
     private func check<Token: LayoutValue>(_ token: Token) throws {
         let bytes = token.encoded()
         #expect(try Token(decoding: bytes.span) == token)
-        #expect(throws: LayoutError.self) { try Token(decoding: (bytes + [0]).span) }
+        #expect(throws: StoreError.self) { try Token(decoding: (bytes + [0]).span) }
         for index in bytes.indices {
-            #expect(throws: LayoutError.self) { try Token(decoding: Array(bytes[..<index]).span) }
+            #expect(throws: StoreError.self) { try Token(decoding: Array(bytes[..<index]).span) }
             for value in [0, 1, 0x7F, 0x80, 0xFF] as [UInt8] {
                 var damaged = bytes
                 damaged[index] = value

@@ -36,12 +36,12 @@ import Testing
         return (path, table)
     }
 
-    private static func damage(_ body: () throws -> Void) -> RecordsError? {
+    private static func damage(_ body: () throws -> Void) -> StoreError? {
         do {
             try body()
             return nil
         } catch {
-            return error as? RecordsError
+            return error as? StoreError
         }
     }
 
@@ -53,7 +53,7 @@ import Testing
         defer { store.close() }
         let engine = try RecordEngine(store: store, incarnation: UUID())
         let report = try store.verifyChecksums()
-        let stretch = RecordsError(wrapping: try #require(report.damages.first))
+        let stretch = try #require(report.damages.first).describingKeys
         let lower = try #require(stretch.fields["lowerKeyDescription"])
         let upper = try #require(stretch.fields["upperKeyDescription"])
         #expect(lower.hasPrefix("after db 1 / zone 1 / "), "\(lower), \(upper)")

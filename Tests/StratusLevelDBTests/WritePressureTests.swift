@@ -66,10 +66,10 @@ import Testing
             options.limits.purgePauseCount = 3
             let engine = try RecordEngine(store: store, options: options, incarnation: UUID())
             let before = store.isUnderWritePressure
-            var error: RecordsError?
+            var error: StoreError?
             do {
                 _ = try engine.purgeDeletedZones(pause: {}, shouldContinue: { $0.pauses < 100_000 })
-            } catch let thrown as RecordsError { error = thrown }
+            } catch let thrown as StoreError { error = thrown }
             return (before, store.isUnderWritePressure, error)
         }
         #expect(before)

@@ -99,7 +99,7 @@ struct DeepSavingTests {
             return (["\(plan)"] + memberships.sorted()).joined(separator: "\n")
         } catch let refused as RequestRefused {
             return refused.refusals.map { "\($0.key.text): \($0.value)" }.sorted().joined(separator: "\n")
-        } catch let error as RecordsError {
+        } catch let error as StoreError {
             // A record that was moved down can be deeper than the limit.
             return "\(error)"
         }

@@ -19,7 +19,7 @@ struct EngineDamageTests {
         try sample.plant(nil, at: GlobalKeys.header())
         #expect(try sample.engine.verify().missingCount == 1)
         let other = ZoneID(database: DatabaseID(container: "c", owner: "bob", scope: .private), name: "z")
-        let error = #expect(throws: RecordsError.self) {
+        let error = #expect(throws: StoreError.self) {
             try sample.engine.transact { try $0.createZone(other, Self.birth()) }
         }
         #expect(error?.code == .corruption)
@@ -31,7 +31,7 @@ struct EngineDamageTests {
         try sample.apply(.save("a"), .save("b"), .save("c"))
         try sample.apply(.delete("a"), .delete("b"), .delete("c"))
         var calls = 0
-        let error = #expect(throws: RecordsError.self) {
+        let error = #expect(throws: StoreError.self) {
             _ = try sample.engine.purgeHistory(of: sample.id, upTo: 6) { _ in
                 calls += 1
                 guard calls == 2 else { return true }
@@ -54,7 +54,7 @@ struct EngineDamageTests {
         let zone = try sample.keys()
         try sample.plant(ShareCountEntry(count: count).encoded(), at: zone.shareCount(parent: nil, name: "top"))
         #expect(try !sample.engine.verify().isClean)
-        let error = #expect(throws: RecordsError.self) { try sample.apply(.save("shared", under: "top")) }
+        let error = #expect(throws: StoreError.self) { try sample.apply(.save("shared", under: "top")) }
         #expect(error?.code == .corruption)
     }
 
@@ -63,7 +63,7 @@ struct EngineDamageTests {
         let sample = try SampleZone()
         for target in ["", String(repeating: "t", count: 3_000)] {
             let field = Field(.reference(RecordReference(target: RecordName(target), action: .none)))
-            let error = #expect(throws: RecordsError.self) {
+            let error = #expect(throws: StoreError.self) {
                 try sample.apply(.save(Record(name: "a", type: "T", fields: ["link": field])))
             }
             #expect(error?.code == .invalidRequest)

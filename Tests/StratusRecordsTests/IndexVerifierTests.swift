@@ -200,7 +200,7 @@ struct IndexVerifierTests {
         header.sequence = .max
         try sample.plant(header.encoded(), at: zone.header())
         let before = try sample.entries().map(\.value)
-        let error = #expect(throws: RecordsError.self) { try sample.apply(.save("new")) }
+        let error = #expect(throws: StoreError.self) { try sample.apply(.save("new")) }
         #expect(error?.code == .corruption)
         #expect(try sample.entries().map(\.value) == before)
     }
@@ -298,7 +298,7 @@ struct IndexVerifierTests {
     func tokensExpire() throws {
         let sample = try SampleZone.filled()
         try sample.engine.rebuild(sample.id, incarnation: UUID())
-        #expect(throws: RecordsError.self) {
+        #expect(throws: StoreError.self) {
             try sample.engine.read { _ = try $0.existingZone(sample.id).changes(after: 2) }
         }
     }

@@ -42,8 +42,8 @@ struct RebuildInterruptionTests {
         let store = FaultInjectingStore(bare)
         let first = try engine(on: store)
         store.arm(fault)
-        let error = #expect(throws: RecordsError.self) { try first.rebuild(sample.id, incarnation: UUID()) }
-        #expect(error?.code.description == fault.error.code.description)
+        let error = #expect(throws: StoreError.self) { try first.rebuild(sample.id, incarnation: UUID()) }
+        #expect(error?.code.rawValue == fault.error.code.rawValue)
         try expectAnswers(of: first, isWhole: isWhole, "\(fault), same engine")
         let second = try engine(on: bare.reopened())
         try expectAnswers(of: second, isWhole: isWhole, "\(fault), opened anew")
@@ -71,8 +71,8 @@ struct RebuildInterruptionTests {
             return "accepted"
         } catch let refused as RequestRefused {
             return refused.refusals.map { "\($0.key): \($0.value)" }.joined(separator: ", ")
-        } catch let error as RecordsError {
-            return error.code.description
+        } catch let error as StoreError {
+            return error.code.rawValue
         } catch {
             return "\(error)"
         }
@@ -84,7 +84,7 @@ struct RebuildInterruptionTests {
         let store = FaultInjectingStore(bare)
         let engine = try engine(on: store)
         store.arm(Fault(.commitNotApplied, at: 12, FaultSweep.defaultError(at: .commitNotApplied)))
-        #expect(throws: RecordsError.self) { try engine.rebuild(sample.id, incarnation: UUID()) }
+        #expect(throws: StoreError.self) { try engine.rebuild(sample.id, incarnation: UUID()) }
         return bare.reopened()
     }
 
@@ -92,7 +92,7 @@ struct RebuildInterruptionTests {
     func saysHowToMend() throws {
         let engine = try engine(on: interruptedStore())
         let request = MutationRequest([.save("new")], stamp: SampleZone.stamp, tagSalt: 7)
-        let error = #expect(throws: RecordsError.self) {
+        let error = #expect(throws: StoreError.self) {
             try engine.transact { [sample] in try $0.plan(request, in: sample.id) }
         }
         #expect(error?.code == .rebuilding)

@@ -141,10 +141,10 @@ struct RecordEngineTests {
 
     @Test("a request that names a record twice, or has too many items, is refused")
     func contradictions() throws {
-        func code(_ mutations: [RecordMutation]) -> RecordsError.Code? {
+        func code(_ mutations: [RecordMutation]) -> StoreError.Code? {
             let request = MutationRequest(mutations, stamp: Self.stamp, tagSalt: 7)
             do { _ = try engine.transact { try $0.apply(request, in: zone) } } catch {
-                return (error as? RecordsError)?.code
+                return (error as? StoreError)?.code
             }
             return nil
         }
@@ -204,7 +204,7 @@ struct RecordEngineTests {
             let zone = try reader.existingZone(zone)
             #expect(try zone.pastNode("x", asOf: 5) == PastNode(parent: "b", share: nil))
             #expect(try zone.changes(after: 5).map(\.sequence) == [6])
-            let error = #expect(throws: RecordsError.self) { try zone.changes(after: 4) }
+            let error = #expect(throws: StoreError.self) { try zone.changes(after: 4) }
             #expect(error?.code == .expired)
         }
     }

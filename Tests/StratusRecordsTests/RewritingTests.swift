@@ -60,7 +60,7 @@ struct RewritingTests {
         let old = try stored()
         try save(Self.record(byteCount: 10, 2))
         for _ in 0..<2 {
-            let error = #expect(throws: RecordsError.self) { try engine.transact { try $0.rewrite(old, in: zone) } }
+            let error = #expect(throws: StoreError.self) { try engine.transact { try $0.rewrite(old, in: zone) } }
             #expect(error?.code == .invalidRequest)
             let request = MutationRequest([.delete("r")], stamp: Self.stamp, tagSalt: 7)
             _ = try engine.transact { try $0.apply(request, in: zone) }

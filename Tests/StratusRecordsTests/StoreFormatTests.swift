@@ -14,7 +14,7 @@ struct StoreFormatTests {
         let store = MemoryStore()
         let entry = FormatEntry(version: FormatEntry.currentVersion + 1, incarnation: UUID())
         try store.transact { try $0.set(GlobalKeys.format(), to: entry.encoded()) }
-        let error = #expect(throws: RecordsError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
+        let error = #expect(throws: StoreError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
         #expect(error?.code == .newerFormat)
         #expect(error?.fields["found"] == "3")
         #expect(error?.fields["supported"] == "2")
@@ -25,7 +25,7 @@ struct StoreFormatTests {
         let store = MemoryStore()
         _ = try RecordEngine(store: store, incarnation: UUID())
         let before = store.entryCount
-        let error = #expect(throws: RecordsError.self) {
+        let error = #expect(throws: StoreError.self) {
             try StoreFormat.check(store, incarnation: UUID(), supported: FormatEntry.currentVersion + 1)
         }
         #expect(error?.code == .olderFormat)
@@ -58,7 +58,7 @@ struct StoreFormatTests {
     func foreign() throws {
         let store = MemoryStore()
         try store.transact { try $0.set([1, 2, 3], to: [4]) }
-        let error = #expect(throws: RecordsError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
+        let error = #expect(throws: StoreError.self) { _ = try RecordEngine(store: store, incarnation: UUID()) }
         #expect(error?.code == .notAStore)
         #expect(store.entryCount == 1)
     }
@@ -68,12 +68,12 @@ struct StoreFormatTests {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
         try sample.plant([9, 9, 9], at: zone.record("alone"))
-        let error = #expect(throws: RecordsError.self) {
+        let error = #expect(throws: StoreError.self) {
             _ = try sample.engine.read { try $0.existingZone(sample.id).record("alone") }
         }
         #expect(error?.code == .corruption)
         try sample.plant([9], at: zone.parent(of: "alone"))
-        let second = #expect(throws: RecordsError.self) {
+        let second = #expect(throws: StoreError.self) {
             _ = try sample.engine.read { try $0.existingZone(sample.id).shareMembership(of: "alone") }
         }
         #expect(second?.code == .corruption)
@@ -94,7 +94,7 @@ struct StoreFormatTests {
             default: .save(Record(name: "a", type: "T", fields: ["large": large]))
             }
         let before = try sample.entries().map(\.value)
-        let error = #expect(throws: RecordsError.self) { try sample.apply(mutation) }
+        let error = #expect(throws: StoreError.self) { try sample.apply(mutation) }
         #expect(error?.code == .invalidRequest)
         #expect(try sample.entries().map(\.value) == before)
     }

@@ -89,7 +89,7 @@ struct ZonePurgerTests {
         store.setUnderWritePressure(true)
         store.arm(Fault(.commitNotApplied, at: 1, StoreError(.corruption, "A planned fault: compaction has stopped.")))
         var pauses = 0
-        let error = #expect(throws: RecordsError.self) {
+        let error = #expect(throws: StoreError.self) {
             _ = try engine.purgeDeletedZones(pause: { pauses += 1 }, shouldContinue: { $0.pauses < 1_000 })
         }
         #expect(error?.code == .corruption)

@@ -22,7 +22,7 @@ package struct AssetLedger: Sendable {
     /// `uptimeSeconds` is the time at which leases are checked, read before the transaction; nil if nothing is added.
     ///
     /// Throws `assetNotAvailable` if a content is neither in the ledger nor leased: it may be collected already, and
-    /// must be uploaded again. Throws `RecordsError` with `corruption` if a content is removed more often than counted.
+    /// must be uploaded again. Throws `StoreError` with `corruption` if a content is removed more often than counted.
     package func settle(
         adding added: [AssetDescriptor: Int], removing removed: [AssetDescriptor: Int], owner: UserName,
         atUptimeSeconds uptimeSeconds: Double? = nil, in transaction: RecordTransaction
@@ -80,7 +80,7 @@ package struct AssetLedger: Sendable {
         let entry = try Self.entry(of: key, in: transaction)
         let (count, isOverflow) = Int64(clamping: entry?.count ?? 0).addingReportingOverflow(Int64(change.count))
         guard !isOverflow, count >= 0 else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "An asset is removed more often than it is counted. Verify the assets of the store.",
                 ["digest": Hex.text(key.digest), "owner": key.owner.text])
         }

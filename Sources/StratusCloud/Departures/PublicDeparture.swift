@@ -55,7 +55,7 @@ struct PublicDeparture {
                     guard !isLastRound, !deferred.isEmpty else { return }
                     isLastRound = true
                 }
-            } catch let error as RecordsError {
+            } catch let error as StoreError {
                 guard error.code == .tooLarge, limit > 1 else { throw error }
                 limit /= 2
             }

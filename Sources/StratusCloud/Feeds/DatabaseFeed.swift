@@ -75,7 +75,7 @@ struct DatabaseFeed {
     func incarnation() throws -> UUID {
         guard let format = try reader.store.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
         else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The store has no format entry. Restore it from a backup.",
                 ["key": "\(KeyDescription(GlobalKeys.format()))"])
         }
@@ -110,7 +110,7 @@ extension DatabaseFeed {
         let keys = DatabaseKeys(entry.number)
         let now = try reader.store.withValue(forKey: keys.header()) { try DatabaseHeader(decoding: $0).changeCounter }
         guard let now else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A database is listed but has no header. Restore the store from a backup.",
                 ["database": "\(entry.number)"])
         }

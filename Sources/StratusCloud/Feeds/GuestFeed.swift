@@ -260,7 +260,7 @@ extension GuestFeed {
         let goesBelow = try last.map { try !stops(at: $0, began: nil, isUnmarkedNow: isUnmarkedNow) } ?? false
         let walk = try PastWalk(below: top, after: last, goesBelowLast: goesBelow, at: end, in: history)
         guard let walk else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A walk of a feed cannot continue. Start without a token.",
                 ["zone": zone.id.name.text])
         }
@@ -429,7 +429,7 @@ extension GuestFeed {
 
     private func deletedType(of name: RecordName) throws -> RecordType {
         guard case .deleted(let tombstone) = try zone.state(of: name) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A deleted record has no tombstone. Verify the store.",
                 ["record": name.text, "zone": zone.id.name.text])
         }

@@ -8,6 +8,7 @@
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct OwnerFeed {
     let zone: ZoneReader
@@ -61,7 +62,7 @@ struct OwnerFeed {
         switch change.kind {
         case .saved:
             guard let decoded = try zone.decodedRecord(change.name, fields: fields) else {
-                throw RecordsError(
+                throw StoreError(
                     .corruption, "A change names a record that does not exist. Verify the store, then rebuild it.",
                     ["record": change.name.text, "zone": zone.id.name.text])
             }

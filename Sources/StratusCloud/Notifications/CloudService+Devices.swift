@@ -108,7 +108,7 @@ extension CloudService {
             throw Self.unknownDevice(device)
         }
         guard header.count >= UInt64(keys.count) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
                 ["device": device.name, "account": device.account.text])
         }
@@ -230,7 +230,7 @@ struct DeviceQueue {
         let added = waiting.filter { $0.added != nil }
         let count = Int(clamping: header.count) + added.count - gone.count
         guard count >= 0 else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
                 ["device": address.name, "account": address.account.text])
         }

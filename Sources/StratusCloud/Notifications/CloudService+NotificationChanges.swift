@@ -170,7 +170,7 @@ extension ClientNotification {
     /// A stored notification as a device gets it. Throws `corruption` if its database or its reason is unknown.
     init(_ entry: NotificationEntry) throws {
         guard let database = DatabaseSelector(rawValue: entry.database) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A notification names no database. Restore the store from a backup.",
                 ["subscription": entry.subscription])
         }
@@ -179,7 +179,7 @@ extension ClientNotification {
         case nil: break
         case .query(let reason, let record, let zone, let fields):
             guard let reason = QueryNotificationReason(rawValue: reason) else {
-                throw RecordsError(
+                throw StoreError(
                     .corruption, "A notification has no reason. Restore the store from a backup.",
                     ["subscription": entry.subscription])
             }

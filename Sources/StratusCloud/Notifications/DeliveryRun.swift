@@ -20,7 +20,7 @@ struct DeliveryStep: Sendable {
     var isMoreComing = false
     var devices: Set<DeviceAddress> = []
     /// What is wrong with an entry that was skipped.
-    var damage: RecordsError?
+    var damage: StoreError?
 }
 
 struct DeliveryRun {
@@ -88,12 +88,9 @@ struct DeliveryRun {
                     step.isMoreComing = true
                     break
                 }
-            } catch let error as LayoutError {
+            } catch let error as StoreError where error.code == .corruption {
                 state = before
-                step.damage = step.damage ?? RecordsError(damaged: entry.key, "\(error)")
-            } catch let error as RecordsError where error.code == .corruption {
-                state = before
-                step.damage = step.damage ?? error
+                step.damage = step.damage ?? StoreError(damaged: entry.key, "\(error)")
             }
             step.last = entry.key
         }
@@ -262,7 +259,7 @@ extension String {
     fileprivate func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
 }
 
-extension RecordsError {
+extension StoreError {
     fileprivate init(damaged key: [UInt8], _ cause: String) {
         self.init(
             .corruption, "An entry of the outbox cannot be read. Verify the store.",
@@ -292,9 +289,9 @@ extension CloudService {
     /// returns the devices that have something new, and reports entries that cannot be read.
     func deliverBetween() throws { deliveryBell.keep(try deliver().devices) }
 
-    private func deliver() throws -> (devices: Set<DeviceAddress>, damage: RecordsError?) {
+    private func deliver() throws -> (devices: Set<DeviceAddress>, damage: StoreError?) {
         var devices: Set<DeviceAddress> = []
-        var damage: RecordsError?
+        var damage: StoreError?
         var position: [UInt8]?
         // Write nothing if the outbox is empty.
         while try engine.read({ try $0.hasOutbox(after: position) }) {

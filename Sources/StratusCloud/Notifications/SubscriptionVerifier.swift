@@ -172,9 +172,7 @@ private final class SubscriptionCheck {
     ) throws -> Parts? {
         do {
             return try read(key, value)
-        } catch let error as LayoutError {
-            report.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
-        } catch let error as RecordsError {
+        } catch let error as StoreError {
             report.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
         }
         return nil

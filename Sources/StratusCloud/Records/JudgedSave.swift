@@ -7,6 +7,7 @@
 
 import StratusLayout
 import StratusModel
+import StratusStore
 
 /// A save that passed judging, with the record that it would store and the one that it replaces.
 struct JudgedSave {
@@ -90,7 +91,7 @@ extension Record {
         try check(contentByteCount, limit: options.recordByteCount)
         // This includes the overhead of short items and assets, so that no record can fail the commit of another.
         let storedByteCount: Int
-        do throws(LayoutError) { storedByteCount = try RecordCodec.fieldsByteCount(of: self) } catch {
+        do throws(StoreError) { storedByteCount = try RecordCodec.fieldsByteCount(of: self) } catch {
             throw CloudError(.invalidArguments, "The record holds a value that cannot be stored.", cause: "\(error)")
         }
         try check(storedByteCount, limit: LayoutLimits.maximumFieldsByteCount)

@@ -118,7 +118,7 @@ package final class SchemaKeeper: Sendable {
         let entry = try reader.store.withValue(forKey: key) { try SchemaEntry(decoding: $0) }
         guard let entry else { return nil }
         guard case .type(let fields, let grants, let isImported) = entry else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The entry of a record type is damaged. Restore the store from a backup.",
                 ["key": "\(KeyDescription(key))"])
         }
@@ -157,7 +157,7 @@ extension SchemaKeeper {
                     name: type, fields: fields, grants: grants, isImported: isImported)
             case (nil, .roles(let roles)): schema.roles = roles
             default:
-                throw RecordsError(
+                throw StoreError(
                     .corruption, "An entry of a schema is damaged. Restore the store from a backup.",
                     ["key": "\(KeyDescription([UInt8](copying: key)))"])
             }

@@ -130,7 +130,7 @@ extension CloudService {
         guard let name = found.content.root else { return nil }
         let fields = keys.map { FieldSelection.only(Set($0.map { FieldKey($0) })) } ?? .all
         guard let stored = try reader.existingZone(found.place.zoneID).record(name, fields: fields) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A share's root is missing. Verify the store, then restore it from a backup.",
                 ["root": name.text, "share": found.place.share.text])
         }

@@ -112,7 +112,7 @@ package enum ShareEntries {
     /// `sequence` is the zone's change that does this, `date` its date. `stored` reads a stored acceptance; it is
     /// called only for those that change.
     ///
-    /// Throws what `stored` throws, `RecordsError` with `corruption` if an acceptance is missing, and `CloudError` if
+    /// Throws what `stored` throws, `StoreError` with `corruption` if an acceptance is missing, and `CloudError` if
     /// one of another zone is in the place of a new one.
     package static func difference(
         from old: ShareContent?, to new: ShareContent?, at place: SharePlace, sequence: UInt64, date: Date,
@@ -166,8 +166,8 @@ package enum ShareEntries {
         return IndexEntry(key: GlobalKeys.shareURL(digest(of: token)), value: entry.encoded())
     }
 
-    private static func missing(_ key: [UInt8]) -> RecordsError {
-        RecordsError(
+    private static func missing(_ key: [UInt8]) -> StoreError {
+        StoreError(
             .corruption, "A participant has accepted a share, but the acceptance is missing. Restore a backup.",
             ["key": "\(KeyDescription(key))"])
     }
@@ -261,10 +261,10 @@ extension SharePlace {
 extension ShareContentEntry {
     /// The content in a share's record.
     ///
-    /// Throws `RecordsError` with `corruption` if there is none, and the layout's error if it cannot be read.
+    /// Throws `StoreError` with `corruption` if there is none, and the layout's error if it cannot be read.
     init(of record: Record) throws {
         guard case .bytes(let bytes)? = record.fields[ShareContent.fieldKey]?.value else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A share has no content. Restore the store from a backup.",
                 ["share": record.name.text])
         }

@@ -111,8 +111,8 @@ struct ShareFinder {
         zone: ZoneName("nowhere"), zoneIdentity: UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)),
         share: RecordName("Share-00000000-0000-0000-0000-000000000000"))
 
-    private static func damaged(_ key: [UInt8]) -> RecordsError {
-        RecordsError(
+    private static func damaged(_ key: [UInt8]) -> StoreError {
+        StoreError(
             .corruption, "The entry of a share's URL and the share do not match. Restore the store from a backup.",
             ["key": "\(KeyDescription(key))"])
     }

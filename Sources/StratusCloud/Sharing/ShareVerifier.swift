@@ -148,9 +148,7 @@ private struct ShareCheck {
             try verifyMarks(zone)
             try verifyTokens(zone)
             try verifyEnded(zone, identity: identity)
-        } catch let error as LayoutError where error.isCorruption {
-            note(.damaged, "zone \(ReadableText.quoted(zone.id.name.text))", "cannot be verified to its end: \(error)")
-        } catch let error as RecordsError where error.code == .corruption {
+        } catch let error as StoreError where error.code == .corruption {
             note(.damaged, "zone \(ReadableText.quoted(zone.id.name.text))", "cannot be verified to its end: \(error)")
         }
     }
@@ -188,9 +186,7 @@ private struct ShareCheck {
     private mutating func readContent(of record: Record, _ place: SharePlace) throws -> ShareContent? {
         do {
             return try ShareContentEntry(of: record).content
-        } catch let error as LayoutError where error.isCorruption {
-            note(.damaged, place, "cannot be read: \(error)")
-        } catch let error as RecordsError where error.code == .corruption {
+        } catch let error as StoreError where error.code == .corruption {
             note(.damaged, place, "cannot be read: \(error)")
         }
         return nil

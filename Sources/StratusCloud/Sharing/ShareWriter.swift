@@ -241,7 +241,7 @@ extension Record {
     package func shareContent() throws -> ShareContent? {
         guard let field = fields[ShareContent.fieldKey] else { return nil }
         guard case .bytes(let bytes) = field.value else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The content of a share is damaged. Restore the store from a backup.",
                 ["share": name.text])
         }

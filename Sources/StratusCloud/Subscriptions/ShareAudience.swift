@@ -35,10 +35,8 @@ struct ShareAudience {
         do {
             guard let content = try zone.record(share)?.record.shareContent() else { return [] }
             return content.viewers.subtracting([zone.id.database.owner].compactMap { $0 }).sorted()
-        } catch let error as RecordsError {
+        } catch let error as StoreError {
             guard error.code == .corruption else { throw error }
-            return nil
-        } catch is LayoutError {
             return nil
         }
     }

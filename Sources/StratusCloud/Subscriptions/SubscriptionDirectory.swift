@@ -238,7 +238,7 @@ enum SubscriptionCoding {
             query.matchesNothing = stored.matchesNothing
             return query
         } catch {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The query of a subscription cannot be read. Restore the store from a backup.",
                 ["key": "\(KeyDescription(GlobalKeys.subscription(parts)))"])
         }

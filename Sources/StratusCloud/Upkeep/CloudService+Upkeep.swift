@@ -112,7 +112,7 @@ extension CloudService {
                 guard let sequence = try newestExpiredSequence(of: zone, before: limit) else { continue }
                 do {
                     _ = try engine.purgeHistory(of: zone, upTo: sequence) { _ in pace.shouldContinue() }
-                } catch let error as RecordsError where error.code == .unknownZone {
+                } catch let error as StoreError where error.code == .unknownZone {
                     // It was deleted meanwhile, history and all.
                     continue
                 }

@@ -6,7 +6,8 @@
 // (M-04, M-05) are not refusals of sharing.
 
 import StratusModel
-package import StratusRecords
+import StratusRecords
+package import StratusStore
 
 /// An error of the server: an open code, a message that says what failed and what to do, the variables as fields, and
 /// the cause. It holds nothing that the caller may not see.
@@ -65,6 +66,8 @@ package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
     package var serverRecord: ClientRecord?
     /// Whether the zone is gone because the account's keys were lost, for `zoneNotFound` (Z-08).
     package var didResetEncryptedData = false
+    /// True if the store is damaged; nil otherwise.
+    package var isDamage: Bool?
 
     package init(
         _ code: Code, inner innerCode: Int? = nil, _ message: StaticString, _ fields: [String: String] = [:],
@@ -122,65 +125,66 @@ extension CloudError {
     /// A commit with unknown outcome is `serverResponseLost` (S-21). A store that accepts no requests is
     /// `serviceUnavailable`, with a retry time if it may recover without being closed (L-16). A transaction over the
     /// store's limit is `limitExceeded`. Damage is `internalError`.
-    package init(_ error: RecordsError) {
+    package init(_ error: StoreError) {
         let cause = "\(error)"
-        switch error.code.description {
-        case "commitUnknown":
+        switch error.code {
+        case .commitUnknown:
             self.init(
                 .serverResponseLost, "The write may have happened or not. Fetch, then decide whether to save again.",
                 cause: cause)
-        case "conflict":
+        case .conflict:
             self.init(
                 .zoneBusy, "Other requests are writing the same data. Try again later.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
-        case "rebuilding":
+        case .rebuilding:
             self.init(
                 .serviceUnavailable, "The host is rebuilding indexes. Try again later.", cause: cause,
                 retryAfterSeconds: Self.rebuildRetrySeconds)
-        case "reopening":
+        case .reopening:
             self.init(
                 .serviceUnavailable, "The store is being reopened after a failed write. Try again.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
-        case "unavailable":
+        case .unavailable:
             self.init(
                 .serviceUnavailable, "The store accepts no requests now. Try again after the host has recovered it.",
                 cause: cause, retryAfterSeconds: Self.recoveryRetrySeconds)
-        case "diskFull":
+        case .diskFull:
             self.init(
                 .serviceUnavailable, "The disk of the store is full. The host must free space.", cause: cause)
-        case "held", "closed", "notPermitted", "inputOutput", "olderFormat":
+        case .held, .closed, .notPermitted, .inputOutput, .olderFormat:
             self.init(
                 .serviceUnavailable, "The store accepts no requests now. The host must check the cause.",
                 cause: cause)
-        case "tooLarge":
+        case .tooLarge:
             self.init(
                 .limitExceeded, inner: InnerCode.limit,
                 "The request is too large for one transaction. Split it.", error.fields, cause: cause)
-        case "hierarchyTooDeep":
+        case .hierarchyTooDeep:
             self.init(
                 .limitExceeded, inner: InnerCode.limit,
                 "A record is too deep in its hierarchy. Move it up.", error.fields, cause: cause)
-        case "unknownZone":
+        case .unknownZone:
             self.init(.zoneNotFound, inner: InnerCode.zoneNotFound, "Zone does not exist", error.fields, cause: cause)
-        case "unknownRecord":
+        case .unknownRecord:
             self.init(.unknownItem, inner: InnerCode.unknownItem, "Record not found", error.fields, cause: cause)
-        case "invalidRequest":
+        case .invalidRequest:
             self.init(.invalidArguments, text: error.message, error.fields, cause: cause)
-        case "expired":
+        case .expired:
             self.init(
                 .changeTokenExpired, inner: InnerCode.tokenExpired, "client knowledge differs from server knowledge",
                 error.fields, cause: cause)
-        default:
+        case .corruption, .notAStore, .newerFormat, .commitDropped, .reachedByPath:
             self.init(
                 .internalError, "The store is damaged or has another format. The host must check it.", cause: cause)
         }
+        isDamage = error.code == .corruption ? true : nil
     }
 
     /// Any error of the layers below; a `CloudError` stays as it is.
     package init(answering error: any Error) {
         switch error {
         case let error as CloudError: self = error
-        case let error as RecordsError: self.init(error)
+        case let error as StoreError: self.init(error)
         default: self.init(.internalError, "The server got an unknown error.", cause: "\(error)")
         }
     }

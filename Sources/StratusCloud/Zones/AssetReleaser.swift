@@ -48,7 +48,7 @@ package struct AssetReleaser: Sendable {
     /// `progress` gets how many records and shares were read, and the total, which needs a walk over the zones;
     /// `counter` reports that walk.
     ///
-    /// Throws the store's errors, and `RecordsError` with `corruption` if the ledger counts less than a zone's records
+    /// Throws the store's errors, and `StoreError` with `corruption` if the ledger counts less than a zone's records
     /// hold: that zone stays as it is, and the others are still released.
     @discardableResult
     package func releaseAll(
@@ -57,12 +57,12 @@ package struct AssetReleaser: Sendable {
     ) throws -> AssetReleaseProgress {
         let meter = try tell.map { WorkMeter(total: try lookCount(counter), $0) }
         var progress = AssetReleaseProgress()
-        var damage: RecordsError?
+        var damage: StoreError?
         var position: ReleaseEntry?
         while let release = try engine.read({ try $0.releases(after: position, limit: 1).first }) {
             do {
                 guard try finish(release, &progress, pause, rest, shouldContinue, meter) else { return progress }
-            } catch let error as RecordsError {
+            } catch let error as StoreError {
                 guard error.code == .corruption else { throw error }
                 damage = damage ?? error
             }

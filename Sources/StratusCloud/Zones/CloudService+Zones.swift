@@ -168,8 +168,8 @@ enum ZoneFacts {
         try transaction.set(keys.zoneAssets(zone), to: ZoneAssetsEntry(count: UInt64(count)).encoded())
     }
 
-    private static func damaged(_ key: [UInt8]) -> RecordsError {
-        RecordsError(
+    private static func damaged(_ key: [UInt8]) -> StoreError {
+        StoreError(
             .corruption, "The stored data of a zone is damaged. Restore the store from a backup.",
             ["key": "\(KeyDescription(key))"])
     }

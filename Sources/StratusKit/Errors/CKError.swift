@@ -145,6 +145,9 @@ extension CKError {
     /// The domain of underlying errors. Their code is the finer number in log lines such as `14/2004`.
     static let innerDomain = "CKInternalErrorDomain"
 
+    /// The key in the user info that says, with `true`, that the store is damaged.
+    package static let storeIsDamagedKey = "StratusStoreIsDamaged"
+
     /// A server's error as clients see it.
     /// - Parameters:
     ///   - error: The server's error.
@@ -155,6 +158,7 @@ extension CKError {
         info[NSLocalizedDescriptionKey] = error.message
         info[CKErrorRetryAfterKey] = error.retryAfterSeconds.map { NSNumber(value: $0) }
         if error.didResetEncryptedData { info[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
+        if error.isDamage == true { info[Self.storeIsDamagedKey] = NSNumber(value: true) }
         if let inner = error.innerCode {
             let text = error.cause.map { "\(error.message) (\($0))" } ?? error.message
             info[NSUnderlyingErrorKey] = NSError(

@@ -3,7 +3,7 @@
 public import Foundation
 import StratusCloud
 import StratusRecords
-import StratusStore
+package import StratusStore
 
 /// An error of the host API: an open code, a message that says what failed and what to do, the variables as fields, and
 /// the cause.
@@ -105,12 +105,8 @@ extension StratusError {
             return try body()
         } catch let error as StoreError {
             // Name keyspaces and keys as the record layer does.
-            let error = RecordsError(wrapping: error)
-            throw StratusError(
-                Code(description: error.code.description), text: error.message, error.fields, cause: error.cause)
-        } catch let error as RecordsError {
-            throw StratusError(
-                Code(description: error.code.description), text: error.message, error.fields, cause: error.cause)
+            let error = error.describingKeys
+            throw StratusError(Code(error.code), text: error.message, error.fields, cause: error.cause)
         } catch let error as CloudError {
             throw StratusError(error)
         }
@@ -139,12 +135,25 @@ extension StratusError {
 }
 
 extension StratusError.Code {
-    /// A code of the layers below. Most keep their names.
-    fileprivate init(description: String) {
-        switch description {
-        case "invalidRequest": self.init("invalidArgument")
-        case "reopening": self.init("unavailable")
-        default: self.init(description)
+    /// The code for an error of the layers below. Those without a constant of their own keep their names.
+    package init(_ code: StoreError.Code) {
+        switch code {
+        case .invalidRequest: self = .invalidArgument
+        case .reopening, .unavailable: self = .unavailable
+        case .commitUnknown: self = .commitUnknown
+        case .corruption: self = .corruption
+        case .closed: self = .closed
+        case .held: self = .held
+        case .notAStore: self = .notAStore
+        case .newerFormat: self = .newerFormat
+        case .olderFormat: self = .olderFormat
+        case .notPermitted: self = .notPermitted
+        case .diskFull: self = .diskFull
+        case .inputOutput: self = .inputOutput
+        case .unknownZone: self = .unknownZone
+        case .unknownRecord: self = .unknownRecord
+        case .conflict, .tooLarge, .commitDropped, .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
+            self.init(code.rawValue)
         }
     }
 }

@@ -13,18 +13,19 @@
 //
 // Invariants of `ValueReader`: for any bytes, nothing is read outside them and nothing traps. It reads only what
 // `ValueWriter` writes: a number in more bytes than it needs, text that is not UTF-8 and bytes after the end are
-// `.corruptValue`.
+// `.corruption`.
 
 import FoundationEssentials
 import StratusModel
+package import StratusStore
 
 /// A value that is stored under a key. Encoding and decoding are exact inverses; a value has one encoding.
 package protocol LayoutValue: Hashable, Sendable {
     /// Appends the value's bytes.
     func append(to bytes: inout [UInt8])
 
-    /// Reads a value. Throws `.corruptValue` for bytes that `append` does not write.
-    init(decoding bytes: Span<UInt8>) throws(LayoutError)
+    /// Reads a value. Throws `.corruption` for bytes that `append` does not write.
+    init(decoding bytes: Span<UInt8>) throws(StoreError)
 }
 
 extension LayoutValue {
@@ -46,7 +47,7 @@ package protocol VersionedValue: LayoutValue {
     func appendParts(to bytes: inout [UInt8])
 
     /// Reads all parts after the version.
-    init(parts reader: inout ValueReader) throws(LayoutError)
+    init(parts reader: inout ValueReader) throws(StoreError)
 }
 
 extension VersionedValue {
@@ -57,7 +58,7 @@ extension VersionedValue {
         appendParts(to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, Self.self, isSecret: Self.holdsSecret)
         try reader.expectVersion(1)
         try self.init(parts: &reader)
@@ -145,7 +146,7 @@ package struct ValueReader: ~Escapable {
     var isAtEnd: Bool { position == bytes.count }
     var remainingByteCount: Int { bytes.count - position }
 
-    mutating func readByte() throws(LayoutError) -> UInt8 {
+    mutating func readByte() throws(StoreError) -> UInt8 {
         guard position < bytes.count else { throw cutOff() }
         let byte = bytes[position]
         position += 1
@@ -155,22 +156,22 @@ package struct ValueReader: ~Escapable {
     /// Reads a byte that is the raw value of a case.
     mutating func readCase<Value: RawRepresentable<UInt8>>(
         _ message: StaticString = "No case has this number."
-    ) throws(LayoutError) -> Value {
+    ) throws(StoreError) -> Value {
         guard let value = Value(rawValue: try readByte()) else { throw corrupt(message) }
         return value
     }
 
     /// Reads a byte of flags, all of them below `limit`.
-    mutating func readFlags(below limit: UInt8) throws(LayoutError) -> UInt8 {
+    mutating func readFlags(below limit: UInt8) throws(StoreError) -> UInt8 {
         let flags = try readByte()
         guard flags < limit else { throw corrupt("A flag of the value is unknown.") }
         return flags
     }
 
     /// Reads byte 0 or 1.
-    mutating func readFlag() throws(LayoutError) -> Bool { try readFlags(below: 2) == 1 }
+    mutating func readFlag() throws(StoreError) -> Bool { try readFlags(below: 2) == 1 }
 
-    mutating func readNumber() throws(LayoutError) -> UInt64 {
+    mutating func readNumber() throws(StoreError) -> UInt64 {
         let first = try readByte()
         if first < 0x80 { return UInt64(first) }
         var value = UInt64(first & 0x7F)
@@ -189,20 +190,20 @@ package struct ValueReader: ~Escapable {
     }
 
     /// Reads a number that is never 0.
-    mutating func readPositive() throws(LayoutError) -> UInt64 {
+    mutating func readPositive() throws(StoreError) -> UInt64 {
         let number = try readNumber()
         guard number >= 1 else { throw corrupt("A number that must be 1 or more is 0.") }
         return number
     }
 
     /// Reads the number of bytes or items that follow, each of at least one byte.
-    mutating func readCount() throws(LayoutError) -> Int {
+    mutating func readCount() throws(StoreError) -> Int {
         let number = try readNumber()
         guard number <= UInt64(remainingByteCount) else { throw cutOff() }
         return Int(number)
     }
 
-    mutating func readFixed32() throws(LayoutError) -> UInt32 {
+    mutating func readFixed32() throws(StoreError) -> UInt32 {
         guard remainingByteCount >= 4 else { throw cutOff() }
         var value: UInt32 = 0
         for index in position..<position + 4 { value = value << 8 | UInt32(bytes[index]) }
@@ -210,7 +211,7 @@ package struct ValueReader: ~Escapable {
         return value
     }
 
-    mutating func readFixed64() throws(LayoutError) -> UInt64 {
+    mutating func readFixed64() throws(StoreError) -> UInt64 {
         guard remainingByteCount >= 8 else { throw cutOff() }
         var value: UInt64 = 0
         for index in position..<position + 8 { value = value << 8 | UInt64(bytes[index]) }
@@ -218,65 +219,65 @@ package struct ValueReader: ~Escapable {
         return value
     }
 
-    mutating func readDate() throws(LayoutError) -> Date {
+    mutating func readDate() throws(StoreError) -> Date {
         Date(timeIntervalSinceReferenceDate: Double(bitPattern: try readFixed64()))
     }
 
-    mutating func readText() throws(LayoutError) -> String {
+    mutating func readText() throws(StoreError) -> String {
         try readText(byteCount: try readCount())
     }
 
     /// Reads UTF-8 of a known length, which the caller has checked against `remainingByteCount`.
-    mutating func readText(byteCount: Int) throws(LayoutError) -> String {
+    mutating func readText(byteCount: Int) throws(StoreError) -> String {
         let span = try readSpan(byteCount: byteCount)
         guard let text = try? UTF8Span(validating: span) else { throw corrupt("A text is not UTF-8.") }
         return String(copying: text)
     }
 
-    mutating func readOptionalText() throws(LayoutError) -> String? { try readFlag() ? try readText() : nil }
+    mutating func readOptionalText() throws(StoreError) -> String? { try readFlag() ? try readText() : nil }
 
-    mutating func readTexts() throws(LayoutError) -> [String] {
+    mutating func readTexts() throws(StoreError) -> [String] {
         var texts: [String] = []
         for _ in 0..<(try readCount()) { texts.append(try readText()) }
         return texts
     }
 
     /// Reads a name that must come after the previous one, and remembers it.
-    mutating func readName<Name: ByteComparedName>(after last: inout Name?) throws(LayoutError) -> Name {
+    mutating func readName<Name: ByteComparedName>(after last: inout Name?) throws(StoreError) -> Name {
         let name = Name(try readText())
         if let last, !(last < name) { throw corrupt("The names of the value are not in ascending order.") }
         last = name
         return name
     }
 
-    mutating func readBytes() throws(LayoutError) -> [UInt8] {
+    mutating func readBytes() throws(StoreError) -> [UInt8] {
         [UInt8](copying: try readSpan(byteCount: try readCount()))
     }
 
     /// The bytes of a text in place, not checked to be UTF-8.
     @_lifetime(copy self)
-    mutating func readTextSpan() throws(LayoutError) -> Span<UInt8> {
+    mutating func readTextSpan() throws(StoreError) -> Span<UInt8> {
         try readSpan(byteCount: try readCount())
     }
 
     /// Skips a text without checking it.
-    mutating func skipText() throws(LayoutError) {
+    mutating func skipText() throws(StoreError) {
         try skip(byteCount: try readCount())
     }
 
     @_lifetime(copy self)
-    mutating func readSpan(byteCount: Int) throws(LayoutError) -> Span<UInt8> {
+    mutating func readSpan(byteCount: Int) throws(StoreError) -> Span<UInt8> {
         let start = position
         try skip(byteCount: byteCount)
         return bytes.extracting(start..<position)
     }
 
-    mutating func skip(byteCount: Int) throws(LayoutError) {
+    mutating func skip(byteCount: Int) throws(StoreError) {
         guard byteCount >= 0, byteCount <= remainingByteCount else { throw cutOff() }
         position += byteCount
     }
 
-    mutating func readUUID() throws(LayoutError) -> UUID {
+    mutating func readUUID() throws(StoreError) -> UUID {
         let s = try readSpan(byteCount: 16)
         return UUID(
             uuid: (
@@ -284,24 +285,24 @@ package struct ValueReader: ~Escapable {
             ))
     }
 
-    mutating func expectVersion(_ version: UInt8) throws(LayoutError) {
+    mutating func expectVersion(_ version: UInt8) throws(StoreError) {
         let found = try readByte()
         guard found == version else {
             throw corrupt("The value's version is unknown: it is damaged, or written by newer software.")
-                .adding("version", "\(found)")
+                .adding(["version": "\(found)"])
         }
     }
 
     /// Throws if bytes are left.
-    func expectEnd() throws(LayoutError) {
+    func expectEnd() throws(StoreError) {
         guard isAtEnd else { throw corrupt("There are bytes after the value's end.") }
     }
 
-    func corrupt(_ message: StaticString) -> LayoutError {
+    func corrupt(_ message: StaticString) -> StoreError {
         isSecret
             ? .corruptSecret(message, bytes, at: position, in: "\(item)")
             : .corruptValue(message, bytes, at: position, in: "\(item)")
     }
 
-    private func cutOff() -> LayoutError { corrupt("The value ends too early: check or restore the store.") }
+    private func cutOff() -> StoreError { corrupt("The value ends too early: check or restore the store.") }
 }

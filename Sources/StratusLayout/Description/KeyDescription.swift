@@ -7,6 +7,7 @@
 
 import FoundationEssentials
 import StratusModel
+import StratusStore
 
 /// A key as text.
 package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
@@ -19,18 +20,18 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     /// The line for a key with any bytes.
     package static func text(of key: Span<UInt8>) -> String {
         var pieces: [String] = []
-        do throws(LayoutError) {
+        do throws(StoreError) {
             try read(key, into: &pieces)
             return pieces.joined(separator: " / ")
         } catch {
-            return "damaged key x'\(Hex.text(key))': \(error.message) (position \(error.position))"
+            return "damaged key x'\(Hex.text(key))': \(error.message) (position \(error.fields["position"] ?? "0"))"
         }
     }
 
     package static func text(of key: [UInt8]) -> String { text(of: key.span) }
 
     /// Appends the pieces of a line. Throws at the first part of the key that cannot be read; earlier pieces stay.
-    static func read(_ key: Span<UInt8>, into pieces: inout [String]) throws(LayoutError) {
+    static func read(_ key: Span<UInt8>, into pieces: inout [String]) throws(StoreError) {
         var reader = try KeyReader(key, after: 0, in: .unknown)
         let place = try KeyPlace(&reader)
         pieces = beginning(of: place)
@@ -49,7 +50,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func text(_ part: KeyPart, _ reader: inout KeyReader) throws(LayoutError) -> String {
+    private static func text(_ part: KeyPart, _ reader: inout KeyReader) throws(StoreError) -> String {
         switch part {
         case .text: return ReadableText.quoted(try reader.readText())
         case .optionalText: return try reader.takeNull() ? "null" : ReadableText.quoted(try reader.readText())
@@ -78,7 +79,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
         if let line = line(of: bound) { return line }
         if bound.last == 0, let line = line(of: Array(bound.dropLast())) { return "after \(line)" }
         var pieces: [String] = []
-        do throws(LayoutError) {
+        do throws(StoreError) {
             try read(bound.span, into: &pieces)
         } catch {
             if pieces.isEmpty { pieces = beginning(of: bound) }
@@ -89,7 +90,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     /// The line of a whole key; nil if the bytes are none.
     private static func line(of key: [UInt8]) -> String? {
         var pieces: [String] = []
-        do throws(LayoutError) {
+        do throws(StoreError) {
             try read(key.span, into: &pieces)
             return pieces.joined(separator: " / ")
         } catch {
@@ -100,7 +101,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
     /// The database, and the zone if there is one.
     private static func beginning(of bound: [UInt8]) -> [String] {
         var pieces: [String] = []
-        do throws(LayoutError) {
+        do throws(StoreError) {
             var reader = try KeyReader(bound.span, after: 0, in: .unknown)
             let database = DatabaseNumber(try reader.readNumber())
             pieces.append(database == .outside ? "global" : "\(database)")
@@ -224,8 +225,8 @@ enum KeyPlace {
     case database(DatabaseNumber, DatabaseKeyspace)
     case zone(DatabaseNumber, ZoneNumber, ZoneKeyspace)
 
-    /// Reads the first three elements of a key. Throws `.corruptKey`.
-    init(_ reader: inout KeyReader) throws(LayoutError) {
+    /// Reads the first three elements of a key. Throws `.corruption`.
+    init(_ reader: inout KeyReader) throws(StoreError) {
         let database = DatabaseNumber(try reader.readNumber())
         let zone = ZoneNumber(try reader.readNumber())
         let tag = UInt8(exactly: try reader.readNumber()) ?? 0

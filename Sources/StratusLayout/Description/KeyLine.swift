@@ -2,13 +2,14 @@
 
 import FoundationEssentials
 import StratusModel
+package import StratusStore
 
 extension KeyDescription {
     /// The key that a line describes. A line that ends before the key does (`db 3 / zone 7 / children / "folder"`)
     /// gives the beginning of all keys that it fits, so that it can name a range.
     ///
-    /// Throws `.invalidDescription`, with the position in the line.
-    package static func bytes(of line: String) throws(LayoutError) -> [UInt8] {
+    /// Throws `.invalidRequest`, with the position in the line.
+    package static func bytes(of line: String) throws(StoreError) -> [UInt8] {
         var scanner = LineScanner(line)
         var key: [UInt8] = []
         guard let parts = try readBeginning(&scanner, &key) else { return key }
@@ -22,13 +23,13 @@ extension KeyDescription {
     }
 
     /// Every key that a line, or its beginning, describes.
-    package static func range(of line: String) throws(LayoutError) -> LayoutRange {
+    package static func range(of line: String) throws(StoreError) -> LayoutRange {
         KeyBuilder.range(of: try bytes(of: line))
     }
 
     /// Reads and writes the database, zone and keyspace. Returns the parts that follow; nil if the line ends before
     /// them.
-    private static func readBeginning(_ scanner: inout LineScanner, _ key: inout [UInt8]) throws(LayoutError)
+    private static func readBeginning(_ scanner: inout LineScanner, _ key: inout [UInt8]) throws(StoreError)
         -> [KeyPart]?
     {
         if scanner.take("global") {
@@ -56,11 +57,11 @@ extension KeyDescription {
 
     private static func readKeyspace<Keyspace: CaseIterable & RawRepresentable<UInt8>>(
         _ type: Keyspace.Type, _ scanner: inout LineScanner, _ key: inout [UInt8], _ shape: (Keyspace) -> KeyShape
-    ) throws(LayoutError) -> [KeyPart] {
+    ) throws(StoreError) -> [KeyPart] {
         try scanner.expect(" / ")
         let name = scanner.takeWord()
         guard let keyspace = Keyspace.allCases.first(where: { shape($0).name == name }) else {
-            throw scanner.invalid("No keyspace has this name.").adding("name", name)
+            throw scanner.invalid("No keyspace has this name.").adding(["name": name])
         }
         TupleWriter.appendInteger(UInt64(keyspace.rawValue), to: &key)
         return shape(keyspace).parts
@@ -68,7 +69,7 @@ extension KeyDescription {
 
     private static func read(
         _ part: KeyPart, _ scanner: inout LineScanner, _ key: inout [UInt8]
-    ) throws(LayoutError) {
+    ) throws(StoreError) {
         switch part {
         case .text: TupleWriter.appendString(try scanner.readText(), to: &key)
         case .optionalText:
@@ -108,23 +109,23 @@ extension KeyDescription {
 
     private static func appendCase<Value: CaseIterable & RawRepresentable<UInt8>>(
         _ type: Value.Type, _ scanner: inout LineScanner, _ key: inout [UInt8]
-    ) throws(LayoutError) {
+    ) throws(StoreError) {
         let name = scanner.takeWord()
         guard let value = Value.allCases.first(where: { "\($0)" == name }) else {
-            throw scanner.invalid("No case has this name.").adding("name", name)
+            throw scanner.invalid("No case has this name.").adding(["name": name])
         }
         TupleWriter.appendInteger(UInt64(value.rawValue), to: &key)
     }
 
     private static func append(
         _ element: TupleElement, _ scanner: LineScanner, to key: inout [UInt8]
-    ) throws(LayoutError) {
+    ) throws(StoreError) {
         do throws(TupleError) { try TupleWriter.append(element, to: &key) } catch {
             throw scanner.invalid("The tuples are nested too deeply.")
         }
     }
 
-    private static func readElement(_ scanner: inout LineScanner, depth: Int) throws(LayoutError) -> TupleElement {
+    private static func readElement(_ scanner: inout LineScanner, depth: Int) throws(StoreError) -> TupleElement {
         if scanner.next == "\"" { return .string(try scanner.readText()) }
         if scanner.take("(") { return .nested(try readElements(&scanner, depth: depth)) }
         if scanner.take("double(") { return .double(try readDouble(&scanner)) }
@@ -143,7 +144,7 @@ extension KeyDescription {
         }
     }
 
-    private static func readElements(_ scanner: inout LineScanner, depth: Int) throws(LayoutError) -> [TupleElement] {
+    private static func readElements(_ scanner: inout LineScanner, depth: Int) throws(StoreError) -> [TupleElement] {
         guard depth < TupleLimits.maximumNestedDepth else { throw scanner.invalid("The tuples are nested too deeply.") }
         var elements: [TupleElement] = []
         if scanner.take(")") { return elements }
@@ -155,7 +156,7 @@ extension KeyDescription {
     }
 
     /// Reads a number as `bits(of:)` writes it, and the parenthesis after it.
-    private static func readDouble(_ scanner: inout LineScanner) throws(LayoutError) -> Double {
+    private static func readDouble(_ scanner: inout LineScanner) throws(StoreError) -> Double {
         let number =
             scanner.take("bits ")
             ? UInt64(scanner.takeWord(), radix: 16).map { Double(bitPattern: $0) } : Double(scanner.takeWord())
@@ -188,9 +189,9 @@ struct LineScanner {
         return true
     }
 
-    mutating func expect(_ text: String) throws(LayoutError) {
+    mutating func expect(_ text: String) throws(StoreError) {
         guard take(text) else {
-            throw invalid("The line does not continue as a key does.").adding("expected", text)
+            throw invalid("The line does not continue as a key does.").adding(["expected": text])
         }
     }
 
@@ -207,13 +208,13 @@ struct LineScanner {
         return word
     }
 
-    mutating func readNumber() throws(LayoutError) -> UInt64 {
+    mutating func readNumber() throws(StoreError) -> UInt64 {
         guard let number = UInt64(takeWord()) else { throw invalid("A number is missing.") }
         return number
     }
 
     /// Reads text in double quotes, as `ReadableText.quoted` writes it.
-    mutating func readText() throws(LayoutError) -> String {
+    mutating func readText() throws(StoreError) -> String {
         try expect("\"")
         var text = ""
         while !isAtEnd {
@@ -228,7 +229,7 @@ struct LineScanner {
         throw invalid("A quotation mark is missing.")
     }
 
-    private mutating func readEscape() throws(LayoutError) -> Unicode.Scalar {
+    private mutating func readEscape() throws(StoreError) -> Unicode.Scalar {
         if take("\"") { return "\"" }
         if take("\\") { return "\\" }
         try expect("u{")
@@ -240,14 +241,14 @@ struct LineScanner {
     }
 
     /// Reads `x'…'`.
-    mutating func readBytes() throws(LayoutError) -> [UInt8] {
+    mutating func readBytes() throws(StoreError) -> [UInt8] {
         try expect("x'")
         guard let bytes = Hex.bytes(takeWord()) else { throw invalid("Bytes are not an even number of digits.") }
         try expect("'")
         return bytes
     }
 
-    func invalid(_ message: StaticString) -> LayoutError {
-        LayoutError(.invalidDescription, message, ["position": "\(position)"])
+    func invalid(_ message: StaticString) -> StoreError {
+        StoreError(.invalidRequest, message, ["position": "\(position)"])
     }
 }

@@ -2,6 +2,7 @@
 // replaces it.
 
 package import StratusModel
+import StratusStore
 
 extension ValueDescription {
     static func text(_ entry: AccountEntry) -> String {
@@ -62,7 +63,7 @@ extension ValueDescription {
     /// The content of a share from the field of its record, without secrets; of a damaged field the reason.
     package static func contentText(_ value: FieldValue) -> String {
         guard case .bytes(let bytes) = value else { return "damaged secret" }
-        do throws(LayoutError) {
+        do throws(StoreError) {
             return text(try ShareContentEntry(decoding: bytes.span).content)
         } catch {
             return "damaged secret (\(bytes.count.counting("byte"))): \(error.message)"

@@ -3,6 +3,7 @@
 
 import FoundationEssentials
 import StratusModel
+import StratusStore
 
 /// A value, with the key that identifies it, as text.
 package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
@@ -22,7 +23,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
     /// The line for the value under a key. Both may be any bytes.
     package static func text(of value: Span<UInt8>, forKey key: Span<UInt8>) -> String {
         guard let place = KeyPlace(of: key) else { return "unknown value \(hex(value))" }
-        do throws(LayoutError) {
+        do throws(StoreError) {
             return switch place {
             case .global(let keyspace): try text(of: value, keyspace)
             case .database(_, let keyspace): try text(of: value, keyspace)
@@ -30,7 +31,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             }
         } catch {
             return
-                "damaged value \(hex(value, isSecret: place.holdsSecrets)): \(error.message) (position \(error.position))"
+                "damaged value \(hex(value, isSecret: place.holdsSecrets)): \(error.message) (position \(error.fields["position"] ?? "0"))"
         }
     }
 
@@ -38,7 +39,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         text(of: value.span, forKey: key.span)
     }
 
-    private static func text(of value: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(LayoutError) -> String {
+    private static func text(of value: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(StoreError) -> String {
         switch keyspace {
         case .format:
             let entry = try FormatEntry(decoding: value)
@@ -86,7 +87,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func text(of value: Span<UInt8>, _ keyspace: DatabaseKeyspace) throws(LayoutError) -> String {
+    private static func text(of value: Span<UInt8>, _ keyspace: DatabaseKeyspace) throws(StoreError) -> String {
         switch keyspace {
         case .header:
             let header = try DatabaseHeader(decoding: value)
@@ -106,7 +107,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func text(of value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> String {
+    private static func text(of value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(StoreError) -> String {
         switch keyspace {
         case .header: return text(try ZoneHeader(decoding: value))
         case .records: return try recordText(value)
@@ -175,7 +176,7 @@ extension ValueDescription {
         }
     }
 
-    private static func recordText(_ value: Span<UInt8>) throws(LayoutError) -> String {
+    private static func recordText(_ value: Span<UInt8>) throws(StoreError) -> String {
         switch try RecordValueKind(of: value) {
         case .live:
             let record = try RecordCodec.decode("", value)

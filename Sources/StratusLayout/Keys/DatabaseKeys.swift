@@ -1,6 +1,7 @@
 // The keys of one database outside its zones: (database number, 0, tag, …).
 
 package import StratusModel
+package import StratusStore
 
 /// Builds and reads the keys of one database.
 package struct DatabaseKeys: Hashable, Sendable {
@@ -34,14 +35,14 @@ package struct DatabaseKeys: Hashable, Sendable {
     package func zone(_ name: ZoneName) -> [UInt8] { key(.zones, name) }
     package var zones: LayoutRange { keyspace(.zones) }
     package func zones(after name: ZoneName) -> LayoutRange { zones.after(zone(name)) }
-    /// The name in a key of the zones keyspace. Throws `.corruptKey`.
-    package func readZoneKey(_ key: Span<UInt8>) throws(LayoutError) -> ZoneName { try read(key, .zones) }
+    /// The name in a key of the zones keyspace. Throws `.corruption`.
+    package func readZoneKey(_ key: Span<UInt8>) throws(StoreError) -> ZoneName { try read(key, .zones) }
 
     package func change(_ counter: UInt64) -> [UInt8] { key(.changes, counter) }
     package var changes: LayoutRange { keyspace(.changes) }
     package func changes(after counter: UInt64) -> LayoutRange { changes.after(change(counter)) }
-    /// The counter in a key of the changes keyspace. Throws `.corruptKey`.
-    package func readChangeKey(_ key: Span<UInt8>) throws(LayoutError) -> UInt64 { try read(key, .changes) }
+    /// The counter in a key of the changes keyspace. Throws `.corruption`.
+    package func readChangeKey(_ key: Span<UInt8>) throws(StoreError) -> UInt64 { try read(key, .changes) }
 
     package func subscription(user: UserName, id: String) -> [UInt8] { key(.subscriptions, user, id) }
     package func subscriptions(of user: UserName) -> LayoutRange { KeyBuilder.range(of: key(.subscriptions, user)) }
@@ -59,7 +60,7 @@ package struct DatabaseKeys: Hashable, Sendable {
     /// The only part of a key.
     private func read<Part: KeyElement>(
         _ key: Span<UInt8>, _ keyspace: DatabaseKeyspace
-    ) throws(LayoutError) -> Part {
+    ) throws(StoreError) -> Part {
         var reader = try KeyReader(key, after: prefix.count + 2, in: .database(keyspace))
         return try reader.finish { (part: Part) in part }
     }

@@ -1,10 +1,11 @@
 // The keys outside every database: (0, 0, tag, …). They find databases, people, shares, devices and pending work.
 //
-// Every `read…Key` throws `.corruptKey` for a key that its sister does not build. No key holds a secret: the entry of a
+// Every `read…Key` throws `.corruption` for a key that its sister does not build. No key holds a secret: the entry of a
 // share's URL is stored under the SHA-256 of the URL's secret.
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// The parts of a key of the zone usage keyspace.
 package struct ZoneUsageKeyParts: Hashable, Sendable {
@@ -97,14 +98,14 @@ package enum GlobalKeys {
     }
 
     @_lifetime(copy key)
-    private static func reader(_ key: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(LayoutError) -> KeyReader {
+    private static func reader(_ key: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(StoreError) -> KeyReader {
         try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
     }
 
     /// The only part of a key.
     private static func read<Part: KeyElement>(
         _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
-    ) throws(LayoutError) -> Part {
+    ) throws(StoreError) -> Part {
         var reader = try reader(key, keyspace)
         return try reader.finish { (part: Part) in part }
     }
@@ -112,7 +113,7 @@ package enum GlobalKeys {
     /// Both parts of a key.
     private static func readPair<First: KeyElement, Second: KeyElement>(
         _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
-    ) throws(LayoutError) -> (First, Second) {
+    ) throws(StoreError) -> (First, Second) {
         var reader = try reader(key, keyspace)
         return try reader.finish { (first: First, second: Second) in (first, second) }
     }
@@ -132,7 +133,7 @@ extension GlobalKeys {
     package static func database(_ id: DatabaseID) -> [UInt8] { key(.databases, id.container, id.owner, id.scope) }
     package static var databases: LayoutRange { range(.databases) }
     package static func databases(of container: ContainerName) -> LayoutRange { range(.databases, container) }
-    package static func readDatabaseKey(_ key: Span<UInt8>) throws(LayoutError) -> DatabaseID {
+    package static func readDatabaseKey(_ key: Span<UInt8>) throws(StoreError) -> DatabaseID {
         var reader = try reader(key, .databases)
         return try reader.finish { DatabaseID(container: $0, owner: $1, scope: $2) }
     }
@@ -142,7 +143,7 @@ extension GlobalKeys {
     }
     package static var purges: LayoutRange { range(.purges) }
     package static func purges(in database: DatabaseNumber) -> LayoutRange { range(.purges, database) }
-    package static func readPurgeKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+    package static func readPurgeKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
         try readPair(key, .purges)
     }
 
@@ -154,7 +155,7 @@ extension GlobalKeys {
     package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> LayoutRange {
         releases.after(release(database, zone))
     }
-    package static func readReleaseKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+    package static func readReleaseKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
         try readPair(key, .releases)
     }
 
@@ -162,7 +163,7 @@ extension GlobalKeys {
         key(.rebuilds, database, zone)
     }
     package static var rebuilds: LayoutRange { range(.rebuilds) }
-    package static func readRebuildKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+    package static func readRebuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
         try readPair(key, .rebuilds)
     }
 
@@ -170,7 +171,7 @@ extension GlobalKeys {
         key(.indexBuilds, database, zone)
     }
     package static var indexBuilds: LayoutRange { range(.indexBuilds) }
-    package static func readIndexBuildKey(_ key: Span<UInt8>) throws(LayoutError) -> (DatabaseNumber, ZoneNumber) {
+    package static func readIndexBuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
         try readPair(key, .indexBuilds)
     }
 
@@ -180,7 +181,7 @@ extension GlobalKeys {
     package static var indexReviews: LayoutRange { range(.indexReviews) }
     package static func readIndexReviewKey(
         _ key: Span<UInt8>
-    ) throws(LayoutError) -> (container: ContainerName, type: RecordType) {
+    ) throws(StoreError) -> (container: ContainerName, type: RecordType) {
         try readPair(key, .indexReviews)
     }
 
@@ -194,7 +195,7 @@ extension GlobalKeys {
     /// The type is nil for the container's roles.
     package static func readSchemaKey(
         _ key: Span<UInt8>
-    ) throws(LayoutError) -> (container: ContainerName, type: RecordType?) {
+    ) throws(StoreError) -> (container: ContainerName, type: RecordType?) {
         let (container, type): (ContainerName, RecordType) = try readPair(key, .schema)
         return (container, type.text.isEmpty ? nil : type)
     }
@@ -206,7 +207,7 @@ extension GlobalKeys {
     package static func account(_ id: AccountID) -> [UInt8] { key(.accounts, id) }
     package static var accounts: LayoutRange { range(.accounts) }
     package static func accounts(after id: AccountID) -> LayoutRange { accounts.after(account(id)) }
-    package static func readAccountKey(_ key: Span<UInt8>) throws(LayoutError) -> AccountID { try read(key, .accounts) }
+    package static func readAccountKey(_ key: Span<UInt8>) throws(StoreError) -> AccountID { try read(key, .accounts) }
 
     package static func identity(_ kind: IdentityKind, _ value: String) -> [UInt8] { key(.identities, kind, value) }
     /// The key of a handle in its normalised form.
@@ -215,12 +216,12 @@ extension GlobalKeys {
 
     package static func usage(of owner: UserName) -> [UInt8] { key(.usage, owner) }
     package static var usages: LayoutRange { range(.usage) }
-    package static func readUsageKey(_ key: Span<UInt8>) throws(LayoutError) -> UserName { try read(key, .usage) }
+    package static func readUsageKey(_ key: Span<UInt8>) throws(StoreError) -> UserName { try read(key, .usage) }
 
     package static func zoneUsage(of owner: UserName, zone: UUID) -> [UInt8] { key(.zoneUsage, owner, zone) }
     package static var zoneUsages: LayoutRange { range(.zoneUsage) }
     package static func zoneUsages(of owner: UserName) -> LayoutRange { range(.zoneUsage, owner) }
-    package static func readZoneUsageKey(_ key: Span<UInt8>) throws(LayoutError) -> ZoneUsageKeyParts {
+    package static func readZoneUsageKey(_ key: Span<UInt8>) throws(StoreError) -> ZoneUsageKeyParts {
         var reader = try reader(key, .zoneUsage)
         return try reader.finish(ZoneUsageKeyParts.init)
     }
@@ -228,13 +229,13 @@ extension GlobalKeys {
     package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] { key(.assets, owner, digest) }
     package static var assets: LayoutRange { range(.assets) }
     package static func assets(of owner: UserName) -> LayoutRange { range(.assets, owner) }
-    package static func readAssetKey(_ key: Span<UInt8>) throws(LayoutError) -> (owner: UserName, digest: [UInt8]) {
+    package static func readAssetKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, digest: [UInt8]) {
         try readPair(key, .assets)
     }
 
     package static func departure(of owner: UserName) -> [UInt8] { key(.departures, owner) }
     package static var departures: LayoutRange { range(.departures) }
-    package static func readDepartureKey(_ key: Span<UInt8>) throws(LayoutError) -> UserName {
+    package static func readDepartureKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
         try read(key, .departures)
     }
 }
@@ -256,7 +257,7 @@ extension GlobalKeys {
     package static func acceptances(of user: UserName) -> LayoutRange { range(.acceptances, user) }
     /// What a user has accepted in one zone.
     package static func acceptances(of user: UserName, zone: UUID) -> LayoutRange { range(.acceptances, user, zone) }
-    package static func readAcceptanceKey(_ key: Span<UInt8>) throws(LayoutError) -> AcceptanceKeyParts {
+    package static func readAcceptanceKey(_ key: Span<UInt8>) throws(StoreError) -> AcceptanceKeyParts {
         var reader = try reader(key, .acceptances)
         return try reader.finish(AcceptanceKeyParts.init)
     }
@@ -286,7 +287,7 @@ extension GlobalKeys {
             lower: subscriptions(of: user, in: container, database: first).lower,
             upper: subscriptions(of: user, in: container, database: last).upper)
     }
-    package static func readSubscriptionKey(_ key: Span<UInt8>) throws(LayoutError) -> SubscriptionKeyParts {
+    package static func readSubscriptionKey(_ key: Span<UInt8>) throws(StoreError) -> SubscriptionKeyParts {
         var reader = try reader(key, .subscriptions)
         let container = try ContainerName.read(&reader)
         let user = try UserName.read(&reader)
@@ -301,7 +302,7 @@ extension GlobalKeys {
     package static func devices(of account: AccountID) -> LayoutRange { range(.devices, account) }
     package static func readDeviceKey(
         _ key: Span<UInt8>
-    ) throws(LayoutError) -> (account: AccountID, name: String) {
+    ) throws(StoreError) -> (account: AccountID, name: String) {
         try readPair(key, .devices)
     }
 
@@ -313,7 +314,7 @@ extension GlobalKeys {
     package static func notifications(for account: AccountID, _ device: String) -> LayoutRange {
         range(.notifications, account, device)
     }
-    package static func readNotificationKey(_ key: Span<UInt8>) throws(LayoutError) -> NotificationKeyParts {
+    package static func readNotificationKey(_ key: Span<UInt8>) throws(StoreError) -> NotificationKeyParts {
         var reader = try reader(key, .notifications)
         return try reader.finish(NotificationKeyParts.init)
     }
@@ -323,7 +324,7 @@ extension GlobalKeys {
     }
     package static var outbox: LayoutRange { range(.outbox) }
     package static func outbox(after key: [UInt8]) -> LayoutRange { outbox.after(key) }
-    package static func readOutboxKey(_ key: Span<UInt8>) throws(LayoutError) -> OutboxKeyParts {
+    package static func readOutboxKey(_ key: Span<UInt8>) throws(StoreError) -> OutboxKeyParts {
         var reader = try reader(key, .outbox)
         return try reader.finish(OutboxKeyParts.init)
     }

@@ -3,10 +3,11 @@
 //
 // Invariants: tuple encodings are prefix-free, so all keys that begin with given parts are one range, from the parts'
 // bytes up to `upperBound` of them. A key is a whole number of elements. Reading copies only the names that a caller
-// wants, and never traps: a key that is too short or has other parts is `.corruptKey`.
+// wants, and never traps: a key that is too short or has other parts is `.corruption`.
 
 package import FoundationEssentials
 import StratusModel
+import StratusStore
 
 /// The number of a database in this store. Zero is outside every database.
 ///
@@ -63,23 +64,23 @@ package struct LayoutRange: Hashable, Sendable {
 /// A value that is one element of a key.
 protocol KeyElement {
     func append(to key: inout [UInt8])
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> Self
 }
 
 /// Fills the places of parts that a key does not have.
 struct NoElement: KeyElement {
     func append(to key: inout [UInt8]) {}
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> NoElement { NoElement() }
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> NoElement { NoElement() }
 }
 
 extension String: KeyElement {
     func append(to key: inout [UInt8]) { TupleWriter.appendString(self, to: &key) }
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> String { try reader.readText() }
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> String { try reader.readText() }
 }
 
 extension KeyElement where Self: ByteComparedName {
     func append(to key: inout [UInt8]) { TupleWriter.appendString(text, to: &key) }
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self { Self(try reader.readText()) }
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> Self { Self(try reader.readText()) }
 }
 
 extension RecordName: KeyElement {}
@@ -96,21 +97,21 @@ extension Optional: KeyElement where Wrapped: KeyElement {
         if let self { self.append(to: &key) } else { TupleWriter.appendNull(to: &key) }
     }
 
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Wrapped? {
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> Wrapped? {
         try reader.takeNull() ? nil : try Wrapped.read(&reader)
     }
 }
 
 extension UInt64: KeyElement {
     func append(to key: inout [UInt8]) { TupleWriter.appendInteger(self, to: &key) }
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> UInt64 { try reader.readNumber() }
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> UInt64 { try reader.readNumber() }
 }
 
 /// A number of a database or zone, which is never 0 after the prefix.
 extension KeyElement where Self: RawRepresentable<UInt64> {
     func append(to key: inout [UInt8]) { TupleWriter.appendInteger(rawValue, to: &key) }
 
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self {
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> Self {
         let number = try reader.readNumber()
         guard number > 0, let value = Self(rawValue: number) else {
             throw reader.corrupt("No database or zone has the number 0: check or restore the store.")
@@ -126,7 +127,7 @@ extension ZoneNumber: KeyElement {}
 extension KeyElement where Self: RawRepresentable<UInt8> {
     func append(to key: inout [UInt8]) { TupleWriter.appendInteger(UInt64(rawValue), to: &key) }
 
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> Self {
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> Self {
         guard let number = UInt8(exactly: try reader.readNumber()), let value = Self(rawValue: number) else {
             throw reader.corrupt("No case has this number: check or restore the store.")
         }
@@ -141,7 +142,7 @@ extension IdentityKind: KeyElement {}
 extension UUID: KeyElement {
     func append(to key: inout [UInt8]) { TupleWriter.appendUUID(self, to: &key) }
 
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> UUID {
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> UUID {
         guard case .uuid(let identifier) = try reader.readElement() else {
             throw reader.corrupt("A UUID is missing: check or restore the store.")
         }
@@ -153,7 +154,7 @@ extension UUID: KeyElement {
 extension [UInt8]: KeyElement {
     func append(to key: inout [UInt8]) { TupleWriter.appendBytes(self, to: &key) }
 
-    static func read(_ reader: inout KeyReader) throws(LayoutError) -> [UInt8] {
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> [UInt8] {
         guard case .bytes(let bytes) = try reader.readElement() else {
             throw reader.corrupt("Bytes are missing: check or restore the store.")
         }
@@ -247,7 +248,7 @@ struct KeyReader: ~Escapable {
 
     /// Begins after the first `prefixByteCount` bytes.
     @_lifetime(copy key)
-    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: KeyspaceLabel) throws(LayoutError) {
+    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: KeyspaceLabel) throws(StoreError) {
         guard prefixByteCount >= 0, key.count >= prefixByteCount else {
             throw .corruptKey(
                 "The key ends within its prefix: check or restore the store.", key, at: 0, in: keyspace.name)
@@ -260,34 +261,34 @@ struct KeyReader: ~Escapable {
 
     var isAtEnd: Bool { reader.isAtEnd }
 
-    mutating func readText() throws(LayoutError) -> String {
+    mutating func readText() throws(StoreError) -> String {
         do throws(TupleError) { return try reader.readString() } catch { throw corrupt(error) }
     }
 
     /// Skips a name and returns the offset in the key at which it begins.
-    mutating func skipName() throws(LayoutError) -> Int {
+    mutating func skipName() throws(StoreError) -> Int {
         let offset = prefixByteCount + reader.position
         do throws(TupleError) { try reader.skipString() } catch { throw corrupt(error) }
         return offset
     }
 
     /// Skips a null if it comes next.
-    mutating func takeNull() throws(LayoutError) -> Bool {
+    mutating func takeNull() throws(StoreError) -> Bool {
         guard reader.isNextNull else { return false }
         do throws(TupleError) { try reader.readNull() } catch { throw corrupt(error) }
         return true
     }
 
-    mutating func readNumber() throws(LayoutError) -> UInt64 {
+    mutating func readNumber() throws(StoreError) -> UInt64 {
         do throws(TupleError) { return try reader.readUnsigned() } catch { throw corrupt(error) }
     }
 
-    mutating func readElement() throws(LayoutError) -> TupleElement {
+    mutating func readElement() throws(StoreError) -> TupleElement {
         do throws(TupleError) { return try reader.readElement() } catch { throw corrupt(error) }
     }
 
     /// Reads the last parts of the key and builds a value from them.
-    mutating func finish<A: KeyElement, Parts>(_ make: (A) -> Parts) throws(LayoutError) -> Parts {
+    mutating func finish<A: KeyElement, Parts>(_ make: (A) -> Parts) throws(StoreError) -> Parts {
         let parts = make(try A.read(&self))
         try expectEnd()
         return parts
@@ -295,36 +296,36 @@ struct KeyReader: ~Escapable {
 
     mutating func finish<A: KeyElement, B: KeyElement, Parts>(
         _ make: (A, B) -> Parts
-    ) throws(LayoutError) -> Parts {
+    ) throws(StoreError) -> Parts {
         let first = try A.read(&self)
         return try finish { make(first, $0) }
     }
 
     mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, Parts>(
         _ make: (A, B, C) -> Parts
-    ) throws(LayoutError) -> Parts {
+    ) throws(StoreError) -> Parts {
         let first = try A.read(&self)
         return try finish { make(first, $0, $1) }
     }
 
     mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, D: KeyElement, Parts>(
         _ make: (A, B, C, D) -> Parts
-    ) throws(LayoutError) -> Parts {
+    ) throws(StoreError) -> Parts {
         let first = try A.read(&self)
         return try finish { make(first, $0, $1, $2) }
     }
 
     /// Throws if parts are left.
-    func expectEnd() throws(LayoutError) {
+    func expectEnd() throws(StoreError) {
         guard isAtEnd else { throw corrupt("The key has more parts than its keyspace knows.") }
     }
 
     /// The error for a part that is readable but means nothing here.
-    func corrupt(_ message: StaticString, cause: TupleError? = nil) -> LayoutError {
+    func corrupt(_ message: StaticString, cause: TupleError? = nil) -> StoreError {
         .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace.name, cause: cause)
     }
 
-    private func corrupt(_ error: TupleError) -> LayoutError {
+    private func corrupt(_ error: TupleError) -> StoreError {
         corrupt("A part of the key cannot be read: check or restore the store.", cause: error)
     }
 }

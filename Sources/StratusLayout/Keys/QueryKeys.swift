@@ -13,6 +13,7 @@
 
 import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// The value of a field as an element of an index's key.
 package enum IndexedValue {
@@ -140,15 +141,15 @@ extension ZoneKeys {
     /// The key of the state of a type's indexes in the zone.
     package func queryIndexes(of type: RecordType) -> [UInt8] { key(.queryIndexes, type) }
     package var queryIndexes: LayoutRange { range(.queryIndexes) }
-    /// The type in a key of the query indexes keyspace. Throws `.corruptKey`.
-    package func readQueryIndexesKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordType {
+    /// The type in a key of the query indexes keyspace. Throws `.corruption`.
+    package func readQueryIndexesKey(_ key: Span<UInt8>) throws(StoreError) -> RecordType {
         try read(key, .queryIndexes)
     }
 
-    /// Throws `.invalidValue` if `value` nests tuples too deeply.
+    /// Throws `.invalidRequest` if `value` nests tuples too deeply.
     package func field(
         type: RecordType, field: FieldKey, value: TupleElement, name: RecordName
-    ) throws(LayoutError) -> [UInt8] {
+    ) throws(StoreError) -> [UInt8] {
         var key = fieldPrefix(type, field)
         key += try Self.encoding(of: value)
         name.append(to: &key)
@@ -168,7 +169,7 @@ extension ZoneKeys {
         name.append(to: &key)
     }
 
-    package func readFieldKey(_ key: Span<UInt8>) throws(LayoutError) -> FieldKeyParts {
+    package func readFieldKey(_ key: Span<UInt8>) throws(StoreError) -> FieldKeyParts {
         var reader = try reader(key, .fields)
         let (type, field) = (try RecordType.read(&reader), try FieldKey.read(&reader))
         let value = try reader.readElement()
@@ -177,10 +178,10 @@ extension ZoneKeys {
 
     /// The entries of a field between two edges; empty if the first is after the second.
     ///
-    /// Throws `.invalidValue` if an element nests tuples too deeply.
+    /// Throws `.invalidRequest` if an element nests tuples too deeply.
     package func fieldEntries(
         type: RecordType, field: FieldKey, from lower: FieldEdge = .start, to upper: FieldEdge = .end
-    ) throws(LayoutError) -> LayoutRange {
+    ) throws(StoreError) -> LayoutRange {
         let prefix = fieldPrefix(type, field)
         return LayoutRange(lower: try Self.bound(lower, prefix), upper: try Self.bound(upper, prefix))
     }
@@ -188,10 +189,10 @@ extension ZoneKeys {
     /// The entries of one element, in the order of names. `readName(_:prefixByteCount:)` wants the number of bytes of
     /// `lower`.
     ///
-    /// Throws `.invalidValue` if the element nests tuples too deeply.
+    /// Throws `.invalidRequest` if the element nests tuples too deeply.
     package func fieldEntries(
         type: RecordType, field: FieldKey, element: TupleElement
-    ) throws(LayoutError) -> LayoutRange {
+    ) throws(StoreError) -> LayoutRange {
         try fieldEntries(type: type, field: field, from: .before(element), to: .after(element))
     }
 
@@ -199,18 +200,18 @@ extension ZoneKeys {
     package func fieldPrefixByteCount(type: RecordType, field: FieldKey) -> Int { fieldPrefix(type, field).count }
 
     /// The element in a key out of `fieldEntries`, and the offset of its record's name, which is the rest of the key.
-    /// Throws `.corruptKey`.
+    /// Throws `.corruption`.
     package static func readFieldEntry(
         _ key: Span<UInt8>, prefixByteCount: Int
-    ) throws(LayoutError) -> (element: TupleElement, nameOffset: Int) {
+    ) throws(StoreError) -> (element: TupleElement, nameOffset: Int) {
         var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.fields))
         let entry = (try reader.readElement(), try reader.skipName())
         try reader.expectEnd()
         return entry
     }
 
-    /// The name that is the rest of a key after the prefix of a range. Throws `.corruptKey`.
-    package static func readName(_ key: Span<UInt8>, prefixByteCount: Int) throws(LayoutError) -> RecordName {
+    /// The name that is the rest of a key after the prefix of a range. Throws `.corruption`.
+    package static func readName(_ key: Span<UInt8>, prefixByteCount: Int) throws(StoreError) -> RecordName {
         var reader = try KeyReader(key, after: prefixByteCount, in: .unknown)
         return try reader.finish { (name: RecordName) in name }
     }
@@ -223,14 +224,14 @@ extension ZoneKeys {
     }
     /// The records with a word in a field, in the order of names.
     package func tokens(_ token: String, field: FieldKey) -> LayoutRange { range(.tokens, token, field) }
-    package func readTokenKey(_ key: Span<UInt8>) throws(LayoutError) -> TokenKeyParts {
+    package func readTokenKey(_ key: Span<UInt8>) throws(StoreError) -> TokenKeyParts {
         var reader = try reader(key, .tokens)
         return try reader.finish(TokenKeyParts.init)
     }
 
     private func fieldPrefix(_ type: RecordType, _ field: FieldKey) -> [UInt8] { key(.fields, type, field) }
 
-    private static func bound(_ edge: FieldEdge, _ prefix: [UInt8]) throws(LayoutError) -> [UInt8] {
+    private static func bound(_ edge: FieldEdge, _ prefix: [UInt8]) throws(StoreError) -> [UInt8] {
         switch edge {
         case .start: prefix
         case .end: KeyBuilder.upperBound(of: prefix)
@@ -244,9 +245,9 @@ extension ZoneKeys {
         }
     }
 
-    private static func encoding(of element: TupleElement) throws(LayoutError) -> [UInt8] {
+    private static func encoding(of element: TupleElement) throws(StoreError) -> [UInt8] {
         do throws(TupleError) { return try TupleWriter.encoding(of: [element]) } catch {
-            throw LayoutError(.invalidValue, "The indexed value nests tuples too deeply.")
+            throw StoreError(.invalidRequest, "The indexed value nests tuples too deeply.")
         }
     }
 }

@@ -3,10 +3,11 @@
 // Keys that are built often come in two forms: one appends to a caller's buffer (no allocation while its capacity
 // suffices), the other returns new bytes. A range "after" something excludes it and everything that belongs to it.
 //
-// Every `read…Key` throws `.corruptKey` for a key that its sister does not build, or that is of another zone or
+// Every `read…Key` throws `.corruption` for a key that its sister does not build, or that is of another zone or
 // keyspace, and never traps. `QueryKeys.swift` has the keys that queries read.
 
 package import StratusModel
+package import StratusStore
 
 /// The parts of a key of the records keyspace.
 package struct RecordKeyParts: Hashable, Sendable {
@@ -135,7 +136,7 @@ package struct ZoneKeys: Hashable, Sendable {
     /// A reader after the zone's prefix and the tag. It compares both, so that a caller that mixes up zones gets an
     /// error.
     @_lifetime(copy key)
-    func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> KeyReader {
+    func reader(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(StoreError) -> KeyReader {
         guard self.keyspace(of: key) == keyspace else {
             throw .corruptKey(
                 "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: keyspace.name)
@@ -144,19 +145,19 @@ package struct ZoneKeys: Hashable, Sendable {
     }
 
     /// The only part of a key.
-    func read<Part: KeyElement>(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(LayoutError) -> Part {
+    func read<Part: KeyElement>(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(StoreError) -> Part {
         var reader = try reader(key, keyspace)
         return try reader.finish { (part: Part) in part }
     }
 
     /// The database number of any key of a database.
-    package static func databaseNumber(of key: Span<UInt8>) throws(LayoutError) -> DatabaseNumber {
+    package static func databaseNumber(of key: Span<UInt8>) throws(StoreError) -> DatabaseNumber {
         var reader = try KeyReader(key, after: 0, in: .unknown)
         return DatabaseNumber(try reader.readNumber())
     }
 
     /// The zone number of any key of a database.
-    package static func zoneNumber(of key: Span<UInt8>) throws(LayoutError) -> ZoneNumber {
+    package static func zoneNumber(of key: Span<UInt8>) throws(StoreError) -> ZoneNumber {
         var reader = try KeyReader(key, after: 0, in: .unknown)
         _ = try reader.readNumber()
         return ZoneNumber(try reader.readNumber())
@@ -209,7 +210,7 @@ extension ZoneKeys {
     /// A record with all its chunks.
     package func recordWithChunks(_ name: RecordName) -> LayoutRange { range(.records, name) }
 
-    package func readRecordKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordKeyParts {
+    package func readRecordKey(_ key: Span<UInt8>) throws(StoreError) -> RecordKeyParts {
         var reader = try reader(key, .records)
         let name = try RecordName.read(&reader)
         guard !reader.isAtEnd else { return RecordKeyParts(name: name, chunkIndex: nil) }
@@ -231,12 +232,12 @@ extension ZoneKeys {
             upper: KeyBuilder.successor(of: change(sequence: max(sequence, last))))
     }
     /// The sequence in a key of the changes keyspace.
-    package func readChangeKey(_ key: Span<UInt8>) throws(LayoutError) -> UInt64 { try read(key, .changes) }
+    package func readChangeKey(_ key: Span<UInt8>) throws(StoreError) -> UInt64 { try read(key, .changes) }
 
     /// The key of the last token that a user's client sent with a change of the zone.
     package func clientToken(of user: UserName) -> [UInt8] { key(.clientTokens, user) }
     package var clientTokens: LayoutRange { range(.clientTokens) }
-    package func readClientTokenKey(_ key: Span<UInt8>) throws(LayoutError) -> UserName { try read(key, .clientTokens) }
+    package func readClientTokenKey(_ key: Span<UInt8>) throws(StoreError) -> UserName { try read(key, .clientTokens) }
 }
 
 // MARK: Hierarchy, references and types
@@ -247,7 +248,7 @@ extension ZoneKeys {
     package func parent(of name: RecordName) -> [UInt8] { key(.parents, name) }
     package var parents: LayoutRange { range(.parents) }
     /// The record in a key of the parents keyspace.
-    package func readParentKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordName { try read(key, .parents) }
+    package func readParentKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName { try read(key, .parents) }
 
     package func child(parent: RecordName, name: RecordName, into key: inout [UInt8]) {
         append(.children, parent, name, to: &key)
@@ -259,12 +260,12 @@ extension ZoneKeys {
     package func children(of parent: RecordName, after child: RecordName) -> LayoutRange {
         children(of: parent).after(self.child(parent: parent, name: child))
     }
-    package func readChildKey(_ key: Span<UInt8>) throws(LayoutError) -> ChildKeyParts {
+    package func readChildKey(_ key: Span<UInt8>) throws(StoreError) -> ChildKeyParts {
         var reader = try reader(key, .children)
         return try reader.finish(ChildKeyParts.init)
     }
     /// The child in a key out of `children(of:)`, whose lower bound is `prefixByteCount` bytes long.
-    package static func readChild(_ key: Span<UInt8>, prefixByteCount: Int) throws(LayoutError) -> RecordName {
+    package static func readChild(_ key: Span<UInt8>, prefixByteCount: Int) throws(StoreError) -> RecordName {
         var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.children))
         return try reader.finish { (name: RecordName) in name }
     }
@@ -272,7 +273,7 @@ extension ZoneKeys {
     package func shareRoot(_ name: RecordName, into key: inout [UInt8]) { append(.shareRoots, name, to: &key) }
     package func shareRoot(_ name: RecordName) -> [UInt8] { key(.shareRoots, name) }
     package var shareRoots: LayoutRange { range(.shareRoots) }
-    package func readShareRootKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordName { try read(key, .shareRoots) }
+    package func readShareRootKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName { try read(key, .shareRoots) }
 
     /// The key of a record's share count. The parent, nil for a record that has none, comes first.
     package func shareCount(parent: RecordName?, name: RecordName, into key: inout [UInt8]) {
@@ -282,7 +283,7 @@ extension ZoneKeys {
     package var shareCounts: LayoutRange { range(.shareCounts) }
     /// The share counts of a record's children, or of the records that have no parent.
     package func shareCounts(below parent: RecordName?) -> LayoutRange { range(.shareCounts, parent) }
-    package func readShareCountKey(_ key: Span<UInt8>) throws(LayoutError) -> ShareCountKeyParts {
+    package func readShareCountKey(_ key: Span<UInt8>) throws(StoreError) -> ShareCountKeyParts {
         var reader = try reader(key, .shareCounts)
         return try reader.finish(ShareCountKeyParts.init)
     }
@@ -300,7 +301,7 @@ extension ZoneKeys {
     package var references: LayoutRange { range(.references) }
     /// Every reference to a record.
     package func references(to target: RecordName) -> LayoutRange { range(.references, target) }
-    package func readReferenceKey(_ key: Span<UInt8>) throws(LayoutError) -> ReferenceKeyParts {
+    package func readReferenceKey(_ key: Span<UInt8>) throws(StoreError) -> ReferenceKeyParts {
         var reader = try reader(key, .references)
         return try reader.finish(ReferenceKeyParts.init)
     }
@@ -315,7 +316,7 @@ extension ZoneKeys {
     package func types(of type: RecordType, after name: RecordName) -> LayoutRange {
         types(of: type).after(self.type(type, name: name))
     }
-    package func readTypeKey(_ key: Span<UInt8>) throws(LayoutError) -> TypeKeyParts {
+    package func readTypeKey(_ key: Span<UInt8>) throws(StoreError) -> TypeKeyParts {
         var reader = try reader(key, .types)
         return try reader.finish(TypeKeyParts.init)
     }
@@ -335,7 +336,7 @@ extension ZoneKeys {
     package func endedParents(of child: RecordName, after sequence: UInt64) -> LayoutRange {
         endedParents(of: child).after(endedParent(child: child, ended: sequence))
     }
-    package func readEndedParentKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedKeyParts {
+    package func readEndedParentKey(_ key: Span<UInt8>) throws(StoreError) -> EndedKeyParts {
         var reader = try reader(key, .endedParents)
         return try reader.finish(EndedKeyParts.init)
     }
@@ -355,7 +356,7 @@ extension ZoneKeys {
     package func endedChildren(of parent: RecordName, after sequence: UInt64) -> LayoutRange {
         endedChildren(of: parent).after(prefix: key(.endedChildren, parent, sequence))
     }
-    package func readEndedChildKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedChildKeyParts {
+    package func readEndedChildKey(_ key: Span<UInt8>) throws(StoreError) -> EndedChildKeyParts {
         var reader = try reader(key, .endedChildren)
         return try reader.finish { EndedChildKeyParts(parent: $0, child: $2, ended: $1) }
     }
@@ -371,7 +372,7 @@ extension ZoneKeys {
     package func endedShares(of root: RecordName, after sequence: UInt64) -> LayoutRange {
         endedShares(of: root).after(endedShare(root: root, ended: sequence))
     }
-    package func readEndedShareKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedKeyParts {
+    package func readEndedShareKey(_ key: Span<UInt8>) throws(StoreError) -> EndedKeyParts {
         var reader = try reader(key, .endedShares)
         return try reader.finish(EndedKeyParts.init)
     }
@@ -384,7 +385,7 @@ extension ZoneKeys {
     package func shareToken(_ root: RecordName?) -> [UInt8] { key(.shareTokens, root) }
     package var shareTokens: LayoutRange { range(.shareTokens) }
     /// The root in a key of the share tokens keyspace; nil for the whole zone.
-    package func readShareTokenKey(_ key: Span<UInt8>) throws(LayoutError) -> RecordName? {
+    package func readShareTokenKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName? {
         try read(key, .shareTokens)
     }
 
@@ -393,7 +394,7 @@ extension ZoneKeys {
     /// The events of shares of the zone, in their order.
     package var shareEvents: LayoutRange { range(.shareEvents) }
     package func shareEvents(after parts: ShareEventKeyParts) -> LayoutRange { shareEvents.after(shareEvent(parts)) }
-    package func readShareEventKey(_ key: Span<UInt8>) throws(LayoutError) -> ShareEventKeyParts {
+    package func readShareEventKey(_ key: Span<UInt8>) throws(StoreError) -> ShareEventKeyParts {
         var reader = try reader(key, .shareEvents)
         return try reader.finish(ShareEventKeyParts.init)
     }
@@ -409,7 +410,7 @@ extension ZoneKeys {
     package func endedAcceptances(of user: UserName, after sequence: UInt64) -> LayoutRange {
         endedAcceptances(of: user).after(prefix: key(.endedAcceptances, user, sequence))
     }
-    package func readEndedAcceptanceKey(_ key: Span<UInt8>) throws(LayoutError) -> EndedAcceptanceKeyParts {
+    package func readEndedAcceptanceKey(_ key: Span<UInt8>) throws(StoreError) -> EndedAcceptanceKeyParts {
         var reader = try reader(key, .endedAcceptances)
         return try reader.finish(EndedAcceptanceKeyParts.init)
     }

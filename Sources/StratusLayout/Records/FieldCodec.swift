@@ -10,6 +10,7 @@
 
 import FoundationEssentials
 import StratusModel
+import StratusStore
 
 /// The type byte of a field's value. The raw values are stored: they never change.
 enum FieldTypeByte: UInt8, CaseIterable {
@@ -46,8 +47,8 @@ enum FieldCodec {
     private static let digestByteCount = 32
     private static let locationByteCount = 64
 
-    /// The number of bytes of a value. Throws `.invalidValue` for one that cannot be stored.
-    static func byteCount(_ value: FieldValue) throws(LayoutError) -> Int {
+    /// The number of bytes of a value. Throws `.invalidRequest` for one that cannot be stored.
+    static func byteCount(_ value: FieldValue) throws(StoreError) -> Int {
         switch value {
         case .string(let text): return text.utf8.count
         case .int64, .double, .date: return 8
@@ -56,8 +57,8 @@ enum FieldCodec {
         case .reference(let reference): return 1 + reference.target.text.utf8.count
         case .asset(let asset):
             guard asset.digest.count == digestByteCount else {
-                throw LayoutError(
-                    .invalidValue, "The digest of an asset has 32 bytes: pass the SHA-256 of its content.",
+                throw StoreError(
+                    .invalidRequest, "The digest of an asset has 32 bytes: pass the SHA-256 of its content.",
                     ["byteCount": "\(asset.digest.count)"])
             }
             return digestByteCount + 8
@@ -72,7 +73,7 @@ enum FieldCodec {
     }
 
     /// Appends a value that `byteCount` accepted.
-    static func append(_ value: FieldValue, to bytes: inout [UInt8]) throws(LayoutError) {
+    static func append(_ value: FieldValue, to bytes: inout [UInt8]) throws(StoreError) {
         switch value {
         case .string(let text): bytes.append(contentsOf: text.utf8)
         case .int64(let number): ValueWriter.append(fixed: UInt64(bitPattern: number), to: &bytes)
@@ -98,7 +99,7 @@ enum FieldCodec {
     /// Reads the value in the next `byteCount` bytes.
     static func read(
         _ type: FieldTypeByte, byteCount: Int, _ reader: inout ValueReader
-    ) throws(LayoutError) -> FieldValue {
+    ) throws(StoreError) -> FieldValue {
         switch type {
         case .string: return .string(try reader.readText(byteCount: byteCount))
         case .bytes: return .bytes([UInt8](copying: try reader.readSpan(byteCount: byteCount)))
@@ -126,15 +127,14 @@ enum FieldCodec {
 
     static func readReference(
         byteCount: Int, _ reader: inout ValueReader
-    ) throws(LayoutError) -> RecordReference {
+    ) throws(StoreError) -> RecordReference {
         guard byteCount >= 1 else { throw reader.corrupt("A reference is empty.") }
         let action: ReferenceAction = try reader.readCase("No reference action has this number.")
         return RecordReference(target: RecordName(try reader.readText(byteCount: byteCount - 1)), action: action)
     }
 
     /// Reads the type of a list's items; nil if it is empty. The first item's length comes next.
-    private static func readItemType(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> FieldTypeByte?
-    {
+    private static func readItemType(byteCount: Int, _ reader: inout ValueReader) throws(StoreError) -> FieldTypeByte? {
         guard byteCount >= 1 else { throw reader.corrupt("A list has no bytes.") }
         let number = try reader.readByte()
         guard number != 0 || byteCount == 1 else { throw reader.corrupt("An empty list has items.") }
@@ -146,9 +146,9 @@ enum FieldCodec {
         return type
     }
 
-    private static func readList(byteCount: Int, _ reader: inout ValueReader) throws(LayoutError) -> [FieldValue] {
+    private static func readList(byteCount: Int, _ reader: inout ValueReader) throws(StoreError) -> [FieldValue] {
         var items: [FieldValue] = []
-        try forEachItem(byteCount: byteCount, &reader) { type, itemByteCount, reader throws(LayoutError) in
+        try forEachItem(byteCount: byteCount, &reader) { type, itemByteCount, reader throws(StoreError) in
             items.append(try read(type, byteCount: itemByteCount, &reader))
         }
         return items
@@ -158,8 +158,8 @@ enum FieldCodec {
     /// items than the wanted ones.
     static func forEachItem(
         byteCount: Int, only wanted: FieldTypeByte? = nil, _ reader: inout ValueReader,
-        _ body: (FieldTypeByte, Int, inout ValueReader) throws(LayoutError) -> Void
-    ) throws(LayoutError) {
+        _ body: (FieldTypeByte, Int, inout ValueReader) throws(StoreError) -> Void
+    ) throws(StoreError) {
         let end = reader.position + byteCount
         guard let type = try readItemType(byteCount: byteCount, &reader) else { return }
         guard wanted == nil || wanted == type else { return try reader.skip(byteCount: end - reader.position) }
@@ -172,15 +172,15 @@ enum FieldCodec {
 
     private static func expect(
         _ byteCount: Int, _ expected: Int, _ reader: borrowing ValueReader
-    ) throws(LayoutError) {
+    ) throws(StoreError) {
         guard byteCount == expected else { throw reader.corrupt("The length of a value does not fit its type.") }
     }
 
     /// The length of an item, which must have the type of the first item and be no list.
-    private static func itemByteCount(_ item: FieldValue, in items: [FieldValue]) throws(LayoutError) -> Int {
+    private static func itemByteCount(_ item: FieldValue, in items: [FieldValue]) throws(StoreError) -> Int {
         let type = FieldTypeByte(of: item)
         guard type != .list, let first = items.first, FieldTypeByte(of: first) == type else {
-            throw LayoutError(.invalidValue, "A list holds values of one kind, and no lists: split or convert it.")
+            throw StoreError(.invalidRequest, "A list holds values of one kind, and no lists: split or convert it.")
         }
         return try byteCount(item)
     }
@@ -199,7 +199,7 @@ enum FieldCodec {
         ValueWriter.append(location.timestamp, to: &bytes)
     }
 
-    private static func readLocation(_ reader: inout ValueReader) throws(LayoutError) -> Location {
+    private static func readLocation(_ reader: inout ValueReader) throws(StoreError) -> Location {
         Location(
             latitudeDegrees: Double(bitPattern: try reader.readFixed64()),
             longitudeDegrees: Double(bitPattern: try reader.readFixed64()),
@@ -219,7 +219,7 @@ struct FieldEntry {
     let isEncrypted: Bool
     let byteCount: Int
 
-    func key(_ reader: borrowing ValueReader) throws(LayoutError) -> String {
+    func key(_ reader: borrowing ValueReader) throws(StoreError) -> String {
         guard let text = try? UTF8Span(validating: reader.bytes.extracting(keyRange)) else {
             throw reader.corrupt("The key of a field is not UTF-8.")
         }
@@ -234,7 +234,7 @@ struct FieldCursor {
 
     init(count: Int) { remainingCount = count }
 
-    mutating func next(_ reader: inout ValueReader) throws(LayoutError) -> FieldEntry? {
+    mutating func next(_ reader: inout ValueReader) throws(StoreError) -> FieldEntry? {
         guard remainingCount > 0 else { return nil }
         remainingCount -= 1
         let keyByteCount = try reader.readCount()

@@ -11,6 +11,7 @@
 // record, so no error shows its bytes: it may be part of a share, with secrets.
 
 package import StratusModel
+package import StratusStore
 
 /// The largest names, records and chunks of the format, in bytes. They keep every key and every value within what every
 /// store accepts.
@@ -44,10 +45,10 @@ package enum RecordChunks {
     /// `changeSequence` is that of the record. Throws `.tooLarge` beyond `LayoutLimits`.
     package static func split(
         _ value: [UInt8], record: RecordName, changeSequence: UInt64
-    ) throws(LayoutError) -> [[UInt8]] {
+    ) throws(StoreError) -> [[UInt8]] {
         guard needsSplit(value) else { return [value] }
         guard value.count <= maximumByteCount else {
-            throw LayoutError(
+            throw StoreError(
                 .tooLarge, "The record is too large: move content into assets or into further records.",
                 ["record": record.text, "byteCount": "\(value.count)", "limit": "\(maximumByteCount)"])
         }
@@ -69,10 +70,10 @@ package enum RecordChunks {
 
     /// Joins chunks, in order, into the encoded record. A whole record is returned unchanged.
     ///
-    /// Throws `.corruptValue` if a chunk is missing, doubled, of another write or of another length.
-    package static func join(_ chunks: [[UInt8]]) throws(LayoutError) -> [UInt8] {
+    /// Throws `.corruption` if a chunk is missing, doubled, of another write or of another length.
+    package static func join(_ chunks: [[UInt8]]) throws(StoreError) -> [UInt8] {
         guard let first = chunks.first else {
-            throw LayoutError(.corruptValue, "A record has no chunks: check or restore the store.")
+            throw StoreError(.corruption, "A record has no chunks: check or restore the store.")
         }
         var reader = ValueReader(first.span, RecordChunks.self, isSecret: true)
         guard try RecordValueKind(of: first.span) == .firstChunk else {
@@ -97,7 +98,7 @@ package enum RecordChunks {
     /// Appends the content of a later chunk, with all checks.
     private static func append(
         _ chunk: Span<UInt8>, index: Int, of header: FirstHeader, to bytes: inout [UInt8]
-    ) throws(LayoutError) {
+    ) throws(StoreError) {
         var reader = ValueReader(chunk, RecordChunks.self, isSecret: true)
         guard index < header.count else { throw reader.corrupt("The record has more chunks than it says.") }
         guard try reader.readByte() == RecordValueKind.laterChunk.rawValue else {
@@ -129,7 +130,7 @@ package enum RecordChunks {
     }
 
     /// Reads the numbers of the first chunk. The record's first byte comes next.
-    static func readFirstHeader(_ reader: inout ValueReader) throws(LayoutError) -> FirstHeader {
+    static func readFirstHeader(_ reader: inout ValueReader) throws(StoreError) -> FirstHeader {
         guard try reader.readByte() == RecordValueKind.firstChunk.rawValue else {
             throw reader.corrupt("The value is not the first chunk of a record.")
         }

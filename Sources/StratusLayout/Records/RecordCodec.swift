@@ -7,10 +7,11 @@
 //   (1) text: parent · (2) text: share · number: how many fields ·
 //   each field, in the byte order of keys: text: key · type byte (0x80: encrypted) · number: length · value
 //
-// Invariants: keys ascend strictly, lengths fit, nothing follows the last field; else `.corruptValue`. Equal records
+// Invariants: keys ascend strictly, lengths fit, nothing follows the last field; else `.corruption`. Equal records
 // have equal bytes. The record's name is in its key, not here.
 
 package import StratusModel
+package import StratusStore
 
 /// The fields of a record to decode.
 package enum FieldSelection: Hashable, Sendable {
@@ -23,9 +24,9 @@ package enum FieldSelection: Hashable, Sendable {
 package enum RecordCodec {
     /// Empties `bytes`, keeping its capacity, and writes a record into it. Pass large ones to `RecordChunks.split`.
     ///
-    /// Throws `.invalidValue` if a field cannot be stored (a list of mixed kinds or of lists, an asset's digest of
+    /// Throws `.invalidRequest` if a field cannot be stored (a list of mixed kinds or of lists, an asset's digest of
     /// another length), and `.tooLarge` for a record over `LayoutLimits`.
-    package static func encode(_ stored: StoredRecord, into bytes: inout [UInt8]) throws(LayoutError) {
+    package static func encode(_ stored: StoredRecord, into bytes: inout [UInt8]) throws(StoreError) {
         bytes.removeAll(keepingCapacity: true)
         RecordHeader.append(stored, to: &bytes)
         let headerByteCount = bytes.count
@@ -35,7 +36,7 @@ package enum RecordCodec {
         for index in fields.indices {
             let byteCount = try FieldCodec.byteCount(fields[index].value.value)
             guard bytes.count - headerByteCount + byteCount <= LayoutLimits.maximumFieldsByteCount else {
-                throw LayoutError(
+                throw StoreError(
                     .tooLarge, "The record is too large: move content into assets or into further records.",
                     ["name": stored.record.name.text, "limit": "\(LayoutLimits.maximumRecordByteCount)"])
             }
@@ -50,8 +51,8 @@ package enum RecordCodec {
     /// The bytes that a record's fields take in storage, with their keys, types and lengths. More than
     /// `LayoutLimits.maximumFieldsByteCount` cannot be stored.
     ///
-    /// Throws `.invalidValue` for a field that cannot be stored at all.
-    package static func fieldsByteCount(of record: Record) throws(LayoutError) -> Int {
+    /// Throws `.invalidRequest` for a field that cannot be stored at all.
+    package static func fieldsByteCount(of record: Record) throws(StoreError) -> Int {
         var count = FieldCodec.numberByteCount(UInt64(record.fields.count))
         let entries = record.fields.entries
         let fields = entries.span
@@ -64,7 +65,7 @@ package enum RecordCodec {
         return count
     }
 
-    package static func encoded(_ stored: StoredRecord) throws(LayoutError) -> [UInt8] {
+    package static func encoded(_ stored: StoredRecord) throws(StoreError) -> [UInt8] {
         var bytes: [UInt8] = []
         try encode(stored, into: &bytes)
         return bytes
@@ -72,10 +73,10 @@ package enum RecordCodec {
 
     /// The record in `bytes`, with the selected fields.
     ///
-    /// Throws `.corruptValue`, also if a field that is not selected has an impossible length or key.
+    /// Throws `.corruption`, also if a field that is not selected has an impossible length or key.
     package static func decode(
         _ name: RecordName, _ bytes: Span<UInt8>, fields selection: FieldSelection = .all
-    ) throws(LayoutError) -> StoredRecord {
+    ) throws(StoreError) -> StoredRecord {
         var reader = ValueReader(bytes, Record.self)
         let header = try RecordHeader.read(&reader)
         var stored = StoredRecord(
@@ -97,13 +98,13 @@ package enum RecordCodec {
         return stored
     }
 
-    /// Whether the record is deleted. Throws `.corruptValue` if `bytes` are no record.
-    package static func isTombstone(_ bytes: Span<UInt8>) throws(LayoutError) -> Bool {
+    /// Whether the record is deleted. Throws `.corruption` if `bytes` are no record.
+    package static func isTombstone(_ bytes: Span<UInt8>) throws(StoreError) -> Bool {
         try RecordValueKind(of: bytes) == .tombstone
     }
 
     /// The number of values of the record whose first value is `first`: 1 for a whole record or a tombstone.
-    package static func chunkCount(in first: Span<UInt8>) throws(LayoutError) -> Int {
+    package static func chunkCount(in first: Span<UInt8>) throws(StoreError) -> Int {
         guard try RecordValueKind(of: first) == .firstChunk else { return 1 }
         var reader = ValueReader(first, RecordChunks.self, isSecret: true)
         return try RecordChunks.readFirstHeader(&reader).count
@@ -112,7 +113,7 @@ package enum RecordCodec {
     /// Every reference in the fields of a record, lists of references included, in the order of keys and items.
     package static func references(
         in bytes: Span<UInt8>
-    ) throws(LayoutError) -> [(field: FieldKey, reference: RecordReference)] {
+    ) throws(StoreError) -> [(field: FieldKey, reference: RecordReference)] {
         var reader = ValueReader(bytes, Record.self)
         try RecordHeader.skip(&reader)
         var cursor = FieldCursor(count: try reader.readCount())
@@ -125,7 +126,7 @@ package enum RecordCodec {
             case .list:
                 let field = FieldKey(try entry.key(reader))
                 try FieldCodec.forEachItem(byteCount: entry.byteCount, only: .reference, &reader) {
-                    _, byteCount, reader throws(LayoutError) in
+                    _, byteCount, reader throws(StoreError) in
                     references.append((field, try FieldCodec.readReference(byteCount: byteCount, &reader)))
                 }
             default: try reader.skip(byteCount: entry.byteCount)
@@ -180,15 +181,15 @@ extension RecordHeader {
 
     /// Reads the header of a live record; of a large one, from its first chunk.
     ///
-    /// Throws `.corruptValue`, also for a tombstone.
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    /// Throws `.corruption`, also for a tombstone.
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, Record.self)
         if try RecordValueKind(of: bytes) == .firstChunk { _ = try RecordChunks.readFirstHeader(&reader) }
         self = try Self.read(&reader)
     }
 
     /// Reads the header. The number of fields comes next.
-    static func read(_ reader: inout ValueReader) throws(LayoutError) -> RecordHeader {
+    static func read(_ reader: inout ValueReader) throws(StoreError) -> RecordHeader {
         let flags = try readFlags(&reader)
         let type = RecordType(try reader.readText())
         let sequence = try reader.readNumber()
@@ -208,7 +209,7 @@ extension RecordHeader {
     }
 
     /// Skips the header. The number of fields comes next.
-    static func skip(_ reader: inout ValueReader) throws(LayoutError) {
+    static func skip(_ reader: inout ValueReader) throws(StoreError) {
         let flags = try readFlags(&reader)
         try reader.skipText()
         _ = try reader.readNumber()
@@ -220,7 +221,7 @@ extension RecordHeader {
         if flags & Flag.share != 0 { try reader.skipText() }
     }
 
-    private static func readFlags(_ reader: inout ValueReader) throws(LayoutError) -> UInt8 {
+    private static func readFlags(_ reader: inout ValueReader) throws(StoreError) -> UInt8 {
         guard try reader.readByte() == RecordValueKind.live.rawValue else {
             throw reader.corrupt("The value is not a whole live record: join its chunks, or read it as a tombstone.")
         }
@@ -257,7 +258,7 @@ package struct Tombstone: LayoutValue {
         if let parent { ValueWriter.append(parent.text, to: &bytes) }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, Tombstone.self)
         guard try reader.readByte() == RecordValueKind.tombstone.rawValue else {
             throw reader.corrupt("The value is not a tombstone.")
@@ -282,8 +283,8 @@ package enum RecordValueKind: UInt8, Hashable, Sendable, CaseIterable {
     /// A later chunk.
     case laterChunk = 4
 
-    /// The kind of `value`. Throws `.corruptValue` if it is empty or begins with no kind's number.
-    package init(of value: Span<UInt8>) throws(LayoutError) {
+    /// The kind of `value`. Throws `.corruption` if it is empty or begins with no kind's number.
+    package init(of value: Span<UInt8>) throws(StoreError) {
         guard !value.isEmpty, let kind = RecordValueKind(rawValue: value[0]) else {
             throw .corruptValue(
                 "The value is no record, tombstone or chunk: check or restore the store.", value, at: 0, in: "Record")

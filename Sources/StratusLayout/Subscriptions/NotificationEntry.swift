@@ -10,6 +10,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// A device of an account. Bytes: version 1 · numbers: next order, count, badge.
 package struct DeviceEntry: VersionedValue {
@@ -30,7 +31,7 @@ package struct DeviceEntry: VersionedValue {
         for number in [next, count, badge] { ValueWriter.append(number: number, to: &bytes) }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         next = try reader.readNumber()
         count = try reader.readNumber()
         badge = try reader.readNumber()
@@ -112,7 +113,7 @@ package struct NotificationEntry: VersionedValue {
         if let badge { ValueWriter.append(number: badge, to: &bytes) }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         slot = [UInt8](copying: try reader.readSpan(byteCount: Self.slotByteCount))
         let flags = try reader.readFlags(below: 64)
         id = flags & 1 == 0 ? nil : try reader.readUUID()
@@ -129,7 +130,7 @@ package struct NotificationEntry: VersionedValue {
         isPruned = flags & 32 != 0
     }
 
-    private static func readSubject(_ reader: inout ValueReader) throws(LayoutError) -> Subject? {
+    private static func readSubject(_ reader: inout ValueReader) throws(StoreError) -> Subject? {
         switch try reader.readByte() {
         case 0: return nil
         case 1:
@@ -148,7 +149,7 @@ package struct NotificationEntry: VersionedValue {
 
 extension ValueReader {
     /// Reads why a query fired: 1 created, 2 updated, 3 deleted.
-    mutating func readReason() throws(LayoutError) -> UInt8 {
+    mutating func readReason() throws(StoreError) -> UInt8 {
         let reason = try readByte()
         guard (1...3).contains(reason) else { throw corrupt("No reason of a notification has this number.") }
         return reason
@@ -191,7 +192,7 @@ extension ValueWriter {
         for (key, value) in carried {
             var content: [UInt8] = []
             // Only lists and assets are refused, and the filter has removed them.
-            do throws(LayoutError) { try FieldCodec.append(value, to: &content) } catch { content = [] }
+            do throws(StoreError) { try FieldCodec.append(value, to: &content) } catch { content = [] }
             append(key.text, to: &bytes)
             bytes.append(FieldTypeByte(of: value).rawValue)
             append(content, to: &bytes)
@@ -210,15 +211,15 @@ extension ValueWriter {
 }
 
 extension ValueReader {
-    mutating func readOptionalTexts() throws(LayoutError) -> [String]? { try readFlag() ? try readTexts() : nil }
+    mutating func readOptionalTexts() throws(StoreError) -> [String]? { try readFlag() ? try readTexts() : nil }
 
-    private mutating func readPhrase() throws(LayoutError) -> NotificationPhrase {
+    private mutating func readPhrase() throws(StoreError) -> NotificationPhrase {
         NotificationPhrase(
             text: try readOptionalText(), localizationKey: try readOptionalText(), arguments: try readOptionalTexts())
     }
 
     /// Reads an alert without its flags.
-    mutating func readAlert() throws(LayoutError) -> NotificationAlert {
+    mutating func readAlert() throws(StoreError) -> NotificationAlert {
         var alert = NotificationAlert()
         alert.body = try readPhrase()
         alert.title = try readPhrase()
@@ -230,7 +231,7 @@ extension ValueReader {
         return alert
     }
 
-    mutating func readNotificationFields() throws(LayoutError) -> [FieldKey: FieldValue] {
+    mutating func readNotificationFields() throws(StoreError) -> [FieldKey: FieldValue] {
         var fields: [FieldKey: FieldValue] = [:]
         var last: FieldKey?
         for _ in 0..<(try readCount()) {
@@ -244,7 +245,7 @@ extension ValueReader {
         return fields
     }
 
-    mutating func readOptionalTemplate() throws(LayoutError) -> NotificationTemplate? {
+    mutating func readOptionalTemplate() throws(StoreError) -> NotificationTemplate? {
         guard try readFlag() else { return nil }
         var template = NotificationTemplate()
         template.alert = try readAlert()

@@ -3,6 +3,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// A subscription. Its user, database and identifier are in the key.
 ///
@@ -43,7 +44,7 @@ package struct SubscriptionEntry: VersionedValue {
         ValueWriter.append(optional: template, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         switch try reader.readByte() {
         case 1: subject = .query(try SubscribedQuery(&reader))
         case 2:
@@ -91,7 +92,7 @@ package struct SubscribedQuery: Hashable, Sendable {
         ValueWriter.append(predicateArchive, to: &bytes)
     }
 
-    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
+    fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
         recordType = RecordType(try reader.readText())
         query = try reader.readBytes()
         matchesNothing = try reader.readFlag()
@@ -185,7 +186,7 @@ package struct OutboxEntry: VersionedValue {
         }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         container = ContainerName(try reader.readText())
         owner = try reader.readOptionalText().map { UserName($0) }
         zone = ZoneName(try reader.readText())
@@ -233,7 +234,7 @@ package struct SharedNews: Hashable, Sendable {
         ValueWriter.append(optionalTexts: users?.map(\.text), to: &bytes)
     }
 
-    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
+    fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
         share = RecordName(try reader.readText())
         types = try reader.readOptionalTexts()?.map { RecordType($0) }
         users = try reader.readOptionalTexts()?.map { UserName($0) }
@@ -268,7 +269,7 @@ package struct QueryMatch: Hashable, Sendable {
         ValueWriter.append(fields, to: &bytes)
     }
 
-    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
+    fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
         user = UserName(try reader.readText())
         subscription = try reader.readText()
         reason = try reader.readReason()

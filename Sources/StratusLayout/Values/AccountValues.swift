@@ -3,6 +3,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// An account, whose identifier is in its key.
 ///
@@ -57,7 +58,7 @@ package struct AccountEntry: VersionedValue {
         for handle in sorted { ValueWriter.append(handle, to: &bytes) }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         userName = UserName(try reader.readText())
         standing = try reader.readCase("No standing of an account has this number.")
         let flags = try reader.readFlags(below: 8)
@@ -97,7 +98,7 @@ package struct IdentityEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { account = AccountID(try reader.readText()) }
+    package init(parts reader: inout ValueReader) throws(StoreError) { account = AccountID(try reader.readText()) }
 }
 
 /// How many bytes an owner's zones hold, or one of them. Bytes: version 1 · number: bytes.
@@ -108,7 +109,7 @@ package struct UsageEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: byteCount, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { byteCount = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { byteCount = try reader.readNumber() }
 }
 
 /// A deleted account whose data is still being removed. Bytes: version 1 · text: account.
@@ -119,7 +120,7 @@ package struct DepartureEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { account = AccountID(try reader.readText()) }
+    package init(parts reader: inout ValueReader) throws(StoreError) { account = AccountID(try reader.readText()) }
 }
 
 extension ValueWriter {
@@ -136,12 +137,12 @@ extension ValueWriter {
 }
 
 extension ValueReader {
-    mutating func readHandle() throws(LayoutError) -> Handle {
+    mutating func readHandle() throws(StoreError) -> Handle {
         guard let handle = try readOptionalHandle() else { throw corrupt("A handle is missing.") }
         return handle
     }
 
-    mutating func readOptionalHandle() throws(LayoutError) -> Handle? {
+    mutating func readOptionalHandle() throws(StoreError) -> Handle? {
         let kind = try readByte()
         if kind == 0 { return nil }
         switch IdentityKind(rawValue: kind) {

@@ -3,6 +3,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// The last change of a record.
 ///
@@ -35,7 +36,7 @@ package struct ChangeEntry: VersionedValue {
         }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         let number = try reader.readByte()
         guard (1...3).contains(number) else { throw reader.corrupt("No kind of change has this number.") }
         name = RecordName(try reader.readText())
@@ -75,7 +76,7 @@ package struct DatabaseChangeEntry: VersionedValue {
         ValueWriter.append(identity, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         kind = try reader.readCase("No kind of change has this number.")
         zone = ZoneName(try reader.readText())
         identity = try reader.readUUID()
@@ -97,7 +98,7 @@ package struct TokenSecretEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { bytes.append(contentsOf: secret) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         secret = [UInt8](copying: try reader.readSpan(byteCount: Self.byteCount))
     }
 }
@@ -120,7 +121,7 @@ package struct ClientTokenEntry: VersionedValue {
         ValueWriter.append(data, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         sequence = try reader.readNumber()
         data = try reader.readBytes()
     }

@@ -1,6 +1,7 @@
 // The values of the hierarchy: parents, children and share roots of the present, and those that have ended.
 
 package import StratusModel
+package import StratusStore
 
 /// A record's parent and the share it is the root of, with the changes since which both hold.
 ///
@@ -40,7 +41,7 @@ package struct ParentEntry: LayoutValue {
         ValueWriter.append(number: shareSince, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, ParentEntry.self)
         let flags = try Self.readFlags(&reader)
         parent = flags & Flag.parent != 0 ? RecordName(try reader.readText()) : nil
@@ -59,7 +60,7 @@ package struct ParentEntry: LayoutValue {
         static let all: UInt8 = 7
     }
 
-    fileprivate static func readFlags(_ reader: inout ValueReader) throws(LayoutError) -> UInt8 {
+    fileprivate static func readFlags(_ reader: inout ValueReader) throws(StoreError) -> UInt8 {
         try reader.expectVersion(1)
         return try reader.readFlags(below: Flag.all + 1)
     }
@@ -70,9 +71,9 @@ package struct ParentEntryView: ~Escapable {
     private let bytes: Span<UInt8>
     private let flags: UInt8
 
-    /// Throws `.corruptValue` if the first two bytes are not those of a parent entry.
+    /// Throws `.corruption` if the first two bytes are not those of a parent entry.
     @_lifetime(copy bytes)
-    package init(_ bytes: Span<UInt8>) throws(LayoutError) {
+    package init(_ bytes: Span<UInt8>) throws(StoreError) {
         self.bytes = bytes
         var reader = ValueReader(bytes, ParentEntry.self)
         flags = try ParentEntry.readFlags(&reader)
@@ -84,21 +85,21 @@ package struct ParentEntryView: ~Escapable {
 
     /// The UTF-8 bytes of the parent's name, not checked to be UTF-8; empty if there is no parent.
     @_lifetime(copy self)
-    package func parentSpan() throws(LayoutError) -> Span<UInt8> {
+    package func parentSpan() throws(StoreError) -> Span<UInt8> {
         guard hasParent else { return bytes.extracting(0..<0) }
         var reader = ValueReader(bytes.extracting(2..<bytes.count), ParentEntry.self)
         return try reader.readTextSpan()
     }
 
     /// The parent, without reading the rest.
-    package func parent() throws(LayoutError) -> RecordName? {
+    package func parent() throws(StoreError) -> RecordName? {
         guard hasParent else { return nil }
         var reader = ValueReader(bytes.extracting(2..<bytes.count), ParentEntry.self)
         return RecordName(try reader.readText())
     }
 
     /// The share whose root the record is.
-    package func share() throws(LayoutError) -> RecordName? {
+    package func share() throws(StoreError) -> RecordName? {
         guard isShareRoot else { return nil }
         var reader = ValueReader(bytes.extracting(2..<bytes.count), ParentEntry.self)
         if hasParent { try reader.skip(byteCount: try reader.readCount()) }
@@ -124,7 +125,7 @@ package struct ChildEntry: LayoutValue {
         ValueWriter.append(number: since, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, ChildEntry.self)
         try reader.expectVersion(1)
         hasChildren = try reader.readFlag()
@@ -141,7 +142,7 @@ package struct ShareCountEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: count, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { count = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { count = try reader.readNumber() }
 }
 
 /// The share whose root a record is. Bytes: version 1 · text: share · number: since.
@@ -160,7 +161,7 @@ package struct ShareRootEntry: VersionedValue {
         ValueWriter.append(number: since, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         share = RecordName(try reader.readText())
         since = try reader.readNumber()
     }
@@ -192,7 +193,7 @@ package struct EndedParentEntry: LayoutValue {
         if let deletedType { ValueWriter.append(deletedType.text, to: &bytes) }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, EndedParentEntry.self)
         let isDeletion = bytes.count > 0 && bytes[0] == 2
         try reader.expectVersion(isDeletion ? 2 : 1)
@@ -212,7 +213,7 @@ package struct EndedChildEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: began, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { began = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { began = try reader.readNumber() }
 }
 
 /// A share whose root a record was. Bytes: version 1 · text: share · number: began.
@@ -231,7 +232,7 @@ package struct EndedShareEntry: VersionedValue {
         ValueWriter.append(number: began, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         share = RecordName(try reader.readText())
         began = try reader.readNumber()
     }

@@ -3,6 +3,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// An index entry without content: its key has everything. Bytes: version 1.
 package struct EmptyEntry: VersionedValue {
@@ -10,7 +11,7 @@ package struct EmptyEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) {}
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {}
+    package init(parts reader: inout ValueReader) throws(StoreError) {}
 }
 
 /// The entry of the references keyspace.
@@ -82,7 +83,7 @@ package struct QueryIndexesEntry: VersionedValue {
         ValueWriter.append(optional: position?.text, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         fields = [:]
         var last: FieldKey?
         for _ in 0..<(try reader.readCount()) {
@@ -104,7 +105,7 @@ package struct IndexBuildEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(identity, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { identity = try reader.readUUID() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { identity = try reader.readUUID() }
 }
 
 /// A zone whose indexes are being rebuilt. Bytes: version 1 · UUID: identity.
@@ -116,7 +117,7 @@ package struct RebuildEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(identity, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { identity = try reader.readUUID() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { identity = try reader.readUUID() }
 }
 
 /// A record type whose indexes differ from its schema in some zones of its container.
@@ -135,7 +136,7 @@ package struct IndexReviewEntry: VersionedValue {
         ValueWriter.append(number: last.zone.rawValue, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         guard try reader.readFlag() else { return }
         last = (DatabaseNumber(try reader.readPositive()), ZoneNumber(try reader.readPositive()))
     }

@@ -9,6 +9,7 @@
 // An imported record type has version 2, everything else version 1.
 
 package import StratusModel
+package import StratusStore
 
 /// A value of the schema keyspace.
 package enum SchemaEntry: LayoutValue {
@@ -49,7 +50,7 @@ package enum SchemaEntry: LayoutValue {
         }
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, SchemaEntry.self)
         let version = try reader.readByte()
         guard version == Self.version || version == Self.importedVersion else {
@@ -70,7 +71,7 @@ package enum SchemaEntry: LayoutValue {
         try reader.expectEnd()
     }
 
-    private static func readFields(_ reader: inout ValueReader) throws(LayoutError) -> [FieldKey: FieldSchema] {
+    private static func readFields(_ reader: inout ValueReader) throws(StoreError) -> [FieldKey: FieldSchema] {
         var fields: [FieldKey: FieldSchema] = [:]
         var last: FieldKey?
         for _ in 0..<(try reader.readCount()) {
@@ -88,7 +89,7 @@ package enum SchemaEntry: LayoutValue {
 
     private static func readGrants(
         _ reader: inout ValueReader
-    ) throws(LayoutError) -> [RoleName: RecordPermissions] {
+    ) throws(StoreError) -> [RoleName: RecordPermissions] {
         var grants: [RoleName: RecordPermissions] = [:]
         var last: RoleName?
         for _ in 0..<(try reader.readCount()) {

@@ -5,6 +5,7 @@
 
 import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// The content of a share, stored as bytes under `ShareContent.fieldKey`.
 ///
@@ -82,7 +83,7 @@ package struct ShareContentEntry: VersionedValue {
 
     // MARK: Reading
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         let flags = try reader.readFlags(below: 4)
         let root = flags & Flag.root == 0 ? nil : RecordName(try reader.readText())
         let token = try reader.readShareToken()
@@ -96,7 +97,7 @@ package struct ShareContentEntry: VersionedValue {
             requesters: requesters, blocked: try Self.readPetitioners(&reader))
     }
 
-    private static func readParticipant(_ reader: inout ValueReader) throws(LayoutError) -> ShareParticipant {
+    private static func readParticipant(_ reader: inout ValueReader) throws(StoreError) -> ShareParticipant {
         let id = ParticipantID(try reader.readText())
         let role: ParticipantRole = try reader.readCase()
         let permission: ParticipantPermission = try reader.readCase()
@@ -115,7 +116,7 @@ package struct ShareContentEntry: VersionedValue {
             added: try reader.readDate(), isApprovedRequester: flags & Flag.approved != 0)
     }
 
-    private static func readPetitioners(_ reader: inout ValueReader) throws(LayoutError) -> [SharePetitioner] {
+    private static func readPetitioners(_ reader: inout ValueReader) throws(StoreError) -> [SharePetitioner] {
         var people: [SharePetitioner] = []
         for _ in 0..<(try reader.readCount()) {
             people.append(
@@ -128,7 +129,7 @@ package struct ShareContentEntry: VersionedValue {
 }
 
 extension ValueReader {
-    mutating func readShareToken() throws(LayoutError) -> ShareToken {
+    mutating func readShareToken() throws(StoreError) -> ShareToken {
         let span = try readSpan(byteCount: ShareToken.byteCount)
         guard let token = ShareToken(bytes: [UInt8](copying: span)) else { throw corrupt("A secret is missing.") }
         return token

@@ -2,6 +2,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// The share of a URL. The key holds the digest of the URL's secret; only the share stores the secret.
 ///
@@ -39,7 +40,7 @@ package struct ShareURLEntry: VersionedValue {
         if let participant { ValueWriter.append(participant.text, to: &bytes) }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         let hasParticipant = try reader.readFlag()
         container = ContainerName(try reader.readText())
         owner = UserName(try reader.readText())
@@ -99,7 +100,7 @@ package struct AcceptanceEntry: VersionedValue {
         ValueWriter.append(date, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         container = ContainerName(try reader.readText())
         owner = UserName(try reader.readText())
         zone = ZoneName(try reader.readText())
@@ -121,7 +122,7 @@ package struct ShareTokenEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { bytes.append(contentsOf: token.bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { token = try reader.readShareToken() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { token = try reader.readShareToken() }
 }
 
 /// An acceptance that lasted until the change in its key. Bytes: version 1 · number: began.
@@ -133,7 +134,7 @@ package struct EndedAcceptanceEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: began, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { began = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { began = try reader.readNumber() }
 }
 
 /// An event of a share.
@@ -173,7 +174,7 @@ package struct ShareEventEntry: VersionedValue {
         bytes.append(event.newRole?.rawValue ?? 0)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         let kind: ShareEventKind = try reader.readCase("No kind of event has this number.")
         let date = try reader.readDate()
         let actor = UserName(try reader.readText())
@@ -192,7 +193,7 @@ package struct ShareEventEntry: VersionedValue {
 
     private static func readOptional<Value: RawRepresentable<UInt8>>(
         _ reader: inout ValueReader
-    ) throws(LayoutError) -> Value? {
+    ) throws(StoreError) -> Value? {
         let number = try reader.readByte()
         if number == 0 { return nil }
         guard let value = Value(rawValue: number) else {

@@ -3,6 +3,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// The format and the incarnation of the store. Checked first on opening.
 ///
@@ -29,10 +30,10 @@ package struct FormatEntry: VersionedValue {
     }
 
     /// Throws `.newerFormat` as soon as the format's number shows that the rest may be different.
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         version = try reader.readNumber()
         guard version <= Self.currentVersion else {
-            throw LayoutError(
+            throw StoreError(
                 .newerFormat, "The store was written by newer software: open it with that, or restore an older backup.",
                 ["found": "\(version)", "supported": "\(Self.currentVersion)"])
         }
@@ -50,7 +51,7 @@ package struct GlobalHeader: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: nextDatabaseNumber, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         nextDatabaseNumber = try reader.readPositive()
     }
 }
@@ -70,7 +71,7 @@ package struct DatabaseEntry: VersionedValue {
         ValueWriter.append(identity, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         number = DatabaseNumber(try reader.readPositive())
         identity = try reader.readUUID()
     }
@@ -93,7 +94,7 @@ package struct DatabaseHeader: VersionedValue {
         ValueWriter.append(number: changeCounter, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         nextZoneNumber = try reader.readPositive()
         changeCounter = try reader.readNumber()
     }
@@ -117,7 +118,7 @@ package struct AssetEntry: VersionedValue {
         ValueWriter.append(number: UInt64(bitPattern: byteCount), to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         count = try reader.readPositive()
         guard let size = Int64(exactly: try reader.readNumber()) else {
             throw reader.corrupt("The size of a content is negative.")
@@ -146,7 +147,7 @@ package struct PurgeEntry: VersionedValue {
         ValueWriter.append(identity, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         database = DatabaseNumber(try reader.readPositive())
         zone = ZoneNumber(try reader.readPositive())
         identity = try reader.readUUID()
@@ -184,7 +185,7 @@ package struct ReleaseEntry: VersionedValue {
         ValueWriter.append(optional: last?.text, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         database = DatabaseNumber(try reader.readPositive())
         zone = ZoneNumber(try reader.readPositive())
         identity = try reader.readUUID()

@@ -3,6 +3,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// A client's position in the changes of a zone.
 ///
@@ -42,7 +43,7 @@ package struct ZoneToken: VersionedValue {
         }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         identity = try reader.readUUID()
         incarnation = try reader.readUUID()
         switch try reader.readByte() {
@@ -133,7 +134,7 @@ package struct GuestRound: Hashable, Sendable {
         if let last = walk?.last { ValueWriter.append(last.text, to: &bytes) }
     }
 
-    fileprivate init(_ reader: inout ValueReader) throws(LayoutError) {
+    fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
         end = try reader.readNumber()
         let flags = try reader.readByte()
         guard flags < 32, flags & Flag.walk != 0 || flags & (Flag.top | Flag.last) == 0 else {
@@ -187,7 +188,7 @@ package struct DatabaseToken: VersionedValue {
         ValueWriter.append(number: progress.beginning, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         incarnation = try reader.readUUID()
         let identity = try reader.readUUID()
         self.identity = identity == Self.nothing ? nil : identity
@@ -258,7 +259,7 @@ package struct SharedDatabaseToken: VersionedValue {
         }
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         incarnation = try reader.readUUID()
         zones = []
         for _ in 0..<(try reader.readCount()) {

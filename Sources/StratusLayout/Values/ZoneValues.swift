@@ -4,6 +4,7 @@
 
 package import FoundationEssentials
 package import StratusModel
+package import StratusStore
 
 /// A zone's counters and identity. Every commit to the zone reads and writes them.
 ///
@@ -48,7 +49,7 @@ package struct ZoneHeader: LayoutValue {
         ValueWriter.append(number: recordCount, to: &bytes)
     }
 
-    package init(decoding bytes: Span<UInt8>) throws(LayoutError) {
+    package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, ZoneHeader.self)
         hasQueryIndexes = bytes.count > 0 && bytes[0] == 2
         try reader.expectVersion(hasQueryIndexes ? 2 : 1)
@@ -82,7 +83,7 @@ package struct ZoneEntry: VersionedValue {
         ValueWriter.append(created, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         number = ZoneNumber(try reader.readPositive())
         identity = try reader.readUUID()
         created = try reader.readStamp()
@@ -97,7 +98,7 @@ package struct ZoneSettingsEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { bytes.append(encryptionScope) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { encryptionScope = try reader.readByte() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { encryptionScope = try reader.readByte() }
 }
 
 /// Why and when a host deleted a zone. Bytes: version 1 · byte: reason · date: deleted.
@@ -115,7 +116,7 @@ package struct ZoneMarkerEntry: VersionedValue {
         ValueWriter.append(deleted, to: &bytes)
     }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) {
+    package init(parts reader: inout ValueReader) throws(StoreError) {
         reason = try reader.readByte()
         deleted = try reader.readDate()
     }
@@ -129,7 +130,7 @@ package struct ZoneAssetsEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: count, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(LayoutError) { count = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { count = try reader.readNumber() }
 }
 
 extension ValueWriter {
@@ -141,7 +142,7 @@ extension ValueWriter {
 }
 
 extension ValueReader {
-    mutating func readStamp() throws(LayoutError) -> Stamp {
+    mutating func readStamp() throws(StoreError) -> Stamp {
         Stamp(date: try readDate(), user: UserName(try readText()))
     }
 }

@@ -339,7 +339,7 @@ private struct FailedWrite: Error {
     var outcome: StoreError {
         StoreError(
             .commitUnknown, "A write failed, so this commit may be there or not: reopen the store and look.",
-            ["reason": reason.description], cause: cause)
+            ["reason": reason.rawValue], cause: cause)
     }
 
     /// The error of later transactions.
@@ -348,7 +348,7 @@ private struct FailedWrite: Error {
             ?? StoreError(
                 .unavailable,
                 "A write failed earlier, so the store takes no transactions: fix the cause, then recover it.",
-                ["reason": reason.description], cause: cause)
+                ["reason": reason.rawValue], cause: cause)
     }
 }
 

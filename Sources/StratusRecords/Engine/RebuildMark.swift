@@ -25,7 +25,7 @@ extension RecordReader {
     /// Throws `rebuilding` if the indexes of the zone are incomplete in this snapshot. One read.
     package func requireReliableIndexes(of zone: ZoneReader) throws {
         guard try store.contains(GlobalKeys.rebuild(zone.keys.database, zone.keys.zone)) else { return }
-        throw RecordsError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
+        throw StoreError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
     }
 }
 
@@ -52,11 +52,11 @@ extension RecordTransaction {
     func requireWholeIndexes(of zone: ZoneReader) throws {
         guard isMarked(zone) else { return }
         guard engine.isRebuilding.load(ordering: .acquiring) else {
-            throw RecordsError(
+            throw StoreError(
                 .rebuilding, "A rebuild of the zone's indexes was interrupted: rebuild them again.",
                 ["zone": zone.id.name.text])
         }
-        throw RecordsError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
+        throw StoreError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
     }
 
     private func isMarked(_ zone: ZoneReader) -> Bool {

@@ -27,9 +27,9 @@ package final class RecordEngine: Sendable {
     ///
     /// The caller draws `incarnation`. Only an empty store uses it.
     ///
-    /// Throws `RecordsError` with `newerFormat` when a newer version of this software wrote the store, with
+    /// Throws `StoreError` with `newerFormat` when a newer version of this software wrote the store, with
     /// `olderFormat` when an older one did and the options refuse that, with `notAStore` when it holds something else,
-    /// and the store's own errors as `RecordsError` of the same code.
+    /// and the store's own errors as `StoreError` of the same code.
     package init(store: any OrderedStore, options: RecordEngineOptions = .init(), incarnation: UUID) throws {
         self.store = store
         self.options = options
@@ -44,7 +44,7 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` on a snapshot of everything committed.
     ///
-    /// Throws what `body` throws. Errors of the floors below are wrapped in `RecordsError`.
+    /// Throws what `body` throws. Errors of the floors below are wrapped in `StoreError`.
     package func read<Result>(_ body: (RecordReader) throws -> Result) throws -> Result {
         try Self.wrappingErrors {
             try store.read { reader in
@@ -55,7 +55,7 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` as one transaction and returns when it is durable. The body may run twice.
     ///
-    /// Throws what `body` throws, with nothing written. Errors of the floors below are wrapped in `RecordsError`.
+    /// Throws what `body` throws, with nothing written. Errors of the floors below are wrapped in `StoreError`.
     @discardableResult
     package func transact<Result>(_ body: (RecordTransaction) throws -> Result) throws -> Result {
         try Self.wrappingErrors {
@@ -69,9 +69,7 @@ package final class RecordEngine: Sendable {
         do {
             return try body()
         } catch let error as StoreError {
-            throw RecordsError(wrapping: error)
-        } catch let error as LayoutError {
-            throw RecordsError(wrapping: error)
+            throw error.describingKeys
         }
     }
 }
@@ -107,7 +105,7 @@ package enum StoreFormat {
             }
             let everything = KeyRange(from: [], upTo: [UInt8](repeating: 0xFF, count: 32))
             try writer.scan(everything, .forward, limit: 1) { _, _ in
-                throw RecordsError(
+                throw StoreError(
                     .notAStore, "The store holds keys but no format entry: it belongs to something else.", [:])
             }
             let entry = FormatEntry(version: supported, incarnation: incarnation)
@@ -121,7 +119,7 @@ package enum StoreFormat {
         try store.transact { writer in
             guard let entry = try writer.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
             else {
-                throw RecordsError(.corruption, "The store's format entry is gone: restore a backup.", [:])
+                throw StoreError(.corruption, "The store's format entry is gone: restore a backup.", [:])
             }
             try writer.set(
                 GlobalKeys.format(), to: FormatEntry(version: version, incarnation: entry.incarnation).encoded())
@@ -134,11 +132,11 @@ package enum StoreFormat {
     ) throws -> UUID {
         let fields = ["found": "\(entry.version)", "supported": "\(supported)"]
         if entry.version > supported {
-            throw RecordsError(
+            throw StoreError(
                 .newerFormat, "A newer version of this software wrote the store: open it with that version.", fields)
         }
         if entry.version < supported, olderFormat == .refused {
-            throw RecordsError(
+            throw StoreError(
                 .olderFormat, "The store is of an older format: migrate it first, with 'stratus migrate'.", fields)
         }
         return entry.incarnation

@@ -54,7 +54,7 @@ package class RecordReader {
     /// Throws `unknownZone` when the zone does not exist.
     package func existingZone(_ id: ZoneID) throws -> ZoneReader {
         guard let reader = try zone(id) else {
-            throw RecordsError(.unknownZone, "No such zone: create it first.", ["zone": id.name.text])
+            throw StoreError(.unknownZone, "No such zone: create it first.", ["zone": id.name.text])
         }
         return reader
     }
@@ -64,7 +64,7 @@ package class RecordReader {
     /// Throws `unknownZone` when the zone no longer exists.
     func existingZone(_ id: ZoneID, identity: UUID) throws -> ZoneReader {
         guard try listing(of: id)?.entry.identity == identity else {
-            throw RecordsError(
+            throw StoreError(
                 .unknownZone, "The zone was deleted meanwhile: nothing more is to be done for it.",
                 ["zone": id.name.text])
         }

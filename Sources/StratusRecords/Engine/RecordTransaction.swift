@@ -96,7 +96,7 @@ package final class RecordTransaction: RecordReader {
         let zone = try plannedZone(id)
         let name = stored.record.name
         guard case .live(let live) = try zone.state(of: name), live.header.system == stored.system else {
-            throw RecordsError(
+            throw StoreError(
                 .invalidRequest, "The record was saved since it was read: read it again.",
                 ["record": name.text, "zone": id.name.text])
         }
@@ -187,7 +187,7 @@ package final class RecordTransaction: RecordReader {
         // The header alone must not fill a batch.
         let limit = max(limit, 2)
         guard try zones(in: id, limit: 1).isEmpty, try !isPurging(entry.number) else {
-            throw RecordsError(
+            throw StoreError(
                 .invalidRequest, "A database is removed after its zones: delete them and let them be purged.",
                 ["database": "\(entry.number)"])
         }
@@ -201,7 +201,7 @@ package final class RecordTransaction: RecordReader {
 
     private func createDatabase(_ id: DatabaseID, identity: UUID) throws -> DatabaseEntry {
         guard var global = try writer.withValue(forKey: GlobalKeys.header(), { try GlobalHeader(decoding: $0) }) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The store has lost the counter of its databases: restore it from a backup.",
                 ["key": "\(KeyDescription(GlobalKeys.header()))"])
         }
@@ -209,7 +209,7 @@ package final class RecordTransaction: RecordReader {
         global.nextDatabaseNumber = try global.nextDatabaseNumber.advanced(in: "database number")
         let headerKey = DatabaseKeys(entry.number).header()
         guard try !writer.contains(headerKey) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A new database's number is already in use: restore the store from a backup.",
                 ["number": "\(entry.number.rawValue)"])
         }
@@ -222,7 +222,7 @@ package final class RecordTransaction: RecordReader {
 
     private func databaseHeader(_ keys: DatabaseKeys) throws -> DatabaseHeader {
         guard let header = try writer.withValue(forKey: keys.header(), { try DatabaseHeader(decoding: $0) }) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A database is listed but has no header: restore the store from a backup.",
                 ["database": "\(keys.number)"])
         }

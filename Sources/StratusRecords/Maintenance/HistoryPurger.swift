@@ -99,7 +99,7 @@ extension RecordTransaction {
         let zone = try existingZone(id)
         var header = try zone.header()
         guard sequence <= header.sequence else {
-            throw RecordsError(
+            throw StoreError(
                 .invalidRequest, "The zone has not reached this sequence: purge up to an earlier one.",
                 ["sequence": "\(sequence)", "reached": "\(header.sequence)", "zone": id.name.text])
         }

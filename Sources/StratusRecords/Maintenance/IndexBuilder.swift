@@ -82,7 +82,7 @@ private struct IndexBuild {
     var entry: IndexBuildEntry
     var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
 
-    init(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(LayoutError) {
+    init(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(StoreError) {
         let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
         keys = ZoneKeys(database: database, zone: zone)
         entry = try IndexBuildEntry(decoding: value)

@@ -31,7 +31,7 @@ extension RecordEngine {
         _ id: ZoneID, incarnation: UUID, progress: @escaping (RebuildProgress) -> Void = { _ in }
     ) throws {
         guard !isRebuilding.exchange(true, ordering: .acquiringAndReleasing) else {
-            throw RecordsError(.rebuilding, "Indexes are being rebuilt already: wait until that is done.")
+            throw StoreError(.rebuilding, "Indexes are being rebuilt already: wait until that is done.")
         }
         defer { isRebuilding.store(false, ordering: .releasing) }
         let identity = try transact { transaction in

@@ -41,9 +41,7 @@ extension RecordEngine {
                 zones.begin()
                 do {
                     try verifyZone(zone, listing, &report, ZoneVerifierProgress(meter: zones, toldCount: toldCount))
-                } catch let error as LayoutError where error.isCorruption {
-                    report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
-                } catch let error as RecordsError where error.code == .corruption {
+                } catch let error as StoreError where error.code == .corruption {
                     report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
                 }
                 zones.end()
@@ -122,7 +120,7 @@ struct ZoneVerifier {
             }
             do {
                 try verify(StoredState(decoding: value, name: parts.name), parts.name, value)
-            } catch let error as LayoutError {
+            } catch let error as StoreError {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
             progress.tell(.records, liveCount, of: Int(summable: header.recordCount))
@@ -253,11 +251,11 @@ struct ZoneVerifier {
             report.note(
                 .wrong, key: zone.keys.shareRoot(name),
                 "a share root below another, \(above.root), of share \(above.share)")
-        } catch let error as RecordsError where error.code == .hierarchyTooDeep || error.code == .unknownRecord {
+        } catch let error as StoreError where error.code == .hierarchyTooDeep || error.code == .unknownRecord {
             // A record may be too deep if an ancestor was moved down, and the counts on the way are verified record by
             // record. A missing entry on the way is a finding of its own.
             return
-        } catch let error as RecordsError where error.code == .corruption {
+        } catch let error as StoreError where error.code == .corruption {
             report.note(.wrong, key: zone.keys.shareRoot(name), "the way up is broken: \(error)")
         }
     }

@@ -129,9 +129,7 @@ extension ZoneReader {
     package func recordBound() throws -> Int {
         do {
             return Int(summable: try header().recordCount)
-        } catch let error as LayoutError where error.isCorruption {
-            return 0
-        } catch let error as RecordsError where error.code == .corruption {
+        } catch let error as StoreError where error.code == .corruption {
             return 0
         }
     }

@@ -62,7 +62,7 @@ extension MutationPlanner {
         let facts = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
         TombstoneIndex.appendDifference(from: nil, to: facts, in: zone.keys, to: &plan.mutations)
         guard plan.header.recordCount > 0 else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A zone counts no records but has some: verify the store, then rebuild its indexes.",
                 ["zone": zone.id.name.text])
         }
@@ -230,7 +230,7 @@ extension MutationPlanner {
                 continue
             }
             let old = try draft.wasLive ? draft.oldNode ?? zone.node(name) : nil
-            guard old != nil || !draft.wasLive else { throw RecordsError.missingParentEntry(name, in: zone.id) }
+            guard old != nil || !draft.wasLive else { throw StoreError.missingParentEntry(name, in: zone.id) }
             let has = try draft.isNamedParent || keepsChildren(name, old: old, losing: losing, hierarchy)
             changes.append(
                 NodeChange(
@@ -240,7 +240,7 @@ extension MutationPlanner {
         let gaining = namedParents.values.lazy.filter { $0.draft == nil }.map(\.name)
         let others = gaining + losing.lazy.filter { namedParents[$0] == nil && drafts[$0] == nil }
         for name in others.sorted() {
-            guard let old = try zone.node(name) else { throw RecordsError.missingParentEntry(name, in: zone.id) }
+            guard let old = try zone.node(name) else { throw StoreError.missingParentEntry(name, in: zone.id) }
             var new = old
             new.hasChildren = try namedParents[name] != nil || keepsChildren(name, old: old, losing: losing, hierarchy)
             changes.append(NodeChange(name: name, old: old, new: new, sequence: nil))

@@ -36,7 +36,7 @@ struct MutationPlanner {
 
     /// The plan of the request.
     ///
-    /// Throws `RequestRefused` with the reason of every record that cannot be written as asked, `RecordsError` with
+    /// Throws `RequestRefused` with the reason of every record that cannot be written as asked, `StoreError` with
     /// `invalidRequest` for a request that contradicts itself or is over a limit.
     mutating func plan() throws -> MutationPlan {
         try load()
@@ -61,7 +61,7 @@ struct MutationPlanner {
     private func checkLimits() throws {
         let limit = zone.limits.requestItemCount
         guard request.mutations.count <= limit else {
-            throw RecordsError(
+            throw StoreError(
                 .invalidRequest, "The request has too many items: split it.",
                 ["items": "\(request.mutations.count)", "limit": "\(limit)"])
         }
@@ -81,10 +81,10 @@ struct MutationPlanner {
             let name = draft.name
             if draft.wasLive && (draft.isPlacedAnew || draft.isMarkedAnew) {
                 draft.oldNode = try zone.node(name)
-                guard draft.oldNode != nil else { throw RecordsError.missingParentEntry(name, in: zone.id) }
+                guard draft.oldNode != nil else { throw StoreError.missingParentEntry(name, in: zone.id) }
             }
             guard drafts.updateValue(draft, forKey: name) == nil else {
-                throw RecordsError(
+                throw StoreError(
                     .invalidRequest, "A record occurs twice in one request: name each record once.",
                     ["record": name.text])
             }
@@ -216,9 +216,9 @@ extension RecordName {
     }
 }
 
-extension RecordsError {
-    static func missingParentEntry(_ name: RecordName, in zone: ZoneID) -> RecordsError {
-        RecordsError(
+extension StoreError {
+    static func missingParentEntry(_ name: RecordName, in zone: ZoneID) -> StoreError {
+        StoreError(
             .corruption, "A record has no entry in the parent index: verify the store, then rebuild its indexes.",
             ["record": name.text, "zone": zone.name.text])
     }

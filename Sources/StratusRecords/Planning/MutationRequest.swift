@@ -3,6 +3,7 @@
 
 package import StratusLayout
 package import StratusModel
+import StratusStore
 
 /// One item of a request.
 package enum RecordMutation: Hashable, Sendable {
@@ -54,7 +55,7 @@ extension RecordMutation {
         if let parent = record.parent { try Self.checkName(parent.text, "parent") }
         if let share = record.share { try Self.checkName(share.text, "share") }
         guard record.fields.count <= RecordLimits.fieldCount else {
-            throw RecordsError(
+            throw StoreError(
                 .invalidRequest, "The record has too many fields: split it over several records.",
                 ["record": record.name.text, "fields": "\(record.fields.count)", "limit": "\(RecordLimits.fieldCount)"])
         }
@@ -74,7 +75,7 @@ extension RecordMutation {
         // A name has at least as many bytes as UTF-16 units, so most names need no second count.
         guard byteCount > RecordLimits.nameUnitCount || byteCount == 0 else { return }
         guard byteCount > 0, text.utf16.count <= RecordLimits.nameUnitCount else {
-            throw RecordsError(
+            throw StoreError(
                 .invalidRequest, "A name must have 1 to 255 characters: choose another.",
                 ["role": role, "characters": "\(text.utf16.count)"])
         }
@@ -82,7 +83,7 @@ extension RecordMutation {
 
     private static func checkSchemaName(_ text: String, _ role: String, of record: Record) throws {
         guard (1...LayoutLimits.maximumSchemaNameByteCount).contains(text.utf8.count) else {
-            throw RecordsError(
+            throw StoreError(
                 .invalidRequest, "The name of a type or field must have 1 to 255 characters: choose another.",
                 ["role": role, "record": record.name.text, "bytes": "\(text.utf8.count)"])
         }

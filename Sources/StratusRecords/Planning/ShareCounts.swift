@@ -57,18 +57,18 @@ struct ShareCounts {
         var current = name
         for _ in 0..<zone.limits.hierarchyDepth {
             guard let child = try firstChildWithRoot(of: current, tallied) else {
-                throw RecordsError(
+                throw StoreError(
                     .corruption, "A record counts a share root below it that is not there: rebuild the indexes.",
                     ["record": name.text, "zone": zone.id.name.text])
             }
             if let share = try share(of: child) { return ShareMembership(root: child, share: share) }
             current = child
         }
-        throw RecordsError.tooDeep(current, in: zone)
+        throw StoreError.tooDeep(current, in: zone)
     }
 
-    private func wrongCount(of name: RecordName) -> RecordsError {
-        RecordsError(
+    private func wrongCount(of name: RecordName) -> StoreError {
+        StoreError(
             .corruption, "A count of share roots is wrong: verify the store, then rebuild its indexes.",
             ["record": name.text, "zone": zone.id.name.text])
     }
@@ -130,7 +130,7 @@ struct ShareCounts {
         var level = 0
         while let parent = try parent(of: current) {
             level += 1
-            guard level <= zone.limits.hierarchyDepth else { throw RecordsError.tooDeep(name, in: zone) }
+            guard level <= zone.limits.hierarchyDepth else { throw StoreError.tooDeep(name, in: zone) }
             try load(parent)
             tallies[parent]?.count += difference
             current = parent

@@ -101,7 +101,7 @@ package final class ZoneHistory {
                 path.append(current)
                 break
             }
-            guard path.count <= zone.limits.hierarchyDepth else { throw RecordsError.tooDeep(name, in: zone) }
+            guard path.count <= zone.limits.hierarchyDepth else { throw StoreError.tooDeep(name, in: zone) }
             path.append(current)
             if let share = try mark(current, at: moment) {
                 end = .share(share)
@@ -188,8 +188,8 @@ package final class ZoneHistory {
             .map { PastParent(name: $0.name) }
     }
 
-    private func missingParent(_ name: RecordName, of descendant: RecordName) -> RecordsError {
-        RecordsError(
+    private func missingParent(_ name: RecordName, of descendant: RecordName) -> StoreError {
+        StoreError(
             .corruption, "A record had a parent that did not exist: verify the store.",
             ["record": descendant.text, "missing": name.text, "zone": zone.id.name.text])
     }

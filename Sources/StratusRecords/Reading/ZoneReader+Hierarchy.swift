@@ -58,7 +58,7 @@ extension ZoneReader {
     /// when a parent on the way is missing.
     package func shareMembership(of name: RecordName) throws -> ShareMembership? {
         switch try coverage(of: name) {
-        case .absent: throw RecordsError.unknownRecord(name, in: id)
+        case .absent: throw StoreError.unknownRecord(name, in: id)
         case .uncovered: nil
         case .covered(let membership): membership
         }
@@ -140,9 +140,9 @@ extension ZoneReader {
 
     /// The node of a record that another record names as its ancestor. Its absence is corruption.
     func ancestorNode(_ name: RecordName, below descendant: RecordName, level: Int) throws -> HierarchyNode {
-        guard level <= limits.hierarchyDepth else { throw RecordsError.tooDeep(descendant, in: self) }
+        guard level <= limits.hierarchyDepth else { throw StoreError.tooDeep(descendant, in: self) }
         guard let node = try node(name) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A record names a parent that does not exist: verify the store, then rebuild its indexes.",
                 ["record": descendant.text, "missing": name.text, "zone": id.name.text])
         }
@@ -150,15 +150,15 @@ extension ZoneReader {
     }
 }
 
-extension RecordsError {
-    static func tooDeep(_ name: RecordName, in zone: ZoneReader) -> RecordsError {
-        RecordsError(
+extension StoreError {
+    static func tooDeep(_ name: RecordName, in zone: ZoneReader) -> StoreError {
+        StoreError(
             .hierarchyTooDeep, "The record is deeper than the limit: move it or one of its ancestors up.",
             ["record": name.text, "zone": zone.id.name.text, "limit": "\(zone.limits.hierarchyDepth)"])
     }
 
-    static func unknownRecord(_ name: RecordName, in zone: ZoneID) -> RecordsError {
-        RecordsError(
+    static func unknownRecord(_ name: RecordName, in zone: ZoneID) -> StoreError {
+        StoreError(
             .unknownRecord, "No such record: check its name and its zone.",
             ["record": name.text, "zone": zone.name.text])
     }
@@ -190,7 +190,7 @@ extension ZoneReader {
             case .next: break
             }
             guard child.hasChildren else { continue }
-            guard depth < depthLimit ?? limits.hierarchyDepth else { throw RecordsError.tooDeep(child.name, in: self) }
+            guard depth < depthLimit ?? limits.hierarchyDepth else { throw StoreError.tooDeep(child.name, in: self) }
             stack.append(try SubtreeLevel(parent: child.name, reader: self, level: depth + 1))
         }
     }

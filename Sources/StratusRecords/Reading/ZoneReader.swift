@@ -33,10 +33,10 @@ package final class ZoneReader {
 
     /// The zone's counters.
     ///
-    /// Throws `RecordsError.corruption` when the zone has no header.
+    /// Throws `StoreError.corruption` when the zone has no header.
     package func header() throws -> ZoneHeader {
         guard let header = try store.withValue(forKey: keys.header(), { try ZoneHeader(decoding: $0) }) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "A zone is listed but has no header: restore the store from a backup.",
                 ["zone": id.name.text])
         }
@@ -277,7 +277,7 @@ extension ZoneReader {
     private func checkHorizon(_ sequence: UInt64) throws {
         let horizon = try header().horizon
         guard sequence == 0 || sequence >= horizon else {
-            throw RecordsError(
+            throw StoreError(
                 .expired, "The changes since then are no longer known: read the whole zone again.",
                 ["sequence": "\(sequence)", "horizon": "\(horizon)", "zone": id.name.text])
         }

@@ -34,7 +34,6 @@ extension ErrorReport {
     }
 
     private static func report(of error: any Error) -> ErrorReport {
-        let storeExit = StoreFailure(error)?.exit ?? .failure
         let refused = "The store refuses this; nothing was changed."
         switch error {
         case let error as ToolError:
@@ -49,7 +48,7 @@ extension ErrorReport {
             let cause = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String ?? beneath?.localizedDescription
             return ErrorReport(
                 code: "\(error.code)", message: error.localizedDescription, fields: fields(of: error), cause: cause,
-                exit: error.userInfo[damageKey] as? Bool == true ? .corruption : error.code.exit)
+                exit: error.userInfo[CKError.storeIsDamagedKey] as? Bool == true ? .corruption : error.code.exit)
         case let error as CloudError:
             let code = CKError.Code(rawValue: error.code.rawValue)
             return ErrorReport(
@@ -58,26 +57,15 @@ extension ErrorReport {
         case let error as StratusError:
             return ErrorReport(
                 code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
-                exit: storeExit)
-        case let error as RecordsError:
-            return ErrorReport(
-                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
-                exit: storeExit)
+                exit: error.code.exit)
         case let error as StoreError:
             return ErrorReport(
-                code: error.code.description, message: error.message, fields: error.fields, cause: error.cause,
-                exit: storeExit)
-        case let error as LayoutError:
-            return ErrorReport(
-                code: error.code.description, message: error.message, fields: error.fields,
-                exit: error.isCorruption ? .corruption : .failure)
+                code: error.code.rawValue, message: error.message, fields: error.fields, cause: error.cause,
+                exit: error.code.exit)
         default:
             return ErrorReport(code: "failed", message: "\(error)", exit: .failure)
         }
     }
-
-    /// The key in a `CKError`'s user info that says, with `true`, that the store is damaged.
-    private static let damageKey = "StratusStoreIsDamaged"
 
     private static let shownPaths = Mutex<[String: String]>([:])
 

@@ -83,39 +83,37 @@ enum ExitStatus: Int32, Hashable, Sendable, CaseIterable {
     }
 }
 
-/// The failures of a store that decide an exit status or a next step.
-///
-/// The codes of `StoreError`, `RecordsError` and `StratusError` are open sets that share their names. This type reads a
-/// name once; everything else switches over its cases.
-enum StoreFailure: String, CaseIterable, Sendable {
-    case unknownZone
-    case unknownRecord
-    case unknownShare
-    case unknownAccount
-    case held
-    case notAStore
-    case newerFormat
-    case olderFormat
-    case notPermitted
-    case diskFull
-    case corruption
-
-    /// Nil for any other error, and for a code that decides nothing here.
-    init?(_ error: any Error) {
-        switch error {
-        case let error as StratusError: self.init(rawValue: error.code.description)
-        case let error as RecordsError: self.init(rawValue: error.code.description)
-        case let error as StoreError: self.init(rawValue: error.code.description)
-        default: return nil
+extension StoreError.Code {
+    /// The exit status of a verb that ends with this error.
+    var exit: ExitStatus {
+        switch self {
+        case .unknownZone, .unknownRecord: .notFound
+        case .held, .notAStore, .newerFormat, .olderFormat, .notPermitted: .notOpened
+        case .corruption: .corruption
+        case .conflict, .tooLarge, .unavailable, .commitUnknown, .closed, .diskFull, .reopening, .commitDropped,
+            .reachedByPath, .inputOutput, .invalidRequest, .hierarchyTooDeep, .expired, .rebuilding:
+            .failure
         }
     }
 
+    /// The code of a store's error; nil for any other error, and for a code that only the host API has.
+    init?(of error: any Error) {
+        if let error = error as? StoreError {
+            self = error.code
+        } else {
+            guard let error = error as? StratusError, let code = Self.allCases.first(where: { error.code == .init($0) })
+            else { return nil }
+            self = code
+        }
+    }
+}
+
+extension StratusError.Code {
+    /// The exit status of a verb that ends with this error. The set of these codes is open.
     var exit: ExitStatus {
         switch self {
-        case .unknownZone, .unknownRecord, .unknownShare, .unknownAccount: .notFound
-        case .held, .notAStore, .newerFormat, .olderFormat, .notPermitted: .notOpened
-        case .diskFull: .failure
-        case .corruption: .corruption
+        case .unknownShare, .unknownAccount: .notFound
+        default: StoreError.Code.allCases.first { self == .init($0) }?.exit ?? .failure
         }
     }
 }

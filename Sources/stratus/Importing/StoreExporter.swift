@@ -192,7 +192,7 @@ struct StoreExporter {
 
     private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {
         guard let stored = try zone.record(name) else {
-            throw RecordsError(
+            throw StoreError(
                 .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
                 ["record": name.text])
         }
@@ -240,8 +240,8 @@ struct StoreExporter {
         counts.contents += 1
     }
 
-    private static func damaged(_ fields: [String: String]) -> RecordsError {
-        RecordsError(
+    private static func damaged(_ fields: [String: String]) -> StoreError {
+        StoreError(
             .corruption,
             "The content of an asset is missing or damaged: restore its file from a backup, or delete the record.",
             fields)

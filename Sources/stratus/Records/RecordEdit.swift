@@ -4,6 +4,7 @@ import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
+import StratusStore
 
 enum RecordEdit {
     /// How many records one commit deletes.
@@ -27,7 +28,7 @@ enum RecordEdit {
         let empty = session.request([], in: zone)
         return try session.engine.transact { transaction in
             guard let old = try transaction.existingZone(zone).record(name)?.record else {
-                throw RecordsError(
+                throw StoreError(
                     .unknownRecord, "There is no such record: check its name and zone.",
                     ["record": name.text, "zone": zone.name.text])
             }

@@ -4,12 +4,13 @@
 import StratusCloud
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Verification {
     let entryCount: Int
     /// The commit that opening the store has dropped.
     private let droppedCommit: [String: String]?
-    let damages: [RecordsError]
+    let damages: [StoreError]
     /// Nil if damaged bytes prevented all other checks.
     let indexes: IndexReport?
     let accounts: VerifierReport<AccountFault>

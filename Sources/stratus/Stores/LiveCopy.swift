@@ -76,7 +76,7 @@ final class LiveCopy: Sendable {
 
     /// The same error; if there was no room for the copy, an error that names its folder.
     private static func namingFolder(of scratch: StoreFiles.Scratch, _ error: any Error) -> any Error {
-        guard StoreFailure(error) == .diskFull else { return error }
+        guard StoreError.Code(of: error) == .diskFull else { return error }
         let folder = URL(fileURLWithPath: scratch.path).deletingLastPathComponent().path
         return ToolError(
             .refused,

@@ -37,17 +37,20 @@ struct OpenedStore {
         do {
             return try whole(path, opening)
         } catch {
-            guard let failure = StoreFailure(error), canReadCopy(after: failure) else { throw error }
+            guard let code = StoreError.Code(of: error), canReadCopy(after: code) else { throw error }
             return try copy(path, opening, StoreFiles.holder(of: path))
         }
     }
 
     /// Whether a copy can be read where the store itself cannot be opened: another process was faster, or the store can
     /// be read and not written.
-    private static func canReadCopy(after failure: StoreFailure) -> Bool {
-        switch failure {
+    private static func canReadCopy(after code: StoreError.Code) -> Bool {
+        switch code {
         case .held, .notPermitted, .diskFull, .olderFormat: true
-        case .unknownZone, .unknownRecord, .unknownShare, .unknownAccount, .notAStore, .newerFormat, .corruption: false
+        case .unknownZone, .unknownRecord, .notAStore, .newerFormat, .corruption, .conflict, .tooLarge, .unavailable,
+            .commitUnknown, .closed, .reopening, .commitDropped, .reachedByPath, .inputOutput, .invalidRequest,
+            .hierarchyTooDeep, .expired, .rebuilding:
+            false
         }
     }
 

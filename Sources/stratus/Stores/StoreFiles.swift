@@ -219,9 +219,9 @@ final class StoreFiles {
 
     /// Checks every entry and log against its checksum. Returns the number of entries, and each damage. `progress` gets
     /// the approximate number of bytes read, and of all.
-    func verifyChecksums(progress: (Int, Int) -> Void) throws -> (entryCount: Int, damages: [RecordsError]) {
+    func verifyChecksums(progress: (Int, Int) -> Void) throws -> (entryCount: Int, damages: [StoreError]) {
         let report = try Self.namingKeys { try store.verifyChecksums(progress: progress) }
-        return (report.entryCount, report.damages.map { RecordsError(wrapping: $0) })
+        return (report.entryCount, report.damages.map { $0.describingKeys })
     }
 
     /// Runs calls that bypass the record layer. Their errors name keyspaces and keys as that layer does.
@@ -229,12 +229,12 @@ final class StoreFiles {
         do {
             return try body()
         } catch let error as StoreError {
-            throw RecordsError(wrapping: error)
+            throw error.describingKeys
         }
     }
 
     /// Zones of a salvaged store whose indexes could not be rebuilt, with the reason.
-    typealias Unmended = [(zone: ZoneID, error: RecordsError)]
+    typealias Unmended = [(zone: ZoneID, error: StoreError)]
 
     /// Gets the part of a repair in words that follow the verb, how much of it is done, and the total: 0 if it is
     /// unknown, nil if there are no updates until the part is done.
@@ -279,7 +279,7 @@ final class StoreFiles {
                 meter.beginRebuild(recordCount: try engine.read { try $0.existingZone(zone).recordBound() })
                 do {
                     try engine.rebuild(zone, incarnation: UUID.drawn(), progress: meter.update)
-                } catch let error as RecordsError {
+                } catch let error as StoreError {
                     unmended.append((zone, error))
                 }
                 meter.end()

@@ -231,11 +231,11 @@ final class StoreSession {
     }
 
     /// The error for a zone that does not exist, with the most similar name.
-    func noZone(_ zone: ZoneID, _ reader: RecordReader) throws -> RecordsError {
+    func noZone(_ zone: ZoneID, _ reader: RecordReader) throws -> StoreError {
         let names = try reader.zones(in: zone.database).map(\.name.text)
         var fields = ["zone": zone.name.text]
         if let nearest = NearestName.of(zone.name.text, among: names) { fields["nearest"] = nearest }
-        return RecordsError(.unknownZone, "There is no such zone: 'stratus zones' lists all zones.", fields)
+        return StoreError(.unknownZone, "There is no such zone: 'stratus zones' lists all zones.", fields)
     }
 }
 
@@ -269,7 +269,7 @@ extension StoreSession {
     /// Checks every entry and log against its checksum. Returns the number of entries, and each damage.
     func verifyChecksums(
         progress: (_ byteCount: Int, _ total: Int) -> Void
-    ) throws -> (entryCount: Int, damages: [RecordsError]) {
+    ) throws -> (entryCount: Int, damages: [StoreError]) {
         try files.verifyChecksums(progress: progress)
     }
 }

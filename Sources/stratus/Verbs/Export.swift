@@ -5,6 +5,7 @@ import Foundation
 import StratusCloud
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Export: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -77,7 +78,7 @@ extension Export {
     private static func requireWholeContents(_ session: StoreSession) throws {
         let report = try AssetVerifier(engine: session.engine, store: session.assets).verify()
         guard let damage = report.findings.first(where: { [.missing, .damaged].contains($0.kind) }) else { return }
-        throw RecordsError(
+        throw StoreError(
             .corruption,
             "The store cannot be exported: contents of assets are missing or damaged. 'stratus verify' names them.",
             ["first": "\(damage)"])

@@ -4,6 +4,7 @@ import ArgumentParser
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 struct Get: PlaceCommand {
     static let configuration = CommandConfiguration(
@@ -32,7 +33,7 @@ struct Get: PlaceCommand {
             return try session.read(zone, acting) { zone, sight in
                 let name = try zone.resolve(record, sight, console)
                 guard let stored = try zone.record(name) else {
-                    throw RecordsError(
+                    throw StoreError(
                         .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
                         ["record": name.text])
                 }

@@ -73,7 +73,7 @@ struct AssetLedgerTests {
         do {
             try fixture.settle(removing: [asset, asset])
             Issue.record("the ledger went below zero")
-        } catch let error as RecordsError { #expect(error.code == .corruption) }
+        } catch let error as StoreError { #expect(error.code == .corruption) }
         #expect(try fixture.count(of: asset) == 1)
     }
 

@@ -5,6 +5,7 @@ import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 import StratusTestSupport
 import Testing
 
@@ -133,7 +134,7 @@ struct ShareEntriesTests {
     @Test("a missing acceptance is corruption, not a new participant")
     func missing() {
         let old = Self.content([Self.participant("_bob")])
-        let error = #expect(throws: RecordsError.self) {
+        let error = #expect(throws: StoreError.self) {
             _ = try ShareEntries.difference(
                 from: old, to: nil, at: Self.place, sequence: 9, date: Self.date, stored: { _ in nil })
         }

@@ -188,7 +188,7 @@ struct ShareReleaseTests {
         try town.plant(damaged, at: zone.record("Share-1"))
         for address in [Self.notes, Self.photos] { try town.bench.deleteZone(address) }
         for _ in 0..<2 {
-            let error = #expect(throws: RecordsError.self) { try town.bench.upkeep() }
+            let error = #expect(throws: StoreError.self) { try town.bench.upkeep() }
             #expect(error?.code == .corruption)
             #expect(try town.engine.read { try $0.releases() }.count == 1)
         }

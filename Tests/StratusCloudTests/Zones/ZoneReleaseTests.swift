@@ -335,7 +335,7 @@ struct ZoneReleaseTests {
         try bench.service.engine.transact { try $0.delete(key) }
         for zone in [Self.notes, Self.photos] { try bench.deleteZone(zone) }
         for _ in 0..<2 {
-            let error = #expect(throws: RecordsError.self) { try bench.upkeep() }
+            let error = #expect(throws: StoreError.self) { try bench.upkeep() }
             #expect(error?.code == .corruption)
             #expect(try bench.heldCount() == 4)
             let findings = try bench.service.verifyAssets().filter { $0.kind == .miscounted }

@@ -4,6 +4,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
+import StratusStore
 
 extension FuzzTarget {
     package static let share = FuzzTarget(
@@ -65,9 +66,9 @@ extension FuzzTarget {
 
     /// An error of a value with secrets contains the number of its bytes, and none of them.
     private static func errorProblem(_ input: [UInt8]) -> String? {
-        var errors: [LayoutError] = []
-        do throws(LayoutError) { _ = try ShareContentEntry(decoding: input.span) } catch { errors.append(error) }
-        do throws(LayoutError) { _ = try ShareTokenEntry(decoding: input.span) } catch { errors.append(error) }
+        var errors: [StoreError] = []
+        do throws(StoreError) { _ = try ShareContentEntry(decoding: input.span) } catch { errors.append(error) }
+        do throws(StoreError) { _ = try ShareTokenEntry(decoding: input.span) } catch { errors.append(error) }
         return errors.first { $0.fields["hex"] != nil }.map { "an error shows bytes: \($0)" }
     }
 }

@@ -74,8 +74,8 @@ package final class HistoryFaultSweep {
         do {
             try carryOut(step, on: engine)
             throw HistoryFailure("the step went well")
-        } catch let error as RecordsError {
-            guard error.code.description == fault.error.code.description else {
+        } catch let error as StoreError {
+            guard error.code.rawValue == fault.error.code.rawValue else {
                 throw HistoryFailure("another error: \(error)")
             }
             guard error.message == fault.error.message else { throw HistoryFailure("the cause is lost: \(error)") }
@@ -140,7 +140,7 @@ package final class HistoryFaultSweep {
             }
         } catch is RequestRefused {
         } catch is Abort {
-        } catch let error as RecordsError where error.code == .unknownZone || error.code == .invalidRequest {}
+        } catch let error as StoreError where error.code == .unknownZone || error.code == .invalidRequest {}
     }
 
     private func check(_ engine: RecordEngine, _ state: OracleStore) throws {

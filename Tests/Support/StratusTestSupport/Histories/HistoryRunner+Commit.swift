@@ -41,7 +41,7 @@ extension HistoryRunner {
         } catch let refused as RequestRefused {
             let stop = Stop.verdict(.refused(refused.refusals.mapValues(\.oracleRefusal)))
             try expectEnd(stop, expectation)
-        } catch let error as RecordsError {
+        } catch let error as StoreError {
             try checkError(error, expectation)
         }
     }
@@ -102,7 +102,7 @@ extension HistoryRunner {
         throw HistoryFailure("\(stop); the oracle says \(expectation.stop.map { "\($0)" } ?? "accepted")")
     }
 
-    private func checkError(_ error: RecordsError, _ expectation: Expectation) throws {
+    private func checkError(_ error: StoreError, _ expectation: Expectation) throws {
         switch error.code {
         case .unknownZone: try expectEnd(.unknownZone, expectation)
         case .invalidRequest: try expectEnd(.verdict(.invalid), expectation)

@@ -3,6 +3,7 @@
 import StratusLayout
 import StratusModel
 import StratusRecords
+import StratusStore
 
 /// An answer that is not the oracle's.
 package struct HistoryFailure: Error, CustomStringConvertible {
@@ -126,7 +127,7 @@ struct ZoneChecker {
                         child: OracleChild(name: child.name, hasChildren: child.hasChildren), level: level))
                 return .next
             }
-        } catch let error as RecordsError where error.code == .hierarchyTooDeep {
+        } catch let error as StoreError where error.code == .hierarchyTooDeep {
             isWhole = false
         }
         try expectEqual(visited, wanted.visited, "subtree below \(root.debugText)")
@@ -187,7 +188,7 @@ extension OracleAnswer {
     static func asked(_ question: () throws -> Value?) throws -> OracleAnswer {
         do {
             return try question().map { .answer($0) } ?? .unknownRecord
-        } catch let error as RecordsError {
+        } catch let error as StoreError {
             switch error.code {
             case .unknownRecord: return .unknownRecord
             case .hierarchyTooDeep: return .tooDeep
