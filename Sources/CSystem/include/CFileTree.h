@@ -105,13 +105,13 @@ void cfiletree_close(int descriptor);
 int cfiletree_is_terminal(int descriptor);
 int cfiletree_terminal_columns(int descriptor);
 
-/* Whether a descriptor takes some bytes at once: 1, or 0 where whoever writes waits. */
+/* Whether a descriptor takes some bytes immediately: 1, or 0 if a write would block. */
 int cfiletree_is_writable(int descriptor);
 
 /* Lets this thread sleep. */
 void cfiletree_sleep(int milliseconds);
 
-/* Tells the kernel that it may take back the pages of memory that is mapped; whoever touches them has them read again. */
+/* Lets the kernel evict the pages of mapped memory; the next access reads them again. */
 void cfiletree_page_out(uint64_t address, uint64_t byte_count);
 
 /* From here on SIGINT, SIGTERM and SIGHUP, where they were not ignored, are one byte each to be read from the descriptor

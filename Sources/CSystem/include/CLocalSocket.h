@@ -28,8 +28,8 @@ struct clocalsocket_peer {
     int32_t process;
 };
 
-/* A descriptor that takes connections at a name in a directory, which its owner alone may open (0600). A socket that lies
- * there is replaced, whoever left it: the caller answers for its being nobody's. Anything else that lies there is EEXIST. */
+/* A descriptor that accepts connections at a name in a directory, which only its owner may open (0600). An existing
+ * socket is replaced: the caller must make sure that no process uses it. Anything else at that name is EEXIST. */
 int clocalsocket_listen(
     const uint8_t *CLOCALSOCKET_COUNTED(count) directory CLOCALSOCKET_SCOPED, size_t count,
     const uint8_t *CLOCALSOCKET_COUNTED(name_count) name CLOCALSOCKET_SCOPED, size_t name_count, int backlog);
@@ -55,7 +55,7 @@ uint32_t clocalsocket_own_user(void);
 /* Whether bytes or the end can be received within so many milliseconds: 1 or 0; below zero waits on and on. */
 int clocalsocket_wait(int connection, int milliseconds);
 
-/* Whether the other end is gone for good: it neither sends nor receives any more. */
+/* Whether the other end is gone permanently: it neither sends nor receives. */
 int clocalsocket_is_hung_up(int connection);
 
 /* The next bytes that have come: how many, 0 at the end, EAGAIN where there are none yet. */
@@ -67,7 +67,7 @@ int64_t clocalsocket_send(
     int connection, const uint8_t *CLOCALSOCKET_COUNTED(count) bytes CLOCALSOCKET_SCOPED, size_t count,
     int milliseconds);
 
-/* Wakes whoever waits at a socket: from here on nothing is received, and with `both` nothing is sent. */
+/* Wakes the threads that wait at a socket: from here on nothing is received, and with `both` nothing is sent. */
 void clocalsocket_stop(int socket, int both);
 
 void clocalsocket_close(int socket);

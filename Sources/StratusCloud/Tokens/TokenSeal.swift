@@ -122,7 +122,7 @@ extension CloudError {
     }
 
     /// The reason of an expired token if another zone has the name: it tells a sync engine that all records are gone.
-    package static let reasonZoneMadeAnew = "the zone was made anew"
+    package static let reasonZoneRecreated = "the zone was recreated"
 
     static func expiredToken(_ reason: String) -> CloudError {
         CloudError(

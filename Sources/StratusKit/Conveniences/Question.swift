@@ -102,7 +102,7 @@ private final class Inquiry<Value: Sendable>: Sendable {
     func begin(_ ticket: PoolTicket, forSeconds seconds: TimeInterval?) {
         let timer = seconds.map { seconds in
             timers.schedule(afterSeconds: seconds) { [self] in
-                // One that waits for a thread is not asked any more.
+                // A question that still waits for a thread is not asked.
                 _ = state.withLock { $0.ticket }?.withdraw()
                 end(with: .failure(CKError.operationTimedOut))
             }
@@ -135,7 +135,7 @@ private final class Inquiry<Value: Sendable>: Sendable {
 
 /// A task that waits for an answer and may be cancelled before, while and after it begins to.
 ///
-/// Invariant: its continuation is resumed once, by whoever takes it out of the state.
+/// Invariant: its continuation is resumed once, by the caller that takes it out of the state.
 private final class Asker<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?

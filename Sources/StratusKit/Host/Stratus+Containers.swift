@@ -14,7 +14,7 @@ extension Stratus {
         CKContainer(session: session, identifier: identifier, account: nil)
     }
 
-    /// A container for one account, whoever is signed in. A service uses it to act for its users.
+    /// A container for one account, no matter who is signed in. A service uses it to act for its users.
     ///
     /// - Parameters:
     ///   - identifier: The container's name, such as `iCloud.com.example.app`.

@@ -42,8 +42,8 @@ extension Stratus {
         public var assetByteCount: Int64?
         /// The most bytes of an account whose ``Account/quotaByteCount`` is nil (S-16); nil, the default, for no limit.
         public var quotaByteCount: Int64?
-        /// The most bytes in the public database of each container, including assets, whoever saved them. Public data
-        /// belongs to the app (S-16). Nil, the default, for no limit.
+        /// The most bytes in the public database of each container, including assets, no matter who saved them. Public
+        /// data belongs to the app (S-16). Nil, the default, for no limit.
         public var publicQuotaByteCount: Int64?
         /// Whether deleting a record that does not exist fails with `unknownItem`. On the real service it succeeds
         /// . Default: false.

@@ -1,5 +1,5 @@
 // What can be asked of a host over its local socket, and what it is answered. These values are sent as JSON by the
-// names of their cases and properties: whoever changes one raises `LocalFrame.version`.
+// names of their cases and properties: if you change one, raise `LocalFrame.version`.
 
 import Foundation
 import StratusCloud
@@ -10,7 +10,7 @@ import StratusStore
 enum LocalRequest: Codable, Sendable {
     /// What a client asks of the server.
     case cloud(AnyCloudCall)
-    /// What is read of the store as it lies; after `begin` alone.
+    /// Reads from the store's own entries; only after `begin`.
     case read(ReadCall)
     /// What a host does.
     case host(HostCall)

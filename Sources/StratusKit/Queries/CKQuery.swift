@@ -168,7 +168,7 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
 // The predicate and the order of a query in an archive. Foundation on Linux archives neither.
 //
 // A predicate is archived as a format with a placeholder for every value, and the values in the same block format as
-// those of records. Decoding parses it like any format, whoever wrote it.
+// those of records. Decoding parses it like any format, no matter who wrote it.
 
 enum ArchivedQuery {
     /// One key of the order. The location of a distance is in the block of values, under the key's number.

@@ -339,7 +339,7 @@ extension CKError {
     fileprivate var isOfToken: Bool { code == .changeTokenExpired }
 
     /// Whether the token belongs to a deleted zone and another zone has its name.
-    fileprivate var isOfRecreatedZone: Bool { userInfo["reason"] as? String == CloudError.reasonZoneMadeAnew }
+    fileprivate var isOfRecreatedZone: Bool { userInfo["reason"] as? String == CloudError.reasonZoneRecreated }
 }
 
 // The decision what to do after failures, as pure functions.

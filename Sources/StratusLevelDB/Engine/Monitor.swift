@@ -2,7 +2,7 @@
 // It understands POSIX's.
 //
 // Unsafe: the POSIX objects are allocated in `init` because they must not move, and destroyed in `deinit`, when no
-// thread can hold or wait for them any more.
+// thread holds or waits for them.
 
 internal import Glibc
 
