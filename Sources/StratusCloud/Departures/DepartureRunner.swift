@@ -9,7 +9,7 @@
 //   3. After the deleted zones are purged: remove their databases from the directory.
 //   4. One commit: delete the departure entry.
 //
-// Steps 2 to 4 look for what is left and remove it, so they can run again after any interruption.
+// Steps 2 to 4 find remaining data and remove it, so they can run again after any interruption.
 
 import StratusLayout
 package import StratusModel

@@ -113,7 +113,7 @@ package enum ShareEntries {
     /// called only for those that change.
     ///
     /// Throws what `stored` throws, `RecordsError` with `corruption` if an acceptance is missing, and `CloudError` if
-    /// one of another zone is in the place of a new one.
+    /// there is an acceptance of another zone under the key of a new one.
     package static func difference(
         from old: ShareContent?, to new: ShareContent?, at place: SharePlace, sequence: UInt64, date: Date,
         stored: (UserName) throws -> AcceptanceEntry?

@@ -22,7 +22,7 @@ extension ContainerScope {
     }
 
     /// Asks the server and waits without holding up a thread. Cancelling the task ends the wait at once with
-    /// `operationCancelled`, and takes the question back where it has not been asked yet (O-08).
+    /// `operationCancelled`, and withdraws the question if it has not been asked yet (O-08).
     func ask<Value: Sendable>(
         _ request: @escaping @Sendable (any CloudServer, Caller) throws -> Value
     ) async throws -> Value {
@@ -81,7 +81,7 @@ extension ContainerScope {
     }
 }
 
-/// A question that was asked, until it is answered, its time is over, or it is taken back, whatever comes first.
+/// A question that was asked, until it is answered, times out or is withdrawn.
 private final class Inquiry<Value: Sendable>: Sendable {
     private struct State {
         var isOver = false
@@ -139,7 +139,7 @@ private final class Inquiry<Value: Sendable>: Sendable {
 private final class Asker<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
-        /// Holds the question, which holds this: let go of with the answer.
+        /// Holds the question, which holds this. Released with the answer.
         var withdraw: (@Sendable () -> Void)?
         var isCancelled = false
         var isAnswered = false

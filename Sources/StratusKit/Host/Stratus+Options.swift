@@ -84,7 +84,7 @@ extension Stratus {
         public var subscriptionCount = 200
         /// Whether saving a subscription fails with `serverRejectedRequest` if the person has an equal one under
         /// another identifier in the same database, as observed on the real service (N-07). Two are equal with the same
-        /// zone, or with the same query, zone and options, whatever their notifications are. Existing subscriptions
+        /// zone, or with the same query, zone and options; their notifications do not matter. Existing subscriptions
         /// stay. Default: false.
         public var duplicateSubscriptionFails = false
         /// The most notifications that wait for one device; beyond it the oldest are dropped (N-05). Default: 100.

@@ -63,7 +63,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
         "<CKQuery: \(recordType), \(predicate), sorted by \(sortDescriptors ?? [])>"
     }
 
-    // MARK: What the server is asked
+    // MARK: The server's query
 
     private static let missingType = "A CKQuery needs a record type."
 

@@ -145,13 +145,13 @@ struct ShareVerifierTests {
                 }
             ),
             (
-                "somebody who takes part asks",
+                "a participant requests access",
                 {
                     $0.requesters = [SharePetitioner(id: "r", user: bob, handle: nil, date: date)]
                 }
             ),
             (
-                "somebody who takes part asks",
+                "a participant requests access",
                 {
                     $0.blocked = [SharePetitioner(id: "r", user: alice, handle: nil, date: date)]
                 }

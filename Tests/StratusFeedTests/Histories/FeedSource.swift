@@ -103,9 +103,11 @@ struct FeedSource {
         do { record = try result.get() } catch {
             throw FeedFailure(step: nil, message: "instead of \(name) there is an error: \(Outcome(error))")
         }
-        guard record.recordID == id else { throw FeedFailure(step: nil, message: "\(name) is reported under another name") }
+        guard record.recordID == id else {
+            throw FeedFailure(step: nil, message: "\(name) is reported under another name")
+        }
         guard page.changed.updateValue(told(record, to: reader.user), forKey: name) == nil else {
-            throw FeedFailure(step: nil, message: "one page tells \(name) twice")
+            throw FeedFailure(step: nil, message: "one page reports \(name) twice")
         }
         page.entryCount += 1
     }
