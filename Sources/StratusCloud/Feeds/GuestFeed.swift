@@ -13,8 +13,8 @@
 //
 //   1. shares         that the person started or stopped seeing: everything below their roots at the end; or the whole
 //                     zone, and then no other walks are needed
-//   2.  changes up to the end: the records themselves and, if one has another parent or share mark than at the base,
-//      everything below it at the end
+//   2. changes        up to the end: the records themselves and, if one has another parent or share mark than at the
+//                     base, everything below it at the end
 //   3. later changes  of records that were also moved up to the end: the entry of a change moves with the next change
 //
 // A record whose visibility differs has among its ancestors at the end a record of 2 or 3, or the root of a share of 1.

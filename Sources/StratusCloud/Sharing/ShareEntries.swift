@@ -1,7 +1,7 @@
 // The entries outside its zone that exist because of a share. One rule, for saving, removing and verifying shares:
 //
 //   * For everyone who has accepted, except the owner: an acceptance, which access checks read.
-//   *  For the share's URL and every one-time URL: an entry under the digest of its secret. A used one-time URL still
+//   * For the share's URL and every one-time URL: an entry under the digest of its secret. A used one-time URL still
 //     leads its user to the share, so that they can repeat a request whose answer was lost; for others it is dead
 //     (`JoinVerdict`).
 //

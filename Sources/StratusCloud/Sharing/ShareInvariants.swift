@@ -49,7 +49,7 @@ enum ShareInvariants {
             case .handle(let handle) where participant.status == .pending && !handles.insert(handle).inserted:
                 problems.append("the participant \(id) is invited by an address of another")
             case .userRecord where participant.user == nil:
-                problems.append("the participant \(id) is invited by user record and has none")
+                problems.append("the participant \(id) is invited by user record without a user")
             case .oneTime(let token) where !tokens.insert(token).inserted:
                 problems.append("the participant \(id) has a secret that is another's")
             case nil where participant.status == .pending:

@@ -33,7 +33,7 @@ internal import Glibc
             sched_yield()
         }
         let status = unsafe pthread_mutex_lock(mutex)
-        precondition(status == 0, "A store was written or closed inside one of its own transactions.")
+        precondition(status == 0, "A store must not be written or closed inside one of its own transactions.")
     }
 
     func unlock() {

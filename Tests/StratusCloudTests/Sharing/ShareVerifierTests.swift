@@ -122,7 +122,7 @@ struct ShareVerifierTests {
             ("the name", { $0.root = nil }),
             ("are called", { $0.participants[2].id = $0.participants[1].id }),
             ("takes part already", { $0.participants[2].user = bob }),
-            ("is nobody", { $0.participants[1].user = nil }),
+            ("without a user", { $0.participants[1].user = nil }),
             (
                 "invited by an address",
                 { content in
