@@ -1,4 +1,4 @@
-/* Local stream sockets that lie in a directory: the few calls of POSIX that a host and its tool need to talk.
+/* Local stream sockets in a directory: the few calls of POSIX that a host and its tool need to talk.
  *
  * A socket's address holds 108 bytes and the path of a store may be longer, so that a name is bound and found below an open
  * directory. Every pointer here carries its length and does not outlive the call, so Swift sees spans and needs no unsafe
@@ -34,12 +34,12 @@ int clocalsocket_listen(
     const uint8_t *CLOCALSOCKET_COUNTED(count) directory CLOCALSOCKET_SCOPED, size_t count,
     const uint8_t *CLOCALSOCKET_COUNTED(name_count) name CLOCALSOCKET_SCOPED, size_t name_count, int backlog);
 
-/* A connection to a socket. ENOENT where there is none, ECONNREFUSED where nobody listens at it. */
+/* A connection to a socket. ENOENT if there is no socket, ECONNREFUSED if no process listens. */
 int clocalsocket_connect(
     const uint8_t *CLOCALSOCKET_COUNTED(count) directory CLOCALSOCKET_SCOPED, size_t count,
     const uint8_t *CLOCALSOCKET_COUNTED(name_count) name CLOCALSOCKET_SCOPED, size_t name_count);
 
-/* Removes a socket's name: 0, or below zero. What is no socket stays. */
+/* Removes a socket's name: 0, or below zero. Anything else at the name stays. */
 int clocalsocket_remove(
     const uint8_t *CLOCALSOCKET_COUNTED(count) directory CLOCALSOCKET_SCOPED, size_t count,
     const uint8_t *CLOCALSOCKET_COUNTED(name_count) name CLOCALSOCKET_SCOPED, size_t name_count);
