@@ -1,4 +1,4 @@
-/* Local stream sockets that lie in a directory; see the header. */
+/* Local stream sockets in a directory; see the header. */
 
 #define _GNU_SOURCE
 #include "CLocalSocket.h"
@@ -29,7 +29,7 @@ static int terminate(char *text, size_t capacity, const uint8_t *bytes, size_t c
     return 0;
 }
 
-/* 0, or an errno. The directory of a place that was opened is to be closed. */
+/* 0, or an errno. The caller closes the directory of a place that was opened. */
 static int open_place(
     struct place *place, const uint8_t *directory, size_t count, const uint8_t *name, size_t name_count) {
     char path[PATH_MAX];
@@ -62,7 +62,7 @@ static int listen_at(const struct place *place, int backlog) {
     if (error != 0 && error != ENOENT) return -error;
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (listener < 0) return -errno;
-    /* Nobody can connect before listen, by when the mode is set. */
+    /* No process can connect before listen, and the mode is set by then. */
     if (bind(listener, (const struct sockaddr *)&place->address, sizeof place->address) != 0) {
         error = errno;
     } else if (

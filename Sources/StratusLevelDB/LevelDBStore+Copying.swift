@@ -30,7 +30,7 @@ extension LevelDBStore {
     /// prefix of all commits. Tables are linked if the file system allows it, so the copy takes little room at first.
     ///
     /// The copy is opened and read whole before it gets its name, and is durable when this returns. Until then it is in
-    /// a directory of its own beside the destination. `options` says how to open the copy: its format number decides
+    /// a separate directory next to the destination. `options` says how to open the copy: its format number decides
     /// which sources are accepted. `begin` gets that directory before anything is copied. It may create directories in
     /// it, which are removed with it if the backup fails. `prepare` gets the verified copy before it has its name: what
     /// it changes belongs to the copy alone. `copying` gets the number of files copied, and of all. Then `progress`

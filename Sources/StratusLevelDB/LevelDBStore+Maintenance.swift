@@ -44,7 +44,7 @@ extension LevelDBStore {
         }
     }
 
-    /// The approximate number of bytes of files for the range, without what is still in memory. Throws `.closed`.
+    /// The approximate number of bytes of files for the range, without data still in memory. Throws `.closed`.
     package func approximateByteCount(of range: KeyRange) throws -> Int {
         try withDatabase { $0.approximateByteCount(from: range.lower, upTo: range.upper) }
     }
@@ -71,7 +71,7 @@ extension LevelDBStore {
         CompactionSlice.slices(range, of: try tables(), byteCount: byteCount)
     }
 
-    /// The bytes that are compacted at once: a second's work for a slow disk.
+    /// The bytes of one compaction: a second's work for a slow disk.
     package static let compactionByteCount = 16 << 20
 
     /// Compacts a range slice by slice. `progress` gets the bytes of tables that are done, and of all, before each
@@ -177,7 +177,7 @@ package struct CompactionSlice: Hashable, Sendable {
 // Reads all entries, continues behind damage, and reports the keys between which the damage is.
 //
 // LevelDB skips a block that it cannot read, and its iterator keeps the first error permanently. So the iterator is
-// checked at every step, and a new one continues behind the damage. A new one may meet the same damage at once: if a
+// checked at every step, and a new one continues behind the damage. A new one may meet the same damage again: if a
 // table cannot be opened at all, or if entries of another level are among the damaged ones. Then the next keys are
 // tried. After too many of them, everything up to the beginning of the next table counts as damaged.
 

@@ -60,7 +60,7 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     /// Opens the store in the directory `path`, or creates it there. With `continuing` it replaces a store that was
     /// closed by `closeToReopen`, and its versions continue.
     ///
-    /// Throws `StoreError` with `.held` naming the process that has it open, `.notAStore` naming what is there instead,
+    /// Throws `StoreError` with `.held` naming the process that has it open, `.notAStore` naming the path's content,
     /// `.newerFormat`, `.notPermitted`, `.diskFull`, or `.corruption` naming the candidate files. Opening never repairs
     /// a store: see `repairLosingDamagedData(ofStoreAt:to:)`.
     ///

@@ -152,7 +152,7 @@ package struct RecordFields: Sendable {
 }
 
 extension RecordFields: RandomAccessCollection {
-    /// A type of its own, because other modules would call the default iterator through the collection's witness
+    /// A separate type, because other modules would call the default iterator through the collection's witness
     /// tables.
     package struct Iterator: IteratorProtocol {
         fileprivate let elements: [Entry]

@@ -1,10 +1,10 @@
-// For the tests of programs that use CloudKit: a trait that gives each test a store of its own.
+// For the tests of programs that use CloudKit: a trait that gives each test its own store.
 
 import Foundation
 @_exported public import StratusKit
 public import Testing
 
-/// Gives each test a store of its own, in memory, with one account signed in: `CKContainer.default()` and
+/// Gives each test its own store, in memory, with one account signed in: `CKContainer.default()` and
 /// `CKContainer(identifier:)` mean that store while the test runs.
 ///
 /// ```swift
@@ -59,10 +59,10 @@ public struct StratusTrait: TestTrait, SuiteTrait, TestScoping {
 }
 
 extension Trait where Self == StratusTrait {
-    /// A store of its own for each test, with one account signed in.
+    /// A separate store for each test, with one account signed in.
     public static var stratus: StratusTrait { stratus() }
 
-    /// A store of its own for each test.
+    /// A separate store for each test.
     ///
     /// - Parameters:
     ///   - account: The account to sign in; nil for none.

@@ -53,7 +53,7 @@ func run(
     return (String(decoding: output, as: UTF8.self), process.terminationStatus)
 }
 
-/// Prints at once: whoever waits for the next line sees the last one.
+/// Prints immediately, so that the last line is visible while the next one is awaited.
 func say(_ line: String) { FileHandle.standardOutput.write(Data("\(line)\n".utf8)) }
 
 func text(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }

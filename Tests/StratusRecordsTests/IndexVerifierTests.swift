@@ -30,8 +30,8 @@ struct IndexVerifierTests {
             try sample.plant(nil, at: entry.key)
             #expect(try !sample.engine.verify().isClean, "\(KeyDescription(entry.key))")
             try sample.engine.rebuild(sample.id, incarnation: UUID())
-            let mended = try sample.engine.verify()
-            #expect(mended.isClean, "\(KeyDescription(entry.key)): \(mended.findings)")
+            let repaired = try sample.engine.verify()
+            #expect(repaired.isClean, "\(KeyDescription(entry.key)): \(repaired.findings)")
             try sample.plant(entry.value, at: entry.key)
         }
         try sample.engine.rebuild(sample.id, incarnation: UUID())
@@ -136,8 +136,8 @@ struct IndexVerifierTests {
             let report = try sample.engine.verify()
             #expect(!report.isClean, "\(KeyDescription(key))")
             try sample.engine.rebuild(sample.id, incarnation: UUID())
-            let mended = try sample.engine.verify()
-            #expect(mended.isClean, "\(KeyDescription(key)): \(mended.findings)")
+            let repaired = try sample.engine.verify()
+            #expect(repaired.isClean, "\(KeyDescription(key)): \(repaired.findings)")
         }
     }
 
@@ -157,8 +157,8 @@ struct IndexVerifierTests {
             try sample.plant(value, at: key)
             #expect(try sample.engine.verify().wrongCount > 0, "\(KeyDescription(key))")
             try sample.engine.rebuild(sample.id, incarnation: UUID())
-            let mended = try sample.engine.verify()
-            #expect(mended.isClean, "\(KeyDescription(key)): \(mended.findings)")
+            let repaired = try sample.engine.verify()
+            #expect(repaired.isClean, "\(KeyDescription(key)): \(repaired.findings)")
         }
     }
 

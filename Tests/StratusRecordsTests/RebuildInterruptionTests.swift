@@ -46,7 +46,7 @@ struct RebuildInterruptionTests {
         #expect(error?.code.rawValue == fault.error.code.rawValue)
         try expectAnswers(of: first, isWhole: isWhole, "\(fault), same engine")
         let second = try engine(on: bare.reopened())
-        try expectAnswers(of: second, isWhole: isWhole, "\(fault), opened anew")
+        try expectAnswers(of: second, isWhole: isWhole, "\(fault), opened again")
         #expect(try second.verify().isClean == isWhole, "\(fault)")
         try second.rebuild(sample.id, incarnation: UUID())
         let report = try second.verify()

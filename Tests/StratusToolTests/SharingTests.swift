@@ -41,7 +41,7 @@ struct SharingTests {
         #expect(try await run("verify").lines.last == "verify: 0 missing, 0 dangling, 0 wrong counts")
     }
 
-    @Test("the mark of a share without a record is named, and no one is told that there is none")
+    @Test("the error for a share mark without a record names the root and the share")
     func markWithoutShare() async throws {
         try markRoot("tree/a", share: "lost")
         for line in ["share show /tree/a/one", "share stop /tree/a --force"] {
@@ -55,7 +55,7 @@ struct SharingTests {
         }
     }
 
-    /// Marks a record of the tree as the root of a share that there is not, below CloudKit.
+    /// Marks a record of the tree as the root of a share that does not exist, below CloudKit.
     private func markRoot(_ name: RecordName, share: RecordName) throws {
         var options = Stratus.Options()
         options.upkeepIntervalSeconds = nil

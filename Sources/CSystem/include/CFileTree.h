@@ -21,14 +21,14 @@
 #endif
 #define CFILETREE_SCOPED __attribute__((noescape))
 
-/* What lstat or fstat tells; `error` is an errno, or 0. */
+/* The result of lstat or fstat; `error` is an errno, or 0. */
 struct cfiletree_facts {
     int32_t error;
     uint32_t mode;
     int64_t byte_count;
     int64_t modified_seconds;
     int64_t modified_nanoseconds;
-    /* When the file's content or what is known of it last changed: nobody can set it back. */
+    /* When the file's content or attributes last changed: no process can set it back. */
     int64_t changed_seconds;
     int64_t changed_nanoseconds;
     uint64_t device;
@@ -55,7 +55,7 @@ int cfiletree_open_file(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_S
 /* A descriptor for writing a file that is not there yet, for its owner alone. */
 int cfiletree_create_file(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
 
-/* Makes a directory for its owner alone: 0, or below zero. */
+/* Creates a directory that only its owner can use: 0, or below zero. */
 int cfiletree_create_directory(const uint8_t *CFILETREE_COUNTED(count) path CFILETREE_SCOPED, size_t count);
 
 /* Removes the name of a file, or an empty directory: 0, or below zero. */
@@ -105,21 +105,21 @@ void cfiletree_close(int descriptor);
 int cfiletree_is_terminal(int descriptor);
 int cfiletree_terminal_columns(int descriptor);
 
-/* Whether a descriptor takes some bytes at once: 1, or 0 where whoever writes waits. */
+/* Whether a descriptor takes some bytes immediately: 1, or 0 if a write would block. */
 int cfiletree_is_writable(int descriptor);
 
 /* Lets this thread sleep. */
 void cfiletree_sleep(int milliseconds);
 
-/* Tells the kernel that it may take back the pages of memory that is mapped; whoever touches them has them read again. */
+/* Lets the kernel evict the pages of mapped memory; the next access reads them again. */
 void cfiletree_page_out(uint64_t address, uint64_t byte_count);
 
 /* From here on SIGINT, SIGTERM and SIGHUP, where they were not ignored, are one byte each to be read from the descriptor
- * that is returned, also if they were blocked on this thread; and a pipe that nobody reads fails its writer with EPIPE.
+ * that is returned, also if they were blocked on this thread; and a pipe without a reader fails its writer with EPIPE.
  * Below zero: a negated errno. To be called once. */
 int cfiletree_catch_signals(void);
 
-/* Ends the process as the signal would have, had nobody caught it. */
+/* Ends the process as the uncaught signal would have. */
 void cfiletree_end_by_signal(int signal);
 
 #endif

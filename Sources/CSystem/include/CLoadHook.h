@@ -1,4 +1,4 @@
-/* Lets StratusKit do something before any code of a client runs: Swift has no load-time constructors of its own. */
+/* Lets StratusKit do something before any code of a client runs: Swift has no load-time constructors. */
 #ifndef CSYSTEM_CLOADHOOK_H
 #define CSYSTEM_CLOADHOOK_H
 

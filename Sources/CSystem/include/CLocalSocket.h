@@ -1,4 +1,4 @@
-/* Local stream sockets that lie in a directory: the few calls of POSIX that a host and its tool need to talk.
+/* Local stream sockets in a directory: the few calls of POSIX that a host and its tool need to talk.
  *
  * A socket's address holds 108 bytes and the path of a store may be longer, so that a name is bound and found below an open
  * directory. Every pointer here carries its length and does not outlive the call, so Swift sees spans and needs no unsafe
@@ -28,18 +28,18 @@ struct clocalsocket_peer {
     int32_t process;
 };
 
-/* A descriptor that takes connections at a name in a directory, which its owner alone may open (0600). A socket that lies
- * there is replaced, whoever left it: the caller answers for its being nobody's. Anything else that lies there is EEXIST. */
+/* A descriptor that accepts connections at a name in a directory, which only its owner may open (0600). An existing
+ * socket is replaced: the caller must make sure that no process uses it. Anything else at that name is EEXIST. */
 int clocalsocket_listen(
     const uint8_t *CLOCALSOCKET_COUNTED(count) directory CLOCALSOCKET_SCOPED, size_t count,
     const uint8_t *CLOCALSOCKET_COUNTED(name_count) name CLOCALSOCKET_SCOPED, size_t name_count, int backlog);
 
-/* A connection to a socket. ENOENT where there is none, ECONNREFUSED where nobody listens at it. */
+/* A connection to a socket. ENOENT if there is no socket, ECONNREFUSED if no process listens. */
 int clocalsocket_connect(
     const uint8_t *CLOCALSOCKET_COUNTED(count) directory CLOCALSOCKET_SCOPED, size_t count,
     const uint8_t *CLOCALSOCKET_COUNTED(name_count) name CLOCALSOCKET_SCOPED, size_t name_count);
 
-/* Removes a socket's name: 0, or below zero. What is no socket stays. */
+/* Removes a socket's name: 0, or below zero. Anything else at the name stays. */
 int clocalsocket_remove(
     const uint8_t *CLOCALSOCKET_COUNTED(count) directory CLOCALSOCKET_SCOPED, size_t count,
     const uint8_t *CLOCALSOCKET_COUNTED(name_count) name CLOCALSOCKET_SCOPED, size_t name_count);
@@ -55,7 +55,7 @@ uint32_t clocalsocket_own_user(void);
 /* Whether bytes or the end can be received within so many milliseconds: 1 or 0; below zero waits on and on. */
 int clocalsocket_wait(int connection, int milliseconds);
 
-/* Whether the other end is gone for good: it neither sends nor receives any more. */
+/* Whether the other end is gone permanently: it neither sends nor receives. */
 int clocalsocket_is_hung_up(int connection);
 
 /* The next bytes that have come: how many, 0 at the end, EAGAIN where there are none yet. */
@@ -67,7 +67,7 @@ int64_t clocalsocket_send(
     int connection, const uint8_t *CLOCALSOCKET_COUNTED(count) bytes CLOCALSOCKET_SCOPED, size_t count,
     int milliseconds);
 
-/* Wakes whoever waits at a socket: from here on nothing is received, and with `both` nothing is sent. */
+/* Wakes the threads that wait at a socket: from here on nothing is received, and with `both` nothing is sent. */
 void clocalsocket_stop(int socket, int both);
 
 void clocalsocket_close(int socket);

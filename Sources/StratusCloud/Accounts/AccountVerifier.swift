@@ -10,7 +10,7 @@ package typealias AccountFinding = VerifierFinding<AccountFault>
 
 /// What can be wrong with accounts.
 package enum AccountFault: String, FindingKind {
-    /// An account cannot be found by one of its own identities.
+    /// An account cannot be found by one of its identities.
     case missing = "missingIdentity"
     /// An identity leads to an account that does not exist or does not own it.
     case dangling = "danglingIdentity"

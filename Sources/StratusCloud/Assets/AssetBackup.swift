@@ -6,7 +6,7 @@
 //   4. `finish` removes the contents that the copied ledger does not name.
 //
 // A content that the copied records name is missed only if it was created after 1 and collected before 3, because its
-// record was created and deleted in between. Then `takeNamed` returns it, and the caller starts over. A content never
+// record was created and deleted meanwhile. Then `takeNamed` returns it, and the caller starts over. A content never
 // changes once it has its name, so the copy can share its bytes.
 //
 // The directories of the copy say what it has; it is not kept in memory, because there may be many contents.

@@ -2,7 +2,7 @@
 // session, which are kept in memory; and by a sweep over all files those that a crash or an abandoned request has left.
 //
 // It is safe during all other requests; `AssetLeases` says why. It reads the ledger in a transaction, not in a
-// snapshot: a transaction sees commits in flight, and fails if a failed write left it unknown what was committed.
+// snapshot: a transaction sees commits in flight, and fails if the outcome of a failed write is unknown.
 
 import StratusLayout
 package import StratusModel

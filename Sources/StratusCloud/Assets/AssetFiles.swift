@@ -1,5 +1,5 @@
 // The file system calls that assets need, as a protocol: the operating system implements it, and in tests a file system
-// that fails at any call and forgets at a crash what was never synced.
+// that fails at any call and loses unsynced data at a crash.
 
 import CSystem
 import FoundationEssentials
@@ -49,7 +49,7 @@ package struct FileFailure: Error, Hashable, Sendable {
     }
 }
 
-/// The attributes of an open file. They differ if the file was changed in between by any means.
+/// The attributes of an open file. They differ if the file was changed meanwhile by any means.
 package struct AssetFileFacts: Hashable, Sendable {
     package var isRegular: Bool
     package var byteCount: Int64

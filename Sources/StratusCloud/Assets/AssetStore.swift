@@ -1,4 +1,4 @@
-// The contents of assets: files beside the store, named by their digests, once per owner and never shared between
+// The contents of assets: files next to the store, named by their digests, once per owner and never shared between
 // owners. A content and its name are durable before anything refers to it.
 //
 // Trust: a path comes from a program in this process, never from decoded data. The file at the path is not trusted:
@@ -21,7 +21,7 @@ import Synchronization
 
 /// Stores files by their content, and returns private copies.
 ///
-/// Only one instance may use a directory at a time. Create it after opening the record store beside it, which excludes
+/// Only one instance may use a directory at a time. Create it after opening the record store next to it, which excludes
 /// other processes. Calls block their thread.
 package final class AssetStore: Sendable {
     /// Bytes read and written at once.
@@ -81,7 +81,7 @@ package final class AssetStore: Sendable {
 
     /// Ends the leases of contents that `takeIn` returned, one for each, after their commit or its failure.
     ///
-    /// Do not call it if the outcome of the commit is unknown; the leases then expire by themselves.
+    /// Do not call it if the outcome of the commit is unknown; the leases then expire.
     package func release(_ descriptors: some Sequence<AssetDescriptor>, owner: UserName) {
         for descriptor in descriptors { leases.release(AssetKey(owner: owner, digest: descriptor.digest)) }
     }

@@ -1,5 +1,5 @@
-// What a person with a URL of a share is to the share, and the share after they accept it or ask for access. Pure
-// decisions.
+// The relation of a person with a share's URL to that share, and the share after they accept it or request access.
+// Pure decisions.
 //
 // The rules, in this order:
 //   1. The owner and people who take part already are members (M-06).
@@ -119,7 +119,7 @@ enum JoinVerdict: Hashable, Sendable {
         }
         participant.status = .accepted
         participant.user = guest.user
-        // No person participates twice, and no participant asks for access.
+        // No person participates twice, and no participant requests access.
         content.participants.removeAll { $0.id != participant.id && guest.isInvited(by: $0) }
         content.requesters.removeAll { $0.user == guest.user }
         if let index = content.participants.firstIndex(where: { $0.id == participant.id }) {

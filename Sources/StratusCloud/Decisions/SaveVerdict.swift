@@ -262,7 +262,7 @@ enum FailureSpread {
     /// The errors of all items of a failed atomic zone: their own, their parents', or `batchRequestFailed`.
     ///
     /// `items` are all items, each with the parent that its save would set. `errors` are those of the items that failed
-    /// by themselves.
+    /// individually.
     static func atomicErrors(
         _ items: [(name: RecordName, parent: RecordName?)], own errors: [RecordName: CloudError]
     ) -> [RecordName: CloudError] {

@@ -6,7 +6,7 @@ import StratusModel
 
 enum ShareEvents {
     /// The events, in the order of the trail. A nil content means that the share does not exist. `approved` are the
-    /// people who had asked for access and are invited now.
+    /// people who had requested access and are invited now.
     static func between(
         _ old: ShareContent?, _ new: ShareContent?, approved: [UserName] = [], share: RecordName, stamp: Stamp
     ) -> [ShareEvent] {

@@ -68,7 +68,7 @@ struct ShareRevision: Hashable, Sendable {
     var content: ShareContent
     /// The participants to whom the host must send an invitation.
     var invited: [ParticipantID] = []
-    /// The people who had asked for access and are invited now (P-20).
+    /// The people who had requested access and are invited now (P-20).
     var approved: [UserName] = []
 }
 
@@ -112,7 +112,7 @@ extension ShareRevision {
             user: situation.owner, added: situation.secrets.date)
     }
 
-    /// Checks the claim by itself and against the stored content.
+    /// Checks the claim alone and against the stored content.
     private static func check(
         _ claim: ShareClaim, _ content: ShareContent, isNew: Bool
     ) throws(CloudError) {

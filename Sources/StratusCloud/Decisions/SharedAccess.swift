@@ -1,11 +1,12 @@
 // The access rules in another person's zone. Pure decisions.
 //
-//   Which share decides For a record, the share of its nearest root, else that of the whole zone (SH-06, SH-09). For a
-//   share's own record, that share. Reference fields and invitations do not count. What it allows (accepted
-//   role, permission) → the permissions for records in the share and for its own record
+//   Which share decides   For a record, the share of its nearest root, else that of the whole zone (SH-06, SH-09). For
+//                         a share's own record, that share. Reference fields and invitations do not count.
+//   What it allows        (accepted role, permission) → the permissions for records in the share and for its own
+//                         record
 //
 // Every path uses these rules, each for its own time: `ZoneAccess` for now, a participant's feed for the past
-// (`Admissions`), the outbox for both sides of a commit (`ShareContent.accepted`), lists of zones for what is visible.
+// (`Admissions`), the outbox for both sides of a commit (`ShareContent.accepted`), lists of zones for visible zones.
 
 import StratusLayout
 package import StratusModel

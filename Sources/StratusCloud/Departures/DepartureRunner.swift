@@ -1,6 +1,6 @@
 // Deletes an account with all its data, so that a crash at any time leaves nothing half done permanently.
 //
-//   1.  One commit: replace the account and its identities with a departure entry. From now on the person cannot sign
+//   1. One commit: replace the account and its identities with a departure entry. From now on the person cannot sign
 //      in, no request can write for them, and their handles are free.
 //   2. Batches: leave the shares that the person has accepted; delete all zones of their private databases (O(1) each),
 //      with the entries outside them that exist because of their shares; notify the participants of these; then delete
@@ -9,7 +9,7 @@
 //   3. After the deleted zones are purged: remove their databases from the directory.
 //   4. One commit: delete the departure entry.
 //
-// Steps 2 to 4 look for what is left and remove it, so they can run again after any interruption.
+// Steps 2 to 4 find remaining data and remove it, so they can run again after any interruption.
 
 import StratusLayout
 package import StratusModel

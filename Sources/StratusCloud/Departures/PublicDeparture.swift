@@ -195,7 +195,7 @@ struct ShareDeparture {
     /// Called before each commit; throws to stop.
     let checkpoint: () throws -> Void
 
-    /// Acceptances read in one commit, of which at most one is alive.
+    /// Acceptances read in one commit. At most one of them is alive.
     private static let batchCount = 1_000
 
     /// Throws the store's errors, and `corruption` if an acceptance or its share cannot be read.

@@ -51,7 +51,7 @@ package struct CloudOptions: Hashable, Sendable {
     /// Records and deletions in one page of a zone's feed, or zones in one page of a database's feed, if the client
     /// sets no limit (L-14).
     package var feedPageCount = 200
-    /// The maximum of one page, even if the client asks for more (L-14).
+    /// The maximum of one page, even if the client requests more (L-14).
     package var feedPageLimit = 1_000
     /// Bytes of the records in one page of a zone's feed, assets not counted. The record that exceeds it is in the
     /// page.
@@ -62,7 +62,7 @@ package struct CloudOptions: Hashable, Sendable {
     package var clientChangeTokenByteCount = 64 << 10
     /// Results in one page of a query, if the client sets no limit (L-14).
     package var queryPageCount = 200
-    /// The maximum of one page of a query, even if the client asks for more (L-14).
+    /// The maximum of one page of a query, even if the client requests more (L-14).
     package var queryPageLimit = 400
     /// Records that are read for one page of a query that can end at any record.
     package var queryLookCount = 50_000

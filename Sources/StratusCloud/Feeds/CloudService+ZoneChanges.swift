@@ -102,7 +102,7 @@ struct ZoneFeed {
             let known = try? ZoneToken(decoding: contents.span)
         else { throw CloudError.foreignToken }
         guard known.identity == header.identity else {
-            throw CloudError.expiredToken(CloudError.reasonZoneMadeAnew)
+            throw CloudError.expiredToken(CloudError.reasonZoneRecreated)
         }
         guard known.incarnation == header.incarnation else {
             throw CloudError.expiredToken("the store was restored, copied or repaired")

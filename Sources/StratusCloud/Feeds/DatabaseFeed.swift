@@ -98,14 +98,14 @@ extension DatabaseFeed {
         if let known { try checkIncarnation(known.incarnation, incarnation) }
         let id = DatabaseID(container: container, owner: account.userName, scope: .private)
         guard let entry = try reader.databaseEntry(id) else {
-            guard known?.identity == nil else { throw CloudError.expiredToken("the database was made anew") }
+            guard known?.identity == nil else { throw CloudError.expiredToken("the database was recreated") }
             let token = DatabaseToken(
                 incarnation: incarnation, identity: nil, progress: OwnerProgress(position: 0, beginning: 0))
             return FetchDatabaseChangesResponse(
                 changed: [], deleted: [], token: try sealed(token), isMoreComing: false)
         }
         if let identity = known?.identity, identity != entry.identity {
-            throw CloudError.expiredToken("the database was made anew")
+            throw CloudError.expiredToken("the database was recreated")
         }
         let keys = DatabaseKeys(entry.number)
         let now = try reader.store.withValue(forKey: keys.header()) { try DatabaseHeader(decoding: $0).changeCounter }

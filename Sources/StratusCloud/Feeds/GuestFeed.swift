@@ -13,8 +13,8 @@
 //
 //   1. shares         that the person started or stopped seeing: everything below their roots at the end; or the whole
 //                     zone, and then no other walks are needed
-//   2.  changes up to the end: the records themselves and, if one has another parent or share mark than at the base,
-//      everything below it at the end
+//   2. changes        up to the end: the records themselves and, if one has another parent or share mark than at the
+//                     base, everything below it at the end
 //   3. later changes  of records that were also moved up to the end: the entry of a change moves with the next change
 //
 // A record whose visibility differs has among its ancestors at the end a record of 2 or 3, or the root of a share of 1.
@@ -164,7 +164,7 @@ struct GuestFeed {
     }
 
     /// Whether a record has another parent or share mark at the end than at the base, and so its own walk. If something
-    /// was withheld, whether any such change happened in between.
+    /// was withheld, whether any such change happened between them.
     func isMoved(_ name: RecordName) throws -> Bool {
         if progress.redelivers { return try history.hasEvents(name, after: progress.base, upTo: end) }
         return try history.node(name, at: progress.base) != history.node(name, at: end)
@@ -406,8 +406,8 @@ extension GuestFeed {
             // The seen record may have been deleted, and its name reused by a record of another type.
             let before = try history.deletedType(name, at: progress.base) ?? type
             guard try wasSeen(name, isShare: before == ShareContent.recordType, below) else { return }
-            // A moved record is reported for itself, every other one because of a record above it. So each is reported
-            // once, whatever is written meanwhile, because both follow only from base and end.
+            // A moved record is reported on its own account, every other one because of a record above it. Both follow
+            // only from base and end, so each record is reported once even if others write meanwhile.
             guard try isMoved(name) == (reason != .covered) else { return }
             page.add(deletionOf: name, before)
         }

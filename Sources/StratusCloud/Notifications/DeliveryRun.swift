@@ -19,7 +19,7 @@ struct DeliveryStep: Sendable {
     var last: [UInt8]?
     var isMoreComing = false
     var devices: Set<DeviceAddress> = []
-    /// What is wrong with an entry that was skipped.
+    /// The problem of a skipped entry.
     var damage: StoreError?
 }
 

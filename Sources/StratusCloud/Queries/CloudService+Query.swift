@@ -61,7 +61,7 @@ extension CloudService {
         let fault = zone.flatMap { environment.faults?.error(at: .zone($0, caller, .query)) }
         if let fault { throw fault }
         let page = try engine.read { reader in
-            // Every caller may read public data, whatever the status of the account (S-17).
+            // Every caller may read public data, regardless of the account's status (S-17).
             let found = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
             let account = AccountVerdict.status(of: found) == .available ? found : nil
             let zones = try zones(zone, database, caller, found, in: reader)

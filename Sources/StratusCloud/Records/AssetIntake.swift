@@ -1,7 +1,7 @@
 // The files that a request's assets name.
 //
 //   1. `measure` reads their sizes, before anything is copied.
-//   2. `AssetPreflight` refuses items that fail whatever their files hold, so that no file is copied for them.
+//   2. `AssetPreflight` refuses items that fail regardless of their files, so that no file is copied for them.
 //   3. `takeIn` stores the files of the other items, before any transaction.
 //   4. `release` ends their leases after the request.
 
@@ -60,7 +60,7 @@ struct AssetIntake: Sendable {
         return results
     }
 
-    /// Ends the leases of the stored files, unless a commit's outcome is unknown: then the leases expire by themselves.
+    /// Ends the leases of the stored files, unless a commit's outcome is unknown: then the leases expire.
     func release(_ outcomes: [Result<ZoneAnswer, CloudError>]) {
         for case .failure(let error) in outcomes where error.code == .serverResponseLost { return }
         for (owner, results) in results {

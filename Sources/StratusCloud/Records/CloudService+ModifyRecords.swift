@@ -2,8 +2,8 @@
 //
 //   1. Check the limits of the request: items, bytes.                     (RequestLimits)
 //   2. Check the caller's account and its status.                         (AccountVerdict)
-//   3.  Sort the items by zone. A record named twice fails the request. Check planned faults, misuse noted by the
-//      client, the account that fetched the record, and names. (RequestSorter, ScopeVerdict, NameRules)
+//   3. Sort the items by zone. A record named twice fails the request. Check planned faults, misuse noted by the
+//      client, the account that fetched the record, and names.            (RequestSorter, ScopeVerdict, NameRules)
 //   4. Store the files of assets, durably, before any commit. First refuse items that fail with any content of their
 //      files.                                                             (AssetPreflight, AssetIntake, AssetStore)
 //   Then one transaction for each zone, in the order of the request:
@@ -14,8 +14,8 @@
 //   8. Check conflicting shares; set the marks of roots; make the plan of the record layer: parents, children, cycles;
 //      check where participants' records will be.                                    (ZoneBatch+Effects, ZoneAccess)
 //   9. Check the schema, the contents of assets, the store's limit, quota. (SchemaKeeper, AssetLedger, QuotaLedger)
-//  10.  Write the ledgers, the records, what shares have outside their records, and the schema. An atomic zone is
-//      written whole or not at all; in any other zone each item succeeds or fails alone. (ZoneBatch)
+//  10. Write the ledgers, the records, the entries of shares outside their records, and the schema. An atomic zone is
+//      written whole or not at all; in any other zone each item succeeds or fails alone.                (ZoneBatch)
 //  11. Spread failures to the other items of the zone.                    (FailureSpread)
 //   Finally:
 //  12. End the leases of stored files that are not used, and answer in the order of the request.

@@ -112,7 +112,7 @@ final class ShareDraft: Sendable {
     let new: ShareContent
     /// The people whom this change invites.
     let invited: [ParticipantID]
-    /// Those of them who had asked for access.
+    /// Those of them who had requested access.
     let approved: [UserName]
     /// The owners of the handles by which people were invited.
     let handleOwners: [Handle: UserName]
@@ -132,7 +132,7 @@ final class ShareDraft: Sendable {
     var newRoot: RecordName? { old == nil ? new.root : nil }
 }
 
-/// A conflict with another share, because of which a record cannot be shared or moved.
+/// A conflict with another share that prevents sharing or moving a record.
 struct SharingConflict: Sendable {
     /// The rule that is broken.
     let rule: String

@@ -66,7 +66,7 @@ struct OwnedRecordLimit {
     let zone: ZoneReader
     let limit: Int
 
-    /// The saves because of which too many records would point at one. The first saves that still fit are accepted.
+    /// The saves that would make too many records point at one. The first saves that still fit are accepted.
     ///
     /// One seek for every record that a save newly points at.
     func errors(saves: [JudgedSave], removed: Set<RecordName>) throws -> [RecordName: CloudError] {

@@ -100,7 +100,7 @@ extension CloudService {
         if database != .public { try requireAccount(caller) }
         let fields = FieldSelection.desired(request.desiredKeys)
         let records = try engine.read { reader in
-            // Every caller may read public data, whatever the status of the account (S-17).
+            // Every caller may read public data, regardless of the account's status (S-17).
             let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
             var fetch = RecordFetch(
                 service: self, caller: caller, account: account, database: database, fields: fields, reader: reader)

@@ -15,7 +15,7 @@ import StratusStore
 /// mark, and the shares that the caller leaves.
 struct ShareChanges {
     var saves: [JudgedSave] = []
-    /// For each save that no item asks for, the item that causes it.
+    /// For each save that no item requests, the item that causes it.
     var causes: [RecordName: RecordName] = [:]
     /// The shares that are created, changed and stopped.
     var shares: [ShareTransition] = []
@@ -218,7 +218,7 @@ extension ZoneBatch {
         for record in removed { try shareWriter.forgetToken(of: record.name) }
     }
 
-    /// Writes what is outside the records. The batch writes the records themselves.
+    /// Writes everything except the records. The batch writes the records themselves.
     private var shareWriter: ShareWriter { ShareWriter(service.acceptanceDirectory, to: zone, in: transaction) }
 
     private func invitations(of save: JudgedSave) -> [ShareInvitation] {

@@ -51,7 +51,7 @@ struct ZoneBatch {
     var invitations: [ShareInvitation] = []
     /// The shares that deletions have ended.
     var endedShares: [RecordName] = []
-    /// What was written, by name.
+    /// The written records, by name.
     var saved: [RecordName: StoredRecord] = [:]
     var hasWritten = false
     /// How many records cascades may still visit, refused ones included. It bounds the work of a request.
@@ -357,7 +357,7 @@ extension ZoneBatch {
 // MARK: Each item alone
 
 extension ZoneBatch {
-    /// Writes each item by itself, in the same transaction: saves with parents first, then deletes with children first.
+    /// Writes each item alone, in the same transaction: saves with parents first, then deletes with children first.
     /// A failure does not affect the other items. A new share and its root are one item.
     private mutating func writeEachAlone() throws {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })

@@ -5,7 +5,7 @@
 //   2. Policy and tag: does the save conflict with the stored record (`SaveVerdict`)?
 //   3. Parent: may the caller put the record there?
 //   4. Merge: references, assets and sizes of the fields (`FieldClaims`).
-//   5. For a share: may it be in this zone, whom does it name, and what is its new content (`ShareRevision`)?
+//   5. For a share: whether it may be in this zone, whom it names, and its new content (`ShareRevision`).
 
 import StratusLayout
 import StratusModel

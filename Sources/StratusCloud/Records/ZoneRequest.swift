@@ -1,5 +1,5 @@
 // The part of a request that goes to one zone, as values. `RequestSorter` creates it before the transaction, whose body
-// may run twice. It checks what is wrong with an item by itself, and draws the secrets of shares.
+// may run twice. It checks each item separately, and draws the secrets of shares.
 
 import StratusModel
 
@@ -43,7 +43,7 @@ struct ZoneRequest: Sendable {
         return isAtomic && (saves.contains { $0.error != nil } || deletes.contains { $0.error != nil })
     }
 
-    /// The same error for every item that has no error of its own.
+    /// The same error for every item without its own error.
     func answer(failing error: CloudError) -> ZoneAnswer {
         var answer = ZoneAnswer()
         for item in saves { answer.saves[item.index] = .failure(item.error ?? error) }
@@ -150,7 +150,7 @@ struct RequestSorter {
         return service.environment.faults?.error(at: .record(address, caller, .modifyRecords))
     }
 
-    /// The error of a save by itself.
+    /// The error of a save regardless of other items.
     private func saveError(_ save: RecordSave) -> CloudError? {
         if let misuse = save.misuse { return CloudError(.invalidArguments, text: misuse) }
         if let error = originError(save) { return error }
@@ -258,7 +258,7 @@ extension RequestSorter {
         for (people, limit) in lists where people.count > limit {
             return CloudError(
                 .limitExceeded, inner: CloudError.InnerCode.limit,
-                "Too many people are denied, blocked or unblocked. Name only people who asked for access or are blocked.",
+                "Too many people are denied, blocked or unblocked. Name only people who requested access or are blocked.",
                 ["limit": "\(limit)", "people": "\(people.count)", "rule": "P-20"])
         }
         return nil

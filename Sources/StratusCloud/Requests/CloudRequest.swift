@@ -35,7 +35,7 @@ package struct Done: Codable, Sendable {
     package init() {}
 }
 
-/// The names of all requests. They are sent between processes: to change one is to change `LocalFrame.version`.
+/// The names of all requests. They are sent between processes: if you change one, change `LocalFrame.version` too.
 package enum RequestName: String, Codable, Sendable, CaseIterable {
     case modifyRecords
     case fetchRecords

@@ -13,7 +13,7 @@ package struct AccountStatusRequest: CloudRequest {
     }
 }
 
-/// Asks for the name of the caller's user record. Fails with `notAuthenticated` without an account (O-17).
+/// Requests the name of the caller's user record. Fails with `notAuthenticated` without an account (O-17).
 package struct UserNameRequest: CloudRequest {
     package static let name = RequestName.userName
 
@@ -65,7 +65,7 @@ package struct ShareParticipantsRequest: CloudRequest {
     }
 }
 
-/// Makes a token for the caller and the web service that `apiToken` names.
+/// Creates a token for the caller and the web service that `apiToken` names.
 package struct FetchWebAuthTokenRequest: CloudRequest {
     package var apiToken: String
 
@@ -104,7 +104,7 @@ package struct ShareMetadataRequest: CloudRequest, Hashable {
 package struct ClientShareMetadata: Hashable, Codable, Sendable {
     /// The URL of the request: a one-time URL is for another participant than the share's own.
     package var url: String
-    /// Where the share has to be accepted (M-01).
+    /// Where the share must be accepted (M-01).
     package var container: ContainerName
     package var share: ClientRecord
     /// Nil for a share of a whole zone, and if the request does not want it.

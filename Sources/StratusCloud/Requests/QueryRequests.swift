@@ -6,7 +6,7 @@ package import StratusRecords
 /// Fetches one page of a query's results.
 package struct QueryRequest: CloudRequest {
     package enum Start: Codable, Sendable {
-        /// The first page. Without a zone, all zones of the database are asked.
+        /// The first page. Without a zone, the query covers all zones of the database.
         case query(ClientQuery, zone: ZoneAddress?)
         /// The page after the one that returned this cursor. It holds query, zone and position.
         case cursor([UInt8])

@@ -196,9 +196,9 @@ struct QueryVerdict {
         switch (filter.comparator, field.isList) {
         case (.listContains, false), (.listDoesNotContain, false):
             field.scalar == .string
-                ? ": CONTAINS asks for a member of a list, so write BEGINSWITH for the beginning of a text, or "
+                ? ": CONTAINS looks for a member of a list, so write BEGINSWITH for the beginning of a text, or "
                     + "self CONTAINS 'words' for words in it"
-                : ": CONTAINS asks for a member of a list, so write == for the value itself"
+                : ": CONTAINS looks for a member of a list, so write == for the value itself"
         case (.listContainsAny, false), (.listContainsNoneOf, false), (.listMemberBeginsWith, false),
             (.noListMemberBeginsWith, false):
             ": the field is not a list, so leave ANY out"

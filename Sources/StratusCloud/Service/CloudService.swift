@@ -67,8 +67,8 @@ package final class CloudService: Sendable {
             metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
     }
 
-    /// Tells the host that there is something to deliver, and which unknown fields queries have used. Call it when no
-    /// lock or snapshot is held.
+    /// Notifies the host of pending deliveries and of unknown fields in queries. Call it when no lock or snapshot is
+    /// held.
     func tellOfDeliveries() {
         for warning in unknownFields.takeWarnings() { environment.onEvent?(warning) }
         if deliveryBell.hasRung() { environment.onSomethingToDeliver?() }
@@ -176,7 +176,7 @@ extension CloudService {
         return try AssetCollector(engine: engine, store: assets).collect(shouldContinue: shouldContinue)
     }
 
-    /// What is wrong with the assets: files against ledger, ledger against records. Has the first
+    /// The problems of the assets: files against ledger, ledger against records. Has the first
     /// `VerifierReport.maximumCount` findings of each kind.
     package func verifyAssets(readsContents: Bool = true) throws -> [AssetFinding] {
         guard let assets else { return [] }

@@ -113,7 +113,7 @@ struct AccessExplainer {
         } else {
             let hasAsked = content.requesters.contains { $0.user == user }
             explanation.relation = hasAsked ? .requester : .outsider
-            say(hasAsked ? "\(user) has asked for access, and waits for an answer." : "\(user) does not take part.")
+            say(hasAsked ? "\(user) has requested access and waits for an answer." : "\(user) does not take part.")
             if content.publicPermission != .none {
                 say("By the share's URL they may join with the permission \(content.publicPermission).")
             }
@@ -158,7 +158,7 @@ extension CloudService {
 
 /// What a person may do with a record, and why.
 package struct AccessExplanation: Hashable, Sendable, Encodable {
-    /// What the person is to the share of the record.
+    /// The relation of the person to the record's share.
     package enum Relation: String, Hashable, Sendable, Encodable {
         /// The zone is theirs.
         case owner

@@ -62,7 +62,7 @@ extension CloudService {
         ).ofSharing(rule: "P-19")
     }
 
-    /// Runs `body` for an item that may fail by itself; the store's failures are those of the request.
+    /// Runs `body` for an item that may fail separately; the store's failures are those of the request.
     func item<Value>(_ body: () throws -> Value) throws -> Result<Value, CloudError> {
         do { return .success(try body()) } catch let error as CloudError { return .failure(error) }
     }

@@ -1,7 +1,7 @@
 // The entries outside its zone that exist because of a share. One rule, for saving, removing and verifying shares:
 //
 //   * For everyone who has accepted, except the owner: an acceptance, which access checks read.
-//   *  For the share's URL and every one-time URL: an entry under the digest of its secret. A used one-time URL still
+//   * For the share's URL and every one-time URL: an entry under the digest of its secret. A used one-time URL still
 //     leads its user to the share, so that they can repeat a request whose answer was lost; for others it is dead
 //     (`JoinVerdict`).
 //
@@ -113,7 +113,7 @@ package enum ShareEntries {
     /// called only for those that change.
     ///
     /// Throws what `stored` throws, `StoreError` with `corruption` if an acceptance is missing, and `CloudError` if
-    /// one of another zone is in the place of a new one.
+    /// there is an acceptance of another zone under the key of a new one.
     package static func difference(
         from old: ShareContent?, to new: ShareContent?, at place: SharePlace, sequence: UInt64, date: Date,
         stored: (UserName) throws -> AcceptanceEntry?

@@ -1,9 +1,9 @@
-// Finds the share of a URL, and what the caller is to it.
+// Finds the share of a URL, and the caller's relation to it.
 //
 // A caller who may not know that a share exists must not learn it from the time of the answer either (M-04, X-18). So
 // every URL causes the same four reads, none of them from a cache, even if something on the way is missing: the URL's
-// entry, the database, the zone, the share's record with its chunks. Only the content is decoded before it is known
-// what the caller is to the share, and for an outsider nothing else is. If there is no share, a placeholder
+// entry, the database, the zone, the share's record with its chunks. Only the content is decoded before the caller's
+// relation to the share is known; for an outsider nothing else is decoded. If there is no share, a placeholder
 // (`NobodysShare`) is decoded, compared and judged, and the result ignored. The remaining difference is that between
 // shares of different sizes.
 
@@ -13,7 +13,7 @@ package import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A share that was found by a URL, and what the caller is to it.
+/// A share that was found by a URL, and the caller's relation to it.
 struct FoundShare {
     let place: SharePlace
     /// Without its fields if the caller may not know of the share.

@@ -4,7 +4,7 @@
 import StratusModel
 
 enum ShareInvariants {
-    /// What is wrong with a share's content by itself; empty for a valid one.
+    /// The problems within a share's content; empty for a valid one.
     static func problems(of content: ShareContent, at place: SharePlace) -> [String] {
         ownerProblems(content, place) + participantProblems(content) + publicProblems(content)
             + petitionerProblems(content)
@@ -42,14 +42,14 @@ enum ShareInvariants {
                 problems.append("the participant \(id) is a person who takes part already")
             }
             if participant.status == .accepted, participant.user == nil {
-                problems.append("the participant \(id) has accepted and is nobody")
+                problems.append("the participant \(id) has accepted without a user")
             }
             switch participant.invitation {
             // A handle by which a person has accepted may now belong to another, who is also invited by it.
             case .handle(let handle) where participant.status == .pending && !handles.insert(handle).inserted:
                 problems.append("the participant \(id) is invited by an address of another")
             case .userRecord where participant.user == nil:
-                problems.append("the participant \(id) is invited by user record and is nobody")
+                problems.append("the participant \(id) is invited by user record without a user")
             case .oneTime(let token) where !tokens.insert(token).inserted:
                 problems.append("the participant \(id) has a secret that is another's")
             case nil where participant.status == .pending:
@@ -84,10 +84,10 @@ enum ShareInvariants {
         var people: Set<UserName> = []
         for person in content.requesters + content.blocked {
             if participants.contains(person.user) {
-                problems.append("somebody who takes part asks for access or is blocked: \(person.id)")
+                problems.append("a participant requests access or is blocked: \(person.id)")
             }
             if !people.insert(person.user).inserted {
-                problems.append("somebody asks for access or is blocked twice: \(person.id)")
+                problems.append("a person requests access or is blocked twice: \(person.id)")
             }
         }
         return problems

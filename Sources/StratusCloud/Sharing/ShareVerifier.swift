@@ -84,7 +84,7 @@ package struct ShareVerifier: Sendable {
 }
 
 extension CloudService {
-    /// What is wrong with the shares.
+    /// The problems of the shares.
     package func verifyShares() throws -> [ShareFinding] {
         try ShareVerifier(engine: engine).findings()
     }
@@ -299,7 +299,7 @@ private struct ShareCheck {
         let found = AcceptedPart(role: entry.role, permission: entry.permission, participant: entry.participant)
         if found != expected.part { note(.wrong, key: key, "the share says something else of the participant") }
         if entry.container != place.container || entry.owner != place.owner || entry.zone != place.zone {
-            note(.wrong, key: key, "the share lies in another zone")
+            note(.wrong, key: key, "the share is in another zone")
         }
         if entry.since == 0 || entry.since > expected.sequence {
             note(.wrong, key: key, "it began at \(entry.since), ahead of the zone")

@@ -18,7 +18,7 @@ package struct ShareTransition: Hashable, Sendable {
     package var share: RecordName
     package var old: ShareContent?
     package var new: ShareContent?
-    /// The people who had asked for access and whom this change invites.
+    /// The people who had requested access and whom this change invites.
     package var approved: [UserName]
 
     package init(share: RecordName, old: ShareContent?, new: ShareContent?, approved: [UserName] = []) {

@@ -15,7 +15,7 @@ package import StratusModel
 import StratusRecords
 import StratusStore
 
-/// The device from which a commit comes. It gets no notifications of its own changes (N-05).
+/// The device that sent a commit. It gets no notifications of its own changes (N-05).
 package struct CommitOrigin: Hashable, Sendable {
     package var account: AccountID?
     /// Nil if it gets no notifications.
@@ -99,7 +99,7 @@ package struct CommitJournal: Sendable {
     }
 
     /// Deletes a zone, like `RecordTransaction.deleteZone`, ends its owner's subscriptions to it, and notes the
-    /// deletion. Subscriptions to the zone itself fire once more.
+    /// deletion. Subscriptions to the zone itself fire a last time.
     func deleteZone(
         _ id: ZoneID, holdsShares: Bool, releasingAssetsOf owner: UserName?, in transaction: RecordTransaction
     ) throws -> Bool {

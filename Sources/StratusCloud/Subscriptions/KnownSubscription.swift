@@ -65,7 +65,7 @@ struct PersonalSubscriptions: Sendable {
 
     /// Reads the range of a person's private and shared database.
     ///
-    /// Throws `corruption` where a query cannot be read.
+    /// Throws `corruption` if a query cannot be read.
     init(_ range: KeyRange, _ reader: RecordReader) throws {
         try reader.store.scan(range) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
@@ -108,7 +108,7 @@ struct PublicSubscriptions: Sendable {
 
     /// Reads the range of a container.
     ///
-    /// Throws `corruption` where a query cannot be read.
+    /// Throws `corruption` if a query cannot be read.
     init(_ range: KeyRange, _ reader: RecordReader) throws {
         try reader.store.scan(range) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)

@@ -121,8 +121,8 @@ extension CloudError {
             ["rule": "X-30"])
     }
 
-    /// The reason of an expired token if another zone has the name: it tells a sync engine that all records are gone.
-    package static let reasonZoneMadeAnew = "the zone was made anew"
+    /// The reason of an expired token if another zone has the name. A sync engine then drops all records of the zone.
+    package static let reasonZoneRecreated = "the zone was recreated"
 
     static func expiredToken(_ reason: String) -> CloudError {
         CloudError(

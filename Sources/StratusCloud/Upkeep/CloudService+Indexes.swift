@@ -212,8 +212,7 @@ extension CloudService {
         }
     }
 
-    /// Visits the zones of a container that lie behind a position in the order of their numbers, in the order of their
-    /// names.
+    /// Visits the zones of a container whose numbers follow a position, in the order of their names.
     private static func visitZones(
         of container: ContainerName, behind position: (database: DatabaseNumber, zone: ZoneNumber)?,
         _ reader: RecordReader, _ visit: (ReviewedZone) -> Void

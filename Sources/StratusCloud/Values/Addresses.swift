@@ -4,7 +4,7 @@ import StratusModel
 
 /// A zone as a client names it.
 package struct ZoneAddress: Hashable, Codable, Sendable, CustomStringConvertible {
-    /// The owner name that stands for any caller.
+    /// The owner name that means the caller.
     package static let currentUser = "__defaultOwner__"
     /// The zone that every private and public database has.
     package static let defaultZoneName = "_defaultZone"

@@ -146,8 +146,8 @@ package struct ClientReference: Hashable, Codable, Sendable {
 
 /// An asset as a client sends and gets it.
 package enum ClientAsset: Hashable, Codable, Sendable {
-    /// A file that this process may read, whose content is to be stored. Never created from an archive; a host's
-    /// socket accepts it only from its own user.
+    /// A file to store, which this process may read. Never created from an archive; a host's socket accepts it
+    /// only from its own user.
     case file(path: String)
     /// Content that the server has returned before, or that the client says a record has. It is a claim, which counts
     /// only if the stored record holds the same content in the same field.
@@ -170,7 +170,7 @@ package enum ClientValue: Hashable, Codable, Sendable {
     case list([ClientValue])
 }
 
-/// The bytes of a field. They share the stored array, which is copied only when a client asks for `Data`. Archives and
+/// The bytes of a field. They share the stored array, which is copied only when a client requests `Data`. Archives and
 /// messages encode them as `Data`.
 package struct ClientBytes: Hashable, Sendable {
     package let bytes: [UInt8]

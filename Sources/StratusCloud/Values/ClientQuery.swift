@@ -23,7 +23,7 @@ package enum QueryComparator: UInt8, Hashable, Codable, Sendable, CaseIterable {
     case listContainsAll = 14
     case listContainsNoneOf = 15
     case listDoesNotContainAll = 16
-    /// The field is a list of texts, one of which begins with the operand.
+    /// The field is a list of texts, and at least one begins with the operand.
     case listMemberBeginsWith = 17
     case noListMemberBeginsWith = 18
     /// The record's searchable text holds one of, or all of, the words of the operand, a text. The key is empty.

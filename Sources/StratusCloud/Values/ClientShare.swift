@@ -52,7 +52,7 @@ package struct ClientParticipant: Hashable, Codable, Sendable {
     }
 }
 
-/// A person who asks for access, or is blocked from asking, as the owner and administrators see them.
+/// A person who requests access, or is blocked from requesting it, as the owner and administrators see them.
 package struct ClientPetitioner: Hashable, Codable, Sendable {
     package var id: String
     /// Its look-up can be used to invite the person.

@@ -72,7 +72,7 @@ package struct AssetReleaser: Sendable {
         return progress
     }
 
-    /// How many records and shares there are to read.
+    /// The number of records and shares to read.
     private func lookCount(_ counter: WorkCounter?) throws -> Int {
         try engine.read { reader in
             try reader.releases().reduce(0) {

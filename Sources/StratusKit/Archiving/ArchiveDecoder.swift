@@ -1,12 +1,12 @@
 // Decodes a keyed archive without Foundation's unarchiver, which ends the process on some damaged archives.
 //
-// Invariants: whatever an archive names, only classes of `ArchivedClasses` and Foundation's plain ones are created.
+// Invariants: only classes of `ArchivedClasses` and Foundation's plain ones are created, whatever an archive names.
 // Each object is created, or found to be damaged, once. Returning a container in many places costs its size each time,
 // from a budget. So the size of the archive bounds time and memory. A circle ends at the object that is being decoded.
 // An object's height, the longest path down from it, is bounded: releasing a taller one would overflow the stack. The
 // first problem is kept in `problem`, because decoders cannot throw.
 //
-// Nothing is dropped. It is a problem if an object is asked for and cannot be created: because it is damaged, or
+// Nothing is dropped. It is a problem if an object is requested and cannot be created: because it is damaged, or
 // its class is unknown or not the expected one. It is also a problem if a key has a value and the decoder of its object
 // did not ask for it, unless `ArchivedKeys` lists the key.
 
@@ -20,7 +20,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     private let objects: [PropertyValue]
     /// The object that is being decoded.
     private var current: [String: PropertyValue]
-    /// The keys of that object that were asked for.
+    /// The keys of that object that were requested.
     private var asked: Set<String> = []
     private var made: [Int: MadeObject] = [:]
     private var underWay: Set<Int> = []
@@ -66,7 +66,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         problem = problem ?? StratusArchiveError(.notUnderstood, message, fields)
     }
 
-    /// Reports the keys of the current object that have a value and were not asked for.
+    /// Reports the keys of the current object that have a value and were not requested.
     /// - Parameter className: Apple's name of the object's class.
     func noteUnaskedKeys(className: String) {
         guard problem == nil else { return }
@@ -301,7 +301,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
 
     override func decodeFloat(forKey key: String) -> Float { Float(decodeDouble(forKey: key)) }
 
-    /// The number under a key, which may be an object of its own; nil if there is none.
+    /// The number under a key, which may be a separate object; nil if there is none.
     private func number<Number>(forKey key: String, _ number: (PropertyValue) -> Number?) -> Number? {
         guard var value = value(forKey: key) else { return nil }
         if let index = value.reference {

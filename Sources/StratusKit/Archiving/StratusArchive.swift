@@ -6,8 +6,8 @@ public import Foundation
 /// Apple's systems.
 ///
 /// `NSKeyedUnarchiver` on Linux ends the process on some damaged archives. A host that takes archives from its clients
-/// should decode them here: whatever its bytes are, an archive decodes or is refused with an error, in time and memory
-/// that its size bounds. Archives of `NSKeyedArchiver` are understood, from Linux and from Apple's systems, in the
+/// should decode them here: any bytes either decode as an archive or are refused with an error, in time and memory
+/// that their number bounds. Archives of `NSKeyedArchiver` are understood, from Linux and from Apple's systems, in the
 /// binary format and in XML.
 ///
 /// Nothing is dropped silently: an archive with a part that is not understood is refused with `notUnderstood`.
@@ -141,7 +141,7 @@ public struct StratusArchiveError: Error, Hashable, Sendable, CustomStringConver
 
     /// The kind of refusal.
     public let code: Code
-    /// What is wrong.
+    /// The problem.
     public let message: String
     /// The variables of the message: names and numbers.
     public let fields: [String: String]

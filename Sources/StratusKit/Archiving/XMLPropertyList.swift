@@ -2,7 +2,7 @@
 //
 // Only what archivers write is accepted: elements without attributes except on `plist`, the five named entities and
 // numeric ones, comments between elements. A reference of an archive is a dictionary with the single key `CF$UID`. A
-// document type with declarations is refused, so a document has no entities of its own.
+// document type with declarations is refused, so a document cannot define entities.
 //
 // Foundation's `PropertyListSerialization` does not serve: it keeps one of two equal keys without an error, so that
 // part of an archive could be dropped silently.

@@ -137,7 +137,7 @@ public enum CKAccountStatus: Int, Sendable {
     case restricted = 2
     /// No account is signed in, or the host has closed the account.
     case noAccount = 3
-    /// The account has to be verified again.
+    /// The account must be verified again.
     case temporarilyUnavailable = 4
 }
 

@@ -22,7 +22,7 @@ extension ContainerScope {
     }
 
     /// Asks the server and waits without holding up a thread. Cancelling the task ends the wait at once with
-    /// `operationCancelled`, and takes the question back where it has not been asked yet (O-08).
+    /// `operationCancelled`, and withdraws the question if it has not been asked yet (O-08).
     func ask<Value: Sendable>(
         _ request: @escaping @Sendable (any CloudServer, Caller) throws -> Value
     ) async throws -> Value {
@@ -81,7 +81,7 @@ extension ContainerScope {
     }
 }
 
-/// A question that was asked, until it is answered, its time is over, or it is taken back, whatever comes first.
+/// A question that was asked, until it is answered, times out or is withdrawn.
 private final class Inquiry<Value: Sendable>: Sendable {
     private struct State {
         var isOver = false
@@ -102,7 +102,7 @@ private final class Inquiry<Value: Sendable>: Sendable {
     func begin(_ ticket: PoolTicket, forSeconds seconds: TimeInterval?) {
         let timer = seconds.map { seconds in
             timers.schedule(afterSeconds: seconds) { [self] in
-                // One that waits for a thread is not asked any more.
+                // A question that still waits for a thread is not asked.
                 _ = state.withLock { $0.ticket }?.withdraw()
                 end(with: .failure(CKError.operationTimedOut))
             }
@@ -135,11 +135,11 @@ private final class Inquiry<Value: Sendable>: Sendable {
 
 /// A task that waits for an answer and may be cancelled before, while and after it begins to.
 ///
-/// Invariant: its continuation is resumed once, by whoever takes it out of the state.
+/// Invariant: its continuation is resumed once, by the caller that takes it out of the state.
 private final class Asker<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
-        /// Holds the question, which holds this: let go of with the answer.
+        /// Holds the question, which holds this. Released with the answer.
         var withdraw: (@Sendable () -> Void)?
         var isCancelled = false
         var isAnswered = false

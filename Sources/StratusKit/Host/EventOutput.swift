@@ -44,7 +44,7 @@ final class EventOutput: Sendable {
         logger?.log(level: level, message, metadata: metadata)
     }
 
-    /// Reports that the store takes no writes, with the reason, or that it takes them again.
+    /// Reports that the store refuses writes, with the reason, or that it accepts them again.
     func tellRecovery(_ error: (any Error)?) {
         metrics?.record(takesWrites: error == nil)
         tell(

@@ -2,11 +2,11 @@
 //
 // Invariants:
 //   1. A request uses one service from its beginning to its end.
-//   2. Emptying and closing wait for the requests that run, and hold back those that come.
+//   2. Emptying and closing wait for running requests, and hold back new ones.
 //   3. After closing every request is refused, and the directory's lock is free.
-//   4.  Opening again after a failed write gives a new engine and service, so that nothing that was kept in memory
-//      outlives the commit in doubt. Requests that come meanwhile are refused with a time to try again. Files of assets
-//      that clients were given stay.
+//   4. Reopening after a failed write creates a new engine and service, so that nothing cached in memory outlives the
+//      commit in doubt. Requests that arrive meanwhile are refused with a retry time. Asset files that clients have
+//      received stay.
 
 import Foundation
 import StratusCloud
@@ -14,23 +14,23 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Requests go to the newest service of the store.
+/// Passes requests to the newest service of the store.
 final class HostedServer: @unchecked Sendable {
-    // Because every variable is touched only between `condition.lock` and `unlock`.
+    // Because every variable is accessed only between `condition.lock` and `unlock`.
     private enum State {
         case open(CloudService)
-        /// Somebody empties or closes the store: requests wait.
+        /// The store is being emptied or closed: requests wait.
         case changing
         case closed
-        /// The store could not be created again: requests are refused with the reason.
+        /// The store could not be recreated: requests are refused with the reason.
         case failed(any Error)
-        /// The store is opened again after a failed write: requests are refused for a moment.
+        /// The store is being reopened after a failed write: requests are refused for a moment.
         case recovering(from: any Error)
-        /// It could not be opened again: requests are refused with the reason until it can.
+        /// The store could not be reopened: requests are refused with the reason until it is.
         case unrecovered(Interruption, any Error)
     }
 
-    /// A store that was closed to be opened again.
+    /// A store that was closed for reopening.
     private struct Interruption {
         let continuation: StoreBacking.Continuation?
         /// The store's own identity.
@@ -38,9 +38,9 @@ final class HostedServer: @unchecked Sendable {
         let assets: AssetStore?
     }
 
-    /// What clients wait before they try again while the store is opened again.
+    /// How long clients wait before they try again while the store is being reopened.
     private static let retrySeconds = 1.0
-    /// How long the requests that run may go on when the store is to be opened again.
+    /// How long running requests may continue when the store must be reopened.
     private static let requestSeconds = 5.0
 
     private let condition = TimedCondition()
@@ -48,14 +48,14 @@ final class HostedServer: @unchecked Sendable {
     private let recovering = NSLock()
     private var state: State
     private var runningCount = 0
-    /// Whether the requests that run have had their time, because the store is opened again.
+    /// Whether running requests must end now, because the store is being reopened.
     private var isAbandoningRequests = false
     private let backing: StoreBacking
     private let environment: CloudEnvironment
     private let options: CloudOptions
     private let didFailWrite: @Sendable (StoreError) -> Void
 
-    /// `didFailWrite` is called when a write has failed: it must be short and must not call the server.
+    /// `didFailWrite` is called when a write has failed. It must be fast and must not call the server.
     init(
         backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions,
         didFailWrite: @escaping @Sendable (StoreError) -> Void = { _ in }
@@ -75,8 +75,8 @@ final class HostedServer: @unchecked Sendable {
         return try body(service)
     }
 
-    /// Replaces the store by an empty one. `progress` hears how many files and directories were removed, and of how
-    /// many. Where this throws before the first is, the store goes on as it was.
+    /// Replaces the store with an empty one. `progress` gets the number of files and directories removed so far, and
+    /// their total. If this throws before the first removal, the store continues unchanged.
     func reset(_ progress: WorkMeter.Listener) throws {
         guard let service = waitForEnd() else { throw refusal }
         let store = service.engine.store
@@ -100,10 +100,10 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// How the store's directory is reached while it is held; nil while it is not.
+    /// The path by which the store's directory is reached while it is held; nil while it is not.
     func heldPath(of path: String) -> String? { backing.held?.isHeld == true ? backing.held?.reached(path) : nil }
 
-    /// Why the store takes no writes; nil while it does.
+    /// Why the store refuses writes; nil while it accepts them.
     var writeFailure: (any Error)? {
         condition.lock()
         let state = state
@@ -116,10 +116,10 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// Opens the store again after a failed write. Returns false, and does nothing, where none has failed.
+    /// Reopens the store after a failed write. Returns false, and does nothing, if none has failed.
     ///
-    /// Throws what keeps the store from being opened. Where the disk has no room for it the store is left as it was,
-    /// and goes on to answer reads; otherwise requests are refused until this is called again and succeeds.
+    /// Throws the error that prevents the store from being opened. If the disk has no room for reopening, the store
+    /// stays as it is and continues to answer reads; otherwise requests are refused until a later call succeeds.
     func recover() throws -> Bool {
         recovering.lock()
         defer { recovering.unlock() }
@@ -134,7 +134,7 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// Closes the store, if it is there and takes no writes. Returns nil where there is nothing to do.
+    /// Closes the store if it is open and refuses writes. Returns nil if there is nothing to do.
     private func beginRecovery() throws -> Interruption? {
         condition.lock()
         defer { condition.unlock() }
@@ -142,7 +142,7 @@ final class HostedServer: @unchecked Sendable {
         switch state {
         case .closed: throw Self.closedError
         case .failed(let error):
-            // What was being emptied, or created again, is finished by opening it.
+            // Opening the store completes an interrupted emptying or creation.
             state = .recovering(from: error)
             return Interruption(continuation: nil, incarnation: nil, assets: nil)
         case .unrecovered(let interruption, let error):
@@ -156,8 +156,8 @@ final class HostedServer: @unchecked Sendable {
             state = .recovering(from: failure)
             let end = TimedCondition.now + Self.requestSeconds
             while runningCount > 0, condition.wait(until: end) {}
-            // From here on reads and writes of those that still run are refused. It does not wait for them: one of
-            // them may be waiting for this recovery.
+            // From here on, reads and writes of requests that still run are refused. This does not wait for them:
+            // one of them may be waiting for this recovery.
             isAbandoningRequests = true
             condition.unlock()
             let continuation = backing.closeToReopen(store, readerSeconds: 0)
@@ -167,8 +167,8 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// Why the store takes no writes, if there is room to open it again; nil if it takes them. The caller holds the
-    /// lock. It is released meanwhile, so that requests continue.
+    /// Why the store refuses writes, if there is room to reopen it; nil if it accepts them. The caller holds the
+    /// lock, which is released meanwhile, so that requests continue.
     private func failureToRecover(from store: any OrderedStore) throws -> StoreError? {
         condition.unlock()
         defer { condition.lock() }
@@ -177,14 +177,14 @@ final class HostedServer: @unchecked Sendable {
         return failure
     }
 
-    /// Whether a request that runs on is to end, because the store is opened again and its time is over.
+    /// Whether a running request must end, because the store is being reopened and the request's time is over.
     var isAbandoned: Bool {
         condition.lock()
         defer { condition.unlock() }
         return isAbandoningRequests
     }
 
-    /// Closes the store when the requests that run have ended.
+    /// Closes the store when the running requests have ended.
     func close() {
         if let service = waitForEnd(isClosing: true) {
             backing.close(service.engine.store)
@@ -195,14 +195,15 @@ final class HostedServer: @unchecked Sendable {
 
     // MARK: Helpers
 
-    /// The service of what was opened, or created; with `interruption` in the place of the store that was closed then.
+    /// The service of a store that was opened or created. With `interruption` it replaces the service of the store
+    /// that was closed then.
     private func makeService(
         _ opened: (store: any OrderedStore, notices: [StoreError]), after interruption: Interruption? = nil
     ) throws -> CloudService {
         let (store, notices) = opened
         do {
             var engineOptions = backing.memory.engineOptions
-            // Another store is looked at before it is refused, and not migrated.
+            // Another store at the path is refused without being migrated.
             if interruption?.incarnation != nil { engineOptions.olderFormat = .kept }
             let engine = try RecordEngine(
                 store: store, options: engineOptions, incarnation: environment.identifiers.makeUUID())
@@ -218,7 +219,7 @@ final class HostedServer: @unchecked Sendable {
                     copySeconds: options.assetCopySeconds, files: backing.files)
             let service = CloudService(engine: engine, environment: environment, options: options, assets: assets)
             try service.removeLeftovers()
-            // With the store: in a copy of a store that has none, a reader's tokens would be that copy's alone.
+            // Create the key with the store. In a copy of a store without one, tokens would be valid only for the copy.
             try service.tokenKeeper.seal(of: engine, environment.identifiers)
             for notice in notices { environment.onEvent?(CloudEvent(opening: notice)) }
             return service
@@ -228,7 +229,7 @@ final class HostedServer: @unchecked Sendable {
         }
     }
 
-    /// Why there is no service to be asked.
+    /// Why no service can answer.
     private var refusal: CloudError {
         guard let failure = writeFailure, (failure as? CloudError)?.code != Self.closedError.code else {
             return Self.closedError
@@ -279,12 +280,12 @@ final class HostedServer: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Holds back requests and waits for those that run; nil when the store is closed.
+    /// Holds back new requests and waits for running ones. Returns nil if the store is not open.
     private func waitForEnd(isClosing: Bool = false) -> CloudService? {
         condition.lock()
         defer { condition.unlock() }
         waitWhileChanging()
-        // One that could not be opened or created again has nothing open.
+        // A store that could not be reopened or recreated has nothing to close.
         switch state {
         case .unrecovered where isClosing, .failed where isClosing: state = .closed
         default: break
@@ -317,7 +318,7 @@ final class HostedServer: @unchecked Sendable {
 extension CloudEvent {
     /// The event for a notice from opening the store.
     fileprivate init(opening notice: StoreError) {
-        // The client that had saved what is dropped never got an answer.
+        // The client that sent a dropped commit never got an answer.
         let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
         self.init(
             kind: .openStore, caller: Caller(container: "", account: nil),
@@ -350,7 +351,7 @@ extension HostedServer: CloudServer {
     func releaseCopies(_ paths: [String], unseen: [String]) {
         condition.lock()
         defer { condition.unlock() }
-        // A store that is emptied or closed removes its copies itself, now or when it is opened.
+        // A store that is being emptied or closed removes its copies itself, now or when it is opened.
         if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) }
     }
 }

@@ -29,7 +29,7 @@ final class OperationFiles: LongLivedStore {
 
     private struct Kept {
         var entries: [String: LongLivedEntry] = [:]
-        /// What is wrong with files that cannot be read, by their names.
+        /// The problems of files that cannot be read, by file name.
         var damages: [String: String] = [:]
     }
 
@@ -266,7 +266,7 @@ private struct OperationFile: Codable {
         return try Self.encoder.encode(file)
     }
 
-    /// What is wrong with a file of this name that could be decoded, or nil.
+    /// The problem of a decoded file with this name, or nil.
     func damage(under name: String) throws -> String? {
         if OperationFiles.fileName(of: id) != name { return "the file is another operation's" }
         guard let digest else { return nil }

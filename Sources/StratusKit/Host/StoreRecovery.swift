@@ -10,7 +10,7 @@ import StratusCloud
 import StratusStore
 
 extension Stratus {
-    /// Why the store takes no writes: the error of the failed write, or of the attempt to reopen the store. Nil while
+    /// Why the store refuses writes: the error of the failed write, or of the attempt to reopen the store. Nil while
     /// it takes writes.
     public var writeFailure: StratusError? {
         guard let failure = server.writeFailure else { return nil }
@@ -52,7 +52,7 @@ extension Stratus {
     }
 }
 
-/// Reports failed writes to the host, and reopens the store: on request, or by itself with growing pauses.
+/// Reports failed writes to the host, and reopens the store: on request, or automatically with growing pauses.
 ///
 /// Invariants:
 ///   1. The host gets an event of every failed write, but not on the thread of the write, which holds the store's lock.

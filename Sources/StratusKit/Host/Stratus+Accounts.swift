@@ -81,7 +81,7 @@ extension Stratus {
     }
 
     /// The size of a container's public database in bytes, including assets. `publicQuotaByteCount` limits it. Public
-    /// data belongs to the app, whoever saved it (S-16).
+    /// data belongs to the app, no matter who saved it (S-16).
     ///
     /// - Parameter identifier: The container.
     /// - Returns: The number of bytes; zero for a container without public records.

@@ -14,7 +14,7 @@ extension Stratus {
         CKContainer(session: session, identifier: identifier, account: nil)
     }
 
-    /// A container for one account, whoever is signed in. A service uses it to act for its users.
+    /// A container for one account, no matter who is signed in. A service uses it to act for its users.
     ///
     /// - Parameters:
     ///   - identifier: The container's name, such as `iCloud.com.example.app`.
@@ -76,7 +76,7 @@ extension Stratus {
     /// with `desiredKeys` that omit the asset. No other content of the record is copied.
     ///
     /// The file is a private copy. It stays as long as the asset, and ``Options/assetCopySeconds`` longer: move
-    /// it to keep it. The call checks whether the person may read the record, whatever was fetched before.
+    /// it to keep it. The call always checks whether the person may read the record.
     ///
     /// - Parameters:
     ///   - key: The field.

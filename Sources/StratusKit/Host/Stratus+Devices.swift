@@ -93,7 +93,7 @@ extension Stratus {
         /// The store's threads call it, one call at a time. `settle()` and `Stratus.close()` wait while it runs, so it
         /// must not call them.
         ///
-        /// A device has one handler, whichever `Device` value you set it on. Setting another one replaces it; nil
+        /// A device has one handler, which all its `Device` values share. Setting another one replaces it; nil
         /// removes it. It is kept until then, or until the store is closed.
         public var onNotification: (@Sendable (RemoteNotification) -> Void)? {
             get {

@@ -72,7 +72,7 @@ extension Stratus {
         if let old { Thread.detachNewThread { old.stop(removingSocket: false) } }
     }
 
-    /// Answers another process. `tell` reports progress and returns whether the process still waits.
+    /// Answers another process. `tell` sends progress and returns whether the process still waits.
     func answer(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):

@@ -42,8 +42,8 @@ extension Stratus {
         public var assetByteCount: Int64?
         /// The most bytes of an account whose ``Account/quotaByteCount`` is nil (S-16); nil, the default, for no limit.
         public var quotaByteCount: Int64?
-        /// The most bytes in the public database of each container, including assets, whoever saved them. Public data
-        /// belongs to the app (S-16). Nil, the default, for no limit.
+        /// The most bytes in the public database of each container, including assets, no matter who saved them. Public
+        /// data belongs to the app (S-16). Nil, the default, for no limit.
         public var publicQuotaByteCount: Int64?
         /// Whether deleting a record that does not exist fails with `unknownItem`. On the real service it succeeds
         /// . Default: false.
@@ -84,7 +84,7 @@ extension Stratus {
         public var subscriptionCount = 200
         /// Whether saving a subscription fails with `serverRejectedRequest` if the person has an equal one under
         /// another identifier in the same database, as observed on the real service (N-07). Two are equal with the same
-        /// zone, or with the same query, zone and options, whatever their notifications are. Existing subscriptions
+        /// zone, or with the same query, zone and options; their notifications do not matter. Existing subscriptions
         /// stay. Default: false.
         public var duplicateSubscriptionFails = false
         /// The most notifications that wait for one device; beyond it the oldest are dropped (N-05). Default: 100.

@@ -101,7 +101,7 @@ enum ArchivedKeys {
     ]
 
     /// The classes that a value of such a key may have. Foundation ends the process if it knows a class and the class
-    /// was not asked for.
+    /// was not requested.
     private static var anyClasses: [AnyClass] {
         [
             NSString.self, NSNumber.self, NSDate.self, NSData.self, NSArray.self, NSDictionary.self, NSSet.self,
@@ -127,7 +127,7 @@ enum ArchivedKeys {
 //
 // On Linux, a dictionary with a value that does not decode gets fewer values than keys, and Foundation reads beyond
 // them. A delegate prevents this: it names a class for every unknown one. The dictionary then holds objects that no
-// field takes, and is refused. The client's own delegate is asked first.
+// field takes, and is refused. The client's own delegate is called first.
 
 extension NSCoder {
     /// The object under a key, which may be a dictionary of any values; nil if there is none.

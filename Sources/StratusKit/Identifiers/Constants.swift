@@ -3,7 +3,7 @@
 
 public import Foundation
 
-/// The owner name that stands for the signed-in user.
+/// The owner name that means the signed-in user.
 public let CKCurrentUserDefaultName: String = "__defaultOwner__"
 
 /// The record name of every zone-wide share (C-13).

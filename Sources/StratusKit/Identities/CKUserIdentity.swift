@@ -174,14 +174,14 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
     public static override func classFallbacksForKeyedArchiver() -> [String] { ["CKUserIdentityLookupInfo"] }
 
-    /// Archives what is looked for.
+    /// Archives the lookup.
     public func encode(with coder: NSCoder) {
         coder.encodeText(emailAddress, forKey: CoderKey.emailAddress)
         coder.encodeText(phoneNumber, forKey: CoderKey.phoneNumber)
         coder.encode(userRecordID, forKey: coder.isOfApple ? CoderKey.Apple.lookupRecordID : CoderKey.userRecordID)
     }
 
-    /// Decodes what is looked for.
+    /// Decodes the lookup.
     public convenience init?(coder: NSCoder) {
         self.init(
             emailAddress: coder.decodeText(forKey: CoderKey.emailAddress),
@@ -228,8 +228,8 @@ extension CKUserIdentity {
         return lookupInfo?.canonicalKey
     }
 
-    /// Whether both are known by user record and are two people, whatever address led to them. The meaning of
-    /// `__defaultOwner__` depends on the account that was asked, which is not known here.
+    /// Whether both have user records and are two people; the addresses that led to them do not matter. The meaning of
+    /// `__defaultOwner__` depends on the account that made the request, which is not known here.
     func isKnownToDiffer(from other: CKUserIdentity) -> Bool {
         guard let own = userRecordID?.recordName, let others = other.userRecordID?.recordName else { return false }
         return own != others && own != CKCurrentUserDefaultName && others != CKCurrentUserDefaultName

@@ -1,5 +1,5 @@
-// What can be asked of a host over its local socket, and what it is answered. These values are sent as JSON by the
-// names of their cases and properties: whoever changes one raises `LocalFrame.version`.
+// The requests to a host over its local socket, and their answers. These values are sent as JSON by the
+// names of their cases and properties: if you change one, raise `LocalFrame.version`.
 
 import Foundation
 import StratusCloud
@@ -8,17 +8,17 @@ import StratusStore
 
 /// One request.
 enum LocalRequest: Codable, Sendable {
-    /// What a client asks of the server.
+    /// A client's request to the server.
     case cloud(AnyCloudCall)
-    /// What is read of the store as it lies; after `begin` alone.
+    /// Reads from the store's own entries; only after `begin`.
     case read(ReadCall)
-    /// What a host does.
+    /// A call of the host.
     case host(HostCall)
-    /// Events from here on, until the connection ends.
+    /// Sends events from now on, until the connection ends.
     case watch
 }
 
-/// Reading the store's entries from one snapshot, which lasts from `begin` to `end` on one connection.
+/// A read of the store's entries in one snapshot, which lasts from `begin` to `end` on one connection.
 enum ReadCall: Codable, Sendable {
     case begin
     case value(key: Data)
@@ -26,7 +26,7 @@ enum ReadCall: Codable, Sendable {
     case end
 }
 
-/// What a host does for its store.
+/// A call of the host to its store.
 enum HostCall: Codable, Sendable {
     case createAccount(AccountDraft, onlyIfMissing: Bool)
     case setHandles(Set<Handle>, AccountID)
@@ -39,22 +39,22 @@ enum HostCall: Codable, Sendable {
     case purgeZones
     case compact
     case statistics
-    /// Why the store takes no writes.
+    /// Why the store refuses writes.
     case writeFailure
-    /// Opens the store again after a failed write.
+    /// Reopens the store after a failed write.
     case recover
 }
 
-/// How far long work of a host has come. Hosts and tools of before know nothing of parts and totals: they may be
-/// missing, and be passed over.
+/// The progress of long work of a host. Older hosts and tools know no parts and totals: these may be missing or
+/// ignored.
 package struct WorkProgress: Codable, Hashable, Sendable {
-    /// What is gone over, where the work has several parts: a raw value of `RebuildProgress.Step`,
+    /// The part of the work, if it has several: a raw value of `RebuildProgress.Step`,
     /// `FreeingProgress.Part` or `IndexingProgress.Part`.
     package var part: String?
-    /// How much is done: records, zones, shares and files that were looked at, entries that were removed, or bytes of
+    /// How much is done: records, zones, shares and files that were read, entries that were removed, or bytes of
     /// files that were compacted.
     package var doneCount: Int
-    /// Of how many, where that is known.
+    /// The total; nil if it is unknown.
     package var totalCount: Int?
 }
 
@@ -68,18 +68,18 @@ extension WorkProgress {
     }
 }
 
-/// Whether the store takes writes.
+/// Whether the store accepts writes.
 struct WriteState: Codable, Sendable {
-    /// Nil where it does.
+    /// Why it refuses writes; nil if it accepts them.
     var failure: LocalFailure?
 }
 
-/// Whether a store had to be opened again.
+/// Whether a store had to be reopened.
 struct Recovered: Codable, Sendable {
     var isReopened: Bool
 }
 
-/// The host's first frame.
+/// The first frame that a host sends.
 struct LocalGreeting: Codable, Sendable {
     var process: Int32
 }
@@ -99,7 +99,7 @@ struct ReadEntries: Codable, Sendable {
     }
 
     var entries: [Entry]
-    /// Whether nothing of the range is left.
+    /// Whether the range has no further entries.
     var isAtEnd: Bool
 }
 
@@ -109,7 +109,7 @@ package struct CompactedFiles: Codable, Hashable, Sendable {
     package var byteCountAfter: Int
 }
 
-/// The error of a request, whichever floor it comes from.
+/// The error of a request, from any floor.
 enum LocalFailure: Codable, Sendable {
     case server(CloudError)
     case host(code: String, message: String, fields: [String: String], cause: String?)

@@ -168,7 +168,7 @@ final class LocalSocketListener: @unchecked Sendable {
 protocol LocalHost: Sendable {
     /// Throws the errors of the layer it calls.
     func answer(_ call: AnyCloudCall) throws -> any Encodable
-    /// `tell` takes the progress of long work, as often as convenient, and returns whether the client still waits.
+    /// `tell` gets the progress of long work, as often as convenient, and returns whether the client still waits.
     func answer(_ call: HostCall, telling tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable
     /// Lends a snapshot of the store. `isOver` says when to return it, because the store is being reopened.
     func read(_ body: (any StoreReader, _ isOver: () -> Bool) throws -> Void) throws
@@ -276,7 +276,7 @@ struct LocalConnection {
 
     // MARK: Long work
 
-    /// Sends progress while the host works, and tells the host when the client is gone.
+    /// Sends progress while the host works, and notifies the host when the client is gone.
     private func work(on call: HostCall) throws {
         let report = WorkReport(self)
         try reply {

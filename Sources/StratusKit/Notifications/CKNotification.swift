@@ -106,7 +106,7 @@ extension StratusReceivedNotification where Self: CKNotification {
     }
 }
 
-// MARK: What is shown
+// MARK: Alert, badge and sound
 
 /// What the system shows of a notification.
 extension CKNotification {

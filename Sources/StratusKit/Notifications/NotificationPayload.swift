@@ -220,7 +220,7 @@ extension NotificationPayload {
         return ZoneAddress(zoneName: name, ownerName: isReaders ? ZoneAddress.currentUser : owner ?? "")
     }
 
-    // MARK: What is shown
+    // MARK: Alert
 
     private static func alert(_ shown: PayloadDictionary?) -> NotificationAlert {
         var alert = NotificationAlert()

@@ -68,7 +68,7 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         set { configure(newValue) { swap(&blocks.changed, &$0) } }
     }
 
-    /// Called for every zone that is gone, for any reason that has no block of its own (T-13).
+    /// Called for every zone that is gone for a reason without its own block (T-13).
     public final var recordZoneWithIDWasDeletedBlock: ((CKRecordZone.ID) -> Void)? {
         get { locked { blocks.deleted } }
         set { configure(newValue) { swap(&blocks.deleted, &$0) } }

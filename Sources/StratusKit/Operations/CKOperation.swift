@@ -10,7 +10,7 @@ import StratusCloud
 /// The base class of the operations that send requests to the server.
 ///
 /// Set blocks before the operation starts, or in a subclass's `main` before it calls `super.main()`; later changes are
-/// ignored. An operation runs once (O-07). It calls all its blocks one after another on a queue of its own, never in
+/// ignored. An operation runs once (O-07). It calls all its blocks one after another on its own queue, never in
 /// `add` and never on the main queue (O-03). It releases its blocks when it has finished.
 open class CKOperation: Operation, @unchecked Sendable {
     // Unchecked because clients' blocks are not sendable: every variable, here and in the subclasses, is used only

@@ -29,7 +29,7 @@ final class OperationRunner: Sendable {
     private let report: @Sendable (OperationEvent) -> Void
     private let state: Locked<State>
 
-    /// `refusal` is the error that the operation ends with where nothing is sent.
+    /// `refusal` is the error of an operation that sends nothing.
     init(
         _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
         longLived: LongLivedRun?, refusal: CKError?, report: @escaping @Sendable (OperationEvent) -> Void

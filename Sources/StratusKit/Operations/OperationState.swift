@@ -1,5 +1,5 @@
-// The state machine of one operation. Events go in, actions come out. It holds no lock, starts no timer, calls no
-// block: `CKOperation` passes the events in under its lock, and it and `OperationRunner` do what the machine returns.
+// The state machine of one operation. It takes events and returns actions. It holds no lock, starts no timer and calls
+// no block: `CKOperation` passes the events in under its lock, and it and `OperationRunner` execute the actions.
 //
 //            startRequested                                                  callbacksDelivered
 //   waiting ────────────────▶ working ─────────────────────────▶ delivering ───────────────────▶ finished
@@ -17,24 +17,24 @@
 //     └──── deliveringPage ◀──────┘
 //             pageDelivered
 //
-// A cancellation and a time-out set the reason to stop. A request that waits for a thread is withdrawn, a pause is
-// ended, and a wait for another object's answer is given up. A request that a thread has begun, and a page that is
-// being delivered, are waited for: the event that ends the step then leads to `delivering`.
+// A cancellation and a time-out set the reason to stop. They withdraw a request that waits for a thread, and end a
+// pause or a wait for another object's answer. If a thread has begun the request, or a page is being delivered, the
+// machine waits: the event that ends that step then leads to `delivering`.
 //
 // Invariants:
 // - An operation starts at most once (O-07), and only when every dependency finished or it was cancelled (O-09).
 // - No request begins after a cancellation or a time-out.
-// - The work is over before the callbacks that end the operation are delivered: no dependent starts while the work of a
-//   cancelled operation still changes the store. Timers are cancelled when the work is over.
+// - The work ends before the callbacks that end the operation are delivered: no dependent starts while the work of a
+//   cancelled operation still changes the store. Timers are cancelled when the work ends.
 // - The last callbacks are delivered exactly once, also after a cancellation (O-08), and the operation finishes exactly
 //   once, after them. Cancelling does not finish an operation: one that was never started never finishes.
 // - The first of the work's end, a cancellation and a time-out decides the outcome.
 // - After the finish nothing changes.
 //
-// Threads report some events late. `requestQueued` and `pauseBegan` say that there is now something to withdraw or to
-// end; they may arrive when that step is long over, and then change nothing.
+// Threads report some events late. `requestQueued` and `pauseBegan` mean that there is now something to withdraw or to
+// end; they may arrive after that step has ended, and then change nothing.
 
-/// What happens to an operation.
+/// An event in the life of an operation.
 package enum OperationEvent: Hashable, Sendable {
     /// The operation has to wait for one more operation.
     case dependencyAdded
@@ -42,9 +42,9 @@ package enum OperationEvent: Hashable, Sendable {
     case dependencyFinished
     /// The operation was added to a container or database.
     case enqueued
-    /// The program added it to a queue of its own.
+    /// The program added it to one of its own queues.
     case enteredOwnQueue
-    /// A queue or the program called `start`. `isAllowed` is false where the operation, or a subclass, is not ready.
+    /// A queue or the program called `start`. `isAllowed` is false if the operation, or a subclass, is not ready.
     case startCalled(isAllowed: Bool, byQueue: Bool)
     /// Inputs, blocks and configuration were read for the last time.
     case inputsFixed(OperationRules)
@@ -54,35 +54,35 @@ package enum OperationEvent: Hashable, Sendable {
     case cancelRequested
     /// A timer fired. One that fires before the start or too late changes nothing.
     case timeOutReached
-    /// The request that `submitRequest` asked for has its place in the queue of the pool.
+    /// The request of `submitRequest` is in the pool's queue.
     case requestQueued
     /// A thread of the pool took the request.
     case requestBegan
-    /// The request was taken back before a thread began it.
+    /// The request was withdrawn before a thread began it.
     case requestWithdrawn
-    /// The server answered. `isMoreToSend` is true where the answer is a page and another one follows.
+    /// The server answered. `isMoreToSend` is true if the answer is a page and another one follows.
     case requestAnswered(isMoreToSend: Bool)
     /// The request failed, or the pool did not accept it.
     case requestFailed(RequestFailure)
-    /// Another object sent the same long-lived request; its answer is waited for (O-14).
+    /// Another object sent the same long-lived request; the operation waits for its answer (O-14).
     case answerAwaited
-    /// That answer is there.
+    /// That answer has arrived.
     case answerArrived
-    /// The pause that `pause` asked for has begun.
+    /// The pause of `pause` has begun.
     case pauseBegan
     /// The pause is over, or was ended early.
     case pauseEnded
     /// The blocks of the page have returned.
     case pageDelivered
-    /// The blocks that `deliverCallbacks` asked for have returned.
+    /// The blocks of `deliverCallbacks` have returned.
     case callbacksDelivered
 }
 
-/// What the machine needs of an operation's configuration (O-12).
+/// The part of an operation's configuration that the machine needs (O-12).
 package struct OperationRules: Hashable, Sendable {
-    /// The time of one request; nil for no limit.
+    /// The time limit of one request; nil for no limit.
     package var requestSeconds: Double?
-    /// The time of the operation, with pauses and repetitions; nil for no limit.
+    /// The time limit of the operation, with pauses and repetitions; nil for no limit.
     package var resourceSeconds: Double?
     /// Whether the quality of service allows network errors to be tried again until the time is over (O-10).
     package var retriesNetworkErrors = false
@@ -95,11 +95,11 @@ package struct OperationRules: Hashable, Sendable {
     }
 }
 
-/// What the machine needs of a request's error.
+/// The part of a request's error that the machine needs.
 package struct RequestFailure: Hashable, Sendable {
     /// Whether the network failed, and not the server.
     package var isOfNetwork: Bool
-    /// How long the server asked the client to wait; nil where it did not.
+    /// How long the server asked the client to wait; nil if it did not.
     package var retryAfterSeconds: Double?
     /// Whether the session accepts no more requests.
     package var isSessionClosed = false
@@ -107,7 +107,7 @@ package struct RequestFailure: Hashable, Sendable {
 
 /// How an operation ended. Its result callback gets it.
 package enum OperationOutcome: Hashable, Sendable {
-    /// The work ended by itself. Its result, success or error, is the work's.
+    /// The work ended without interruption. The result of the operation, success or error, is the work's.
     case workEnded
     /// The operation was cancelled before its work ended: `operationCancelled` (O-08).
     case cancelled
@@ -115,15 +115,15 @@ package enum OperationOutcome: Hashable, Sendable {
     case timedOut
 }
 
-/// What `CKOperation` has to do, in the order of the list.
+/// An action of `CKOperation`. It executes actions in the order of the list.
 package enum OperationAction: Hashable, Sendable {
-    /// Call `start` again: a queue called it too early, and does not come again.
+    /// Call `start` again: a queue called it too early, and will not repeat the call.
     case callStart
     /// Call `main`, which a subclass may override.
     case callMain
     /// Fix the inputs and report `startRequested`: `main` of a cancelled operation is not called, as in Foundation.
     case begin
-    /// Let the runner do a piece of the work.
+    /// Let the runner execute a work action.
     case work(WorkAction)
     /// `isReady`, `isExecuting`, `isFinished` or `isCancelled` changed: notify the observers.
     case isReadyChanged(Bool)
@@ -134,7 +134,7 @@ package enum OperationAction: Hashable, Sendable {
     case refuse(OperationRefusal)
 }
 
-/// What `OperationRunner` has to do.
+/// An action of `OperationRunner`.
 package enum WorkAction: Hashable, Sendable {
     /// Report `timeOutReached` after this time. A new request timer replaces the last one.
     case startResourceTimer(seconds: Double)
@@ -143,7 +143,7 @@ package enum WorkAction: Hashable, Sendable {
     case cancelTimers
     /// Queue the request for a thread that may block; report `requestQueued`, and `requestBegan` on that thread.
     case submitRequest
-    /// Take the request back. Report `requestWithdrawn` if no thread has begun it.
+    /// Withdraw the request. Report `requestWithdrawn` if no thread has begun it.
     case withdrawRequest
     /// Send the request, and report how it ended.
     case sendRequest
@@ -163,11 +163,11 @@ package enum WorkAction: Hashable, Sendable {
 package enum OperationRefusal: Hashable, Sendable {
     /// Operations are single use (O-07): create a new one.
     case alreadyStarted
-    /// An operation goes into one queue, once.
+    /// An operation can be added to one queue, once.
     case alreadyEnqueued
     /// Operations it depends on have not finished: wait until it is ready.
     case notReady
-    /// No dependency was left to finish: the shell reported one twice.
+    /// Every dependency had finished: the shell reported one twice.
     case noDependencyLeft
     /// No such step was under way: the shell reported its end twice, or too early.
     case noSuchWork
@@ -186,7 +186,7 @@ package struct OperationState: Hashable, Sendable {
 
     private enum Step: Hashable {
         case queued
-        /// `isAnswerHere` is true where the answer of another object came before the wait for it.
+        /// `isAnswerHere` is true if the answer of another object arrived before the wait for it.
         case requesting(isAnswerHere: Bool)
         case awaitingAnswer
         case pausing
@@ -198,13 +198,13 @@ package struct OperationState: Hashable, Sendable {
     /// Whether the operation was added to a container or database.
     package private(set) var isEnqueued = false
     private var isInOwnQueue = false
-    /// Whether `start` has called `main`, which may take its time until it calls that of the base class.
+    /// Whether `start` has called `main`, which may call that of the base class much later.
     private var isMainCalled = false
     /// Whether a queue called `start` while the operation waited for others.
     private var isStartDue = false
     /// Nil until the inputs are fixed.
     private var rules: OperationRules?
-    /// Why the work is to stop; nil where it is not.
+    /// Why the work must stop; nil if it need not.
     private var stopReason: OperationOutcome?
     /// How often the request failed in a row.
     private var failureCount = 0
@@ -224,10 +224,10 @@ package struct OperationState: Hashable, Sendable {
     /// Whether callbacks and settings may still be assigned; later changes are ignored (O-07).
     package var acceptsConfiguration: Bool { phase == .waiting && rules == nil }
 
-    /// Whether the answer of the request is no longer wanted.
+    /// Whether the answer of the request is no longer needed.
     package var isStopping: Bool { stopReason != nil }
 
-    /// Changes the state as the event demands. Returns what is to be done, in this order; an empty list means nothing.
+    /// Changes the state as the event requires. Returns the actions to execute, in this order.
     package mutating func receive(_ event: OperationEvent) -> [OperationAction] {
         switch event {
         case .dependencyAdded: dependencyAdded()
@@ -286,7 +286,7 @@ extension OperationState {
     private mutating func startCalled(isAllowed: Bool, byQueue: Bool) -> [OperationAction] {
         guard phase == .waiting, !isMainCalled else { return [.refuse(.alreadyStarted)] }
         guard isAllowed else {
-            // A queue that finds it waiting for what was added at the last moment does not come again.
+            // The queue called `start` while a late dependency was unfinished; it will not call again.
             isStartDue = byQueue && !isReady
             return []
         }
@@ -310,7 +310,7 @@ extension OperationState {
         return [.isExecutingChanged(true)] + timer + submit()
     }
 
-    /// Changes something, and returns what is to be done where the operation became ready, or no longer is.
+    /// Makes a change, and returns the actions to execute if it makes the operation ready or not ready.
     private mutating func changingReadiness(_ change: (inout OperationState) -> Void) -> [OperationAction] {
         let wasReady = isReady
         change(&self)
@@ -375,7 +375,7 @@ extension OperationState {
         guard case .working(.requesting) = phase else { return [.refuse(.noSuchWork)] }
         guard isMoreToSend else { return [.work(.deliverItems)] + endWork() }
         phase = .working(.deliveringPage)
-        // The next page is a request of its own, and the time that blocks take is none of its time.
+        // The next page is a separate request, and the time of the blocks does not count towards its limit.
         return [.work(.cancelRequestTimer), .work(.deliverPage)]
     }
 
@@ -390,7 +390,7 @@ extension OperationState {
         return [.work(.pause(seconds: failure.retryAfterSeconds ?? backOffSeconds))]
     }
 
-    /// The pause where the server named none: it doubles from a second to a minute.
+    /// The pause if the server specified none: it doubles from a second to a minute.
     private var backOffSeconds: Double { failureCount > 6 ? 60 : Double(1 << (failureCount - 1)) }
 
     private mutating func answerAwaited() -> [OperationAction] {

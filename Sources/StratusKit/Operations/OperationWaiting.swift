@@ -55,7 +55,7 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
 // Whether an operation that waits for others will start.
 
 extension CKOperation {
-    /// Whether the operation will start by itself: each operation it waits for runs, or was added to a container or
+    /// Whether the operation will start without help: each operation it waits for runs, or was added to a container or
     /// database and will start itself. An operation that was neither added nor started may never start, and operations
     /// that wait for each other never do.
     package var canBegin: Bool {

@@ -220,7 +220,7 @@ extension RequestContext {
 
 // Requests for access.
 
-/// Asks for access to shares by their URLs (P-20). Success means only that the owners can see the request (P-22).
+/// Requests access to shares by their URLs (P-20). Success means only that the owners can see the request (P-22).
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
@@ -235,7 +235,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
 
-    /// Creates an operation that asks for access to these shares.
+    /// Creates an operation that requests access to these shares.
     public convenience init(shareURLs: [URL]) {
         self.init()
         self.shareURLs = shareURLs

@@ -11,7 +11,7 @@ import StratusStore
 
 /// A predicate with a format. It is immutable, so a copy is the object itself.
 final class FormatPredicate: NSPredicate {
-    /// Its content, or what is wrong with its format.
+    /// Its content, or the problem with its format.
     let content: Result<PredicateSyntax, PredicateProblem>
 
     init(_ content: Result<PredicateSyntax, PredicateProblem>) {
@@ -102,7 +102,7 @@ struct CapturedPredicate: Hashable, Sendable {
             for value in [true, false] where predicate.isEqual(NSPredicate(value: value)) { return .always(value) }
         }
         throw PredicateProblem(
-            "CloudKit cannot read a predicate with a block, or of a class of its own. Use NSPredicate(format:)."
+            "CloudKit cannot read a predicate with a block, or of a custom class. Use NSPredicate(format:)."
         )
     }
 

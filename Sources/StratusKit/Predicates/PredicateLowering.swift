@@ -1,5 +1,5 @@
-// Converts a predicate to the comparisons that the server takes: a flat list, all of which must hold. Anything
-// that CloudKit does not take is refused with a sentence that says what to write instead.
+// Converts a predicate to the comparisons that the server accepts: a flat list that must hold as a whole.
+// Anything that CloudKit does not accept is refused with a sentence that says what to write instead.
 
 import Foundation
 import StratusCloud
@@ -21,7 +21,7 @@ struct PredicateLowering {
     /// - Parameters:
     ///   - syntax: The predicate.
     ///   - now: The value of `now()` in it.
-    /// - Returns: Filters, all of which must hold.
+    /// - Returns: Filters that must all hold.
     /// - Throws: What CloudKit does not take.
     static func lower(_ syntax: PredicateSyntax, now: Date) throws(PredicateProblem) -> LoweredPredicate {
         var lowered = LoweredPredicate()
@@ -77,7 +77,7 @@ struct ComparisonLowering {
         self.now = now
     }
 
-    /// The name that stands for all searchable text of a record.
+    /// The name that means all searchable text of a record.
     private static let allTokens = "allTokens"
 
     func filters() throws(PredicateProblem) -> [QueryFilter] {
@@ -208,7 +208,7 @@ struct ComparisonLowering {
         case .constant, .aggregate:
             throw PredicateProblem("One side of a comparison is a field: both are values.")
         case .variable, .function:
-            // Throws what is wrong with it if it is not a value.
+            // Throws the problem with it if it is not a value.
             _ = try value(side)
             throw PredicateProblem("One side of a comparison is a field: both are values.")
         }
@@ -315,7 +315,7 @@ struct ComparisonLowering {
             comparison.relation == .lessThan || comparison.relation == .lessThanOrEquals
         else {
             throw PredicateProblem(
-                "CloudKit finds what is nearer than a radius: write distanceToLocation:fromLocation:(field, %@) < radius."
+                "CloudKit finds places nearer than a radius: write distanceToLocation:fromLocation:(field, %@) < radius."
             )
         }
         guard arguments.count == 2 else {

@@ -63,7 +63,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
         "<CKQuery: \(recordType), \(predicate), sorted by \(sortDescriptors ?? [])>"
     }
 
-    // MARK: What the server is asked
+    // MARK: The server's query
 
     private static let missingType = "A CKQuery needs a record type."
 
@@ -168,7 +168,7 @@ public final class CKQueryCursor: NSObject, NSSecureCoding, NSCopying, Sendable 
 // The predicate and the order of a query in an archive. Foundation on Linux archives neither.
 //
 // A predicate is archived as a format with a placeholder for every value, and the values in the same block format as
-// those of records. Decoding parses it like any format, whoever wrote it.
+// those of records. Decoding parses it like any format, no matter who wrote it.
 
 enum ArchivedQuery {
     /// One key of the order. The location of a distance is in the block of values, under the key's number.

@@ -9,11 +9,11 @@
 //           7 reference: record name, zone name, owner name (texts), action (1 byte)
 //           9 asset: digest (32 bytes), byte count (8 bytes)   10 list: count (4 bytes), values that are no lists
 //           11 asset of Apple's: byte count and padded byte count (8 bytes each, negative when not known), signature
-//           and reference signature (bytes), UUID (text); what is not known of the latter is empty
+//              and reference signature (bytes), UUID (text); unknown parts of the latter are empty
 //   text    count of bytes (4 bytes), UTF-8
 //
 // Numbers are big-endian. Clients keep archives: never change the meaning of a kind. Reading takes time and memory that
-// the number of bytes bounds, and never traps, whatever the bytes are.
+// the number of bytes bounds, and no bytes make it trap.
 
 import Foundation
 import StratusCloud

@@ -174,7 +174,7 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
     // MARK: Decoding
 
     /// The classes of values, and other classes in archives. The latter decode first and are then refused as values:
-    /// Foundation ends the process if it knows a class and the class was not asked for.
+    /// Foundation ends the process if it knows a class and the decoder did not request that class.
     private static var classes: [AnyClass] {
         [
             NSDictionary.self, NSArray.self, NSString.self, NSNumber.self, NSDate.self, NSData.self, CKReference.self,

@@ -162,7 +162,7 @@ extension Optional: Emptiable {
     fileprivate var isEmptied: Bool { if case .none = self { true } else { false } }
 }
 
-/// What `CKRecord.encryptedValues` returns: a view of the record that has no storage of its own.
+/// What `CKRecord.encryptedValues` returns: a view of the record without its own storage.
 final class EncryptedValues: NSObject, CKRecordKeyValueSetting {
     private let record: CKRecord
 
@@ -194,7 +194,7 @@ enum FieldKeyRule {
     /// Keys of system fields that a client may set like any other: the fields of a share.
     private static let systemKeys: Set = ["cloudkit.title", "cloudkit.thumbnailImageData", "cloudkit.type"]
 
-    /// What is wrong with a key, or nil.
+    /// The problem with a key, or nil.
     static func misuse(of key: String) -> String? {
         guard let first = key.utf8.first else { return "recordKey can not be empty" }
         let isWellFormed = isLetter(first) && key.utf8.dropFirst().allSatisfy { isLetter($0) || isDigitOrDollar($0) }

@@ -153,7 +153,7 @@ extension CKRecord {
             state: HeldRecord(answer, origin: origin, download: download))
     }
 
-    /// Begins a save. Edits made from now on remain after it. Fast, whatever the record holds.
+    /// Begins a save. Edits made from now on remain after it. Fast for records of any size.
     func beginSave() -> SentRecord {
         SentRecord(
             recordType: recordType, address: recordID.address, state: state.value, sharing: beginSharing())

@@ -66,7 +66,7 @@ package final class CloudSession: Sendable {
         if hasChanged { postAccountChange(of: deleted.map { [nil, $0] } ?? [nil]) }
     }
 
-    /// Posts that the status of accounts has changed, also when a host suspends or restores one. Nil stands for the
+    /// Posts that the status of accounts has changed, also when a host suspends or restores one. Nil means the
     /// signed-in account, after another one signed in or it signed out. The notification is posted once for each
     /// container of the account, on a queue of the session and never on the caller's thread.
     package func postAccountChange(of accounts: [AccountID?]) {

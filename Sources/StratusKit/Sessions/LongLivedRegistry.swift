@@ -200,7 +200,7 @@ package final class LongLivedRegistry: Sendable {
         }
     }
 
-    /// Drops what was answered a day ago, and old operations without an account.
+    /// Drops operations that were answered more than a day ago, and old operations without an account.
     private func collect(_ state: State) throws {
         let now = clock.now
         for entry in try store.entries() {

@@ -1,5 +1,5 @@
-// What is under way in a session: operations that were accepted and have not finished, and notifications that are being
-// delivered.
+// The work under way in a session: operations that were accepted and have not finished, and notifications that are
+// being delivered.
 //
 // Work that waits for other work may wait forever, because a program may never start the other work. So the session
 // knows each piece of waiting work and asks whether it can begin. It asks outside the lock, because that uses clients'
@@ -13,13 +13,13 @@ import Foundation
 
 /// Accepted work that may have to wait before it begins.
 package protocol WaitingWork: AnyObject, Sendable {
-    /// Whether it will begin by itself: all work that it waits for has begun, or will begin.
+    /// Whether it will begin without help: all work that it waits for has begun, or will begin.
     var canBegin: Bool { get }
-    /// Makes it begin and end at once, without doing anything. Returns false if it does not; then it is not waited for.
+    /// Makes it begin and end immediately, without doing anything. Returns false if it does not: then do not wait.
     func giveUp() -> Bool
 }
 
-/// Counts what is under way, so that a test or a host can wait for the end.
+/// Counts the work under way, so that a test or a host can wait for its end.
 package final class SessionActivity: @unchecked Sendable {
     // Unchecked because all variables are used only between `condition.lock` and `unlock`.
     private let condition = NSCondition()

@@ -13,7 +13,7 @@ import StratusStore
 public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendable {
     /// The content in addition to the records.
     struct Facts: Codable, Hashable, Sendable {
-        /// The URL that was asked for.
+        /// The requested URL.
         var url: String
         var container: String
         var role: Int
@@ -74,7 +74,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     @available(*, deprecated, renamed: "hierarchicalRootRecordID")
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? toldShare.recordID }
 
-    /// A copy of the root, if it was asked for (M-02).
+    /// A copy of the root, if it was requested (M-02).
     public var rootRecord: CKRecord? { toldRoot.map { $0.makeRecord($0.state.value, isAncestor: false) } }
 
     /// The user's role in the share, or the role that accepting gives.

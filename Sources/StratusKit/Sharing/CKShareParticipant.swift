@@ -105,7 +105,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         return key.map { .person($0) } ?? .participant(facts.id)
     }
 
-    /// Whether both were found by the same handle or user record, whatever else is known about them.
+    /// Whether both were found by the same handle or user record. Nothing else matters.
     func hasSameLookup(as other: CKShareParticipant) -> Bool {
         let key = CKUserIdentity(facts.identity).lookupInfo?.canonicalKey
         return key != nil && key == CKUserIdentity(other.facts.identity).lookupInfo?.canonicalKey

@@ -56,7 +56,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
     /// The current content for the server.
     var template: NotificationTemplate { content.value }
 
-    // MARK: What is said
+    // MARK: Texts
 
     /// The text.
     public var alertBody: String? {
@@ -118,7 +118,7 @@ public final class CKNotificationInfo: NSObject, NSSecureCoding, NSCopying, Send
         set { content.withLock { $0.alert.actionLocalizationKey = newValue } }
     }
 
-    // MARK: What is done
+    // MARK: Effects
 
     /// The name of the image to show while the app is launched.
     public var alertLaunchImage: String? {

@@ -31,7 +31,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         /// Once; then the server deletes the subscription.
         public static let firesOnce = Options(rawValue: 1 << 3)
 
-        /// The options of which at least one must be set.
+        /// The options for events; at least one must be set.
         fileprivate static let events: Options = [.firesOnRecordCreation, .firesOnRecordUpdate, .firesOnRecordDeletion]
     }
 
@@ -92,7 +92,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
 
     public override var description: String { "<CKQuerySubscription: \(subscriptionID), \(type), \(predicate)>" }
 
-    // MARK: What the server is asked
+    // MARK: The server's subscription
 
     /// Mistakes that raise an exception on Apple's systems.
     private var mistake: String? {

@@ -54,14 +54,14 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
         }
     }
 
-    // MARK: What each kind says of itself
+    // MARK: Properties of each kind
 
-    /// What is subscribed to, for the server.
+    /// The subject of the subscription, for the server.
     /// - Parameter now: The value of `now()` in a predicate.
     /// - Returns: The subject.
     /// - Throws: A mistake, for which CloudKit raises an exception or refuses the subscription.
     func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
-        preconditionFailure("A kind of subscription says what is subscribed to.")
+        preconditionFailure("A subclass of CKSubscription must override subject(now:).")
     }
 
     /// Whether another subscription of this kind has the same subject.

@@ -72,7 +72,7 @@ extension CKSyncEngine {
     }
 }
 
-// What is sent, and why.
+// The options and the context of sending.
 
 extension CKSyncEngine {
     /// The options of sending.
@@ -163,7 +163,7 @@ extension CKSyncEngine {
     }
 }
 
-// What is sent in one request.
+// The records of one request.
 
 extension CKSyncEngine {
     /// Records that are sent in one request.

@@ -31,7 +31,7 @@ extension CKSyncEngine {
             // The state of another database is useless here.
             if let stored = configuration.stateSerialization?.content, stored.place == place { content = stored }
             // A state that never left the process has the moments of its own engine. Its pending changes must count as
-            // older than any request of this engine, or they would be sent without end.
+            // older than any request of this engine, or they would be sent repeatedly.
             let moment = max(content.records.newestMoment, content.zones.newestMoment)
             inner = Locked(Inner(content: content, moment: moment))
         }
@@ -143,7 +143,7 @@ extension CKSyncEngine {
             }
         }
 
-        /// The moment: later changes are not in what is requested now.
+        /// The moment: later changes are not in the current request.
         var moment: UInt64 { inner.withLock { $0.moment } }
 
         /// The next changes of zones to send.

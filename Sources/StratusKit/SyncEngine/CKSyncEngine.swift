@@ -70,9 +70,9 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
         try await worker.run(.send(options))
     }
 
-    /// Cancels running and scheduled work of the engine, and returns when it has ended; in a callback of its own
-    /// delegate it returns at once. Changes on the server stay. Pending changes stay pending and are sent at the next
-    /// occasion.
+    /// Cancels running and scheduled work of the engine, and returns when it has ended. In a callback of the engine's
+    /// own delegate it returns immediately. Changes on the server stay. Pending changes stay pending and are sent at
+    /// the next occasion.
     public func cancelOperations() async {
         await worker.cancel()
     }
@@ -128,7 +128,7 @@ extension CKSyncEngine {
         public var stateSerialization: CKSyncEngine.State.Serialization?
         /// The delegate, which provides records and receives events. The configuration retains it, the engine does not.
         public var delegate: any CKSyncEngineDelegate
-        /// Whether the engine fetches and sends by itself: when it begins, when changes are pending, when another
+        /// Whether the engine fetches and sends automatically: when it begins, when changes are pending, when another
         /// device has written, and when the account changes (E-11). By default true.
         public var automaticallySync = true
         /// The subscription that notifies the engine of other devices; nil for any existing database subscription, or a

@@ -82,7 +82,7 @@ struct SyncContent: Sendable {
 /// A change of something that has a name.
 protocol PendingChange: Hashable, Sendable {
     associatedtype Item: Hashable & Sendable
-    /// What is changed.
+    /// The item that the change concerns.
     var item: Item { get }
     /// The change with the content of a newer, equal one.
     func updated(by newer: Self) -> Self

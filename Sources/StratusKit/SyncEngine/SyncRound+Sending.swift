@@ -4,7 +4,7 @@
 // Invariants:
 //   1. Answered changes leave the pending list before the delegate gets the event, so that it can add them again;
 //      changes that the engine tries again stay (E-06).
-//   2. The moment is noted before the delegate is asked for records: later changes were not in them, and stay.
+//   2. The moment is noted before the delegate returns records: later changes were not in them, and stay.
 //   3. Sending ends with the first batch in which something failed; the engine fetches before it sends again (E-14).
 
 import StratusCloud
@@ -163,7 +163,7 @@ private struct SentItems<Item: Hashable & Sendable> {
 
 /// The requests of one round.
 struct SyncRequests: Sendable {
-    /// A page of which zones have changed.
+    /// A page of changed zones.
     struct DatabasePage: Sendable {
         var modifications: [CKDatabase.DatabaseChange.Modification]
         var deletions: [CKDatabase.DatabaseChange.Deletion]
@@ -171,7 +171,7 @@ struct SyncRequests: Sendable {
         var isMoreComing: Bool
     }
 
-    /// A page of what has changed in a zone, in the order of the feed.
+    /// A page of changes in a zone, in the order of the feed.
     struct ZonePage: Sendable {
         var modifications: [CKDatabase.RecordZoneChange.Modification]
         var deletions: [CKDatabase.RecordZoneChange.Deletion]

@@ -40,7 +40,7 @@ final class SyncRound {
         }
     }
 
-    /// Does what is due: fetches first, so that sending meets fewer conflicts (E-14).
+    /// Fetches and sends as due. Fetches first, so that sending meets fewer conflicts (E-14).
     func runScheduled() async {
         do {
             try await worker.reportState()
@@ -272,7 +272,7 @@ extension SyncRound {
         try await worker.reportState()
     }
 
-    // MARK: What is in them
+    // MARK: Zone contents
 
     private func fetchZones(_ context: CKSyncEngine.FetchChangesContext) async throws {
         var done: Set<CKRecordZone.ID> = []
@@ -339,7 +339,7 @@ extension CKError {
     fileprivate var isOfToken: Bool { code == .changeTokenExpired }
 
     /// Whether the token belongs to a deleted zone and another zone has its name.
-    fileprivate var isOfRecreatedZone: Bool { userInfo["reason"] as? String == CloudError.reasonZoneMadeAnew }
+    fileprivate var isOfRecreatedZone: Bool { userInfo["reason"] as? String == CloudError.reasonZoneRecreated }
 }
 
 // The decision what to do after failures, as pure functions.

@@ -5,7 +5,7 @@
 //   2. A request for a round either adds one or finds one that has not begun, so no occasion is lost. During a pause,
 //      the end of the pause adds one.
 //   3. A request for a fetch increments `wantedFetch`; a fetch satisfies the requests before its beginning.
-//   4. An engine that does not sync automatically only reports its state by itself (E-11).
+//   4. An engine that does not sync automatically reports its state, but does nothing else unprompted (E-11).
 
 import Foundation
 import StratusCloud
@@ -138,7 +138,7 @@ final class SyncWorker: Sendable {
         }
     }
 
-    // MARK: What a program asks for
+    // MARK: Calls of the program
 
     func refuseCallback() throws {
         if isInCallback { throw SyncCallback.refusal() }
@@ -365,7 +365,7 @@ final class SyncQueue: Sendable {
     }
 }
 
-// The callbacks that a task runs in: a callback that waited for its own engine would wait for itself (E-04).
+// The callbacks that a task runs in. A callback that waited for its own engine would deadlock (E-04).
 
 enum SyncCallback {
     /// The engines whose callbacks the task runs in, nested.
@@ -373,7 +373,7 @@ enum SyncCallback {
     /// The limits of a request in the store of the innermost engine that requests a batch; nil if none does.
     @TaskLocal static var requestLimits: RequestSize?
 
-    /// The error of an engine's call in a callback of its own delegate.
+    /// The error of a call to an engine in a callback of the engine's own delegate.
     static func refusal() -> CKError {
         var text: String?
         StratusMisuse.note(

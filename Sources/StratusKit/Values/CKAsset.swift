@@ -2,7 +2,7 @@
 //
 // An asset is created in three ways. A client creates it from a file, which a save uploads. The server's answer creates
 // it from a known content, with a private copy that exists before the client gets the record. An archive creates it
-// without a file, whatever the archive says: a path from outside must never be read.
+// without a file, even if the archive names one: a path from outside must never be read.
 
 public import Foundation
 import StratusCloud
@@ -25,7 +25,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     // such as one that writes its file, is responsible for what it adds.
 
     /// The field that is confirmed to hold the asset's content. Records of the same name in two databases are two
-    /// places: a content in one of them has to be uploaded to the other.
+    /// places: a content in one of them must be uploaded to the other.
     struct Place: Hashable, Sendable {
         let record: RecordAddress
         let key: String
@@ -187,7 +187,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         state.withLock { $0.confirmed = Confirmed(content: content, place: place) }
     }
 
-    /// What a save sends for this asset. If another record's content has to be uploaded, this creates the private copy
+    /// What a save sends for this asset. If another record's content must be uploaded, this creates the private copy
     /// and blocks the thread.
     /// - Parameters:
     ///   - place: The field that holds the asset.
@@ -275,7 +275,7 @@ extension CKAsset {
 extension CKAsset.AppleContent {
     private static let hasSize = CoderKey.Apple.assetHasSize
 
-    /// A content of which only the size is known.
+    /// A content with a known size only.
     init(byteCount: Int64) { self.byteCount = byteCount }
 
     /// Returns nil if the archive has nothing about a content.

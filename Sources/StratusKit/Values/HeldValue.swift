@@ -35,7 +35,7 @@ enum HeldValue: Sendable {
         }
     }
 
-    /// The value that Swift gets if no type is asked for, as in iteration. Numbers keep their type, so that a `switch`
+    /// The value that Swift gets if it requests no type, as in iteration. Numbers keep their type, so that a `switch`
     /// over types distinguishes 2.0 from 2.
     var native: any CKRecordValueProtocol {
         switch self {
@@ -116,7 +116,7 @@ extension HeldValue {
         }
     }
 
-    /// Tells the assets in it which contents the server has stored.
+    /// Notifies the assets in it which contents the server has stored.
     func confirm(_ saved: ClientValue, at place: CKAsset.Place) {
         switch (self, saved) {
         case (.asset(let asset), .asset(.content(let content))): asset.confirm(content, at: place)
@@ -128,7 +128,7 @@ extension HeldValue {
 }
 
 extension ClientValue {
-    /// Replaces the files that are to be uploaded. `body` gets a path and, for an item of a list, the item's index.
+    /// Replaces the files to upload. `body` gets a path and, for an item of a list, the item's index.
     mutating func replaceFiles(_ body: (_ path: String, _ item: Int?) throws -> String) rethrows {
         switch self {
         case .asset(.file(let path)): self = .asset(.file(path: try body(path, nil)))

@@ -172,7 +172,7 @@ enum KeyBuilder {
         return bytes
     }
 
-    /// A key of its own: the prefix, the keyspace's tag and the parts.
+    /// A single key: the prefix, the keyspace's tag and the parts.
     static func key(
         _ prefix: [UInt8], tag: UInt8, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
         _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()

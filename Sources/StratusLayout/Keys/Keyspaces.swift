@@ -55,7 +55,7 @@ package enum DatabaseKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case zones = 2
     /// Key: counter. Value: `DatabaseChangeEntry`. The feed of zones; at most one entry per zone.
     case changes = 3
-    /// Key: user, subscription. Never written: subscriptions are stored outside databases, because some are to shared
+    /// Key: user, subscription. Never written: subscriptions are stored outside databases, because some concern shared
     /// databases (`GlobalKeyspace.subscriptions`).
     case subscriptions = 4
     /// Key: record type. Never written: a schema belongs to its container (`GlobalKeyspace.schema`).

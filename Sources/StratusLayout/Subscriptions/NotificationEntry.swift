@@ -3,10 +3,13 @@
 // Byte layout of the parts (`LayoutValue.swift` has the primitives):
 //   texts?    byte 0, or byte 1 and texts
 //   phrase    text?: text · text?: localization key · texts?: arguments
-//   alert phrases: body, title, subtitle · text?: action key, launch image, sound, category; its flags are with those
-//   of the value that contains it template alert · text?: collapse key · texts?: desired keys · byte: flags (1 badges,
-//   2 content available, 4 mutable) template? byte 0, or byte 1 and a template fields number (how many), in the byte
-//   order of their keys, each text: key · byte: type, as in records · bytes: the value, as in records
+//   alert     phrases: body, title, subtitle · text?: action key, launch image, sound, category; its flags are with
+//             those of the value that contains it
+//   template  alert · text?: collapse key · texts?: desired keys · byte: flags (1 badges, 2 content available,
+//             4 mutable)
+//   template? byte 0, or byte 1 and a template
+//   fields    number (how many), in the byte order of their keys, each text: key · byte: type, as in records · bytes:
+//             the value, as in records
 
 package import FoundationEssentials
 package import StratusModel

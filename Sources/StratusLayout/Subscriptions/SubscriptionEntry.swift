@@ -9,8 +9,9 @@ package import StratusStore
 ///
 /// Bytes: version 1 · byte: 1 a query, 2 a zone, 3 a database ·
 ///   (1) text: record type · bytes: query, in the form of cursors · byte: 1 matches nothing, else 0 · text?: zone ·
-///   byte: triggers (1 creation, 2 update, 4 deletion, 8 once) · bytes: the client's archive of its predicate (2) text:
-///   zone · text?: record type (3) text?: record type
+///       byte: triggers (1 creation, 2 update, 4 deletion, 8 once) · bytes: the client's archive of its predicate
+///   (2) text: zone · text?: record type
+///   (3) text?: record type
 /// then template?
 package struct SubscriptionEntry: VersionedValue {
     package enum Subject: Hashable, Sendable {
@@ -111,9 +112,12 @@ package struct SubscribedQuery: Hashable, Sendable {
 /// number · UUID: its identity · number: its last change · text?: the account that made the commit · text?: its device
 /// · text?: the last user who got the news · byte: news, then
 ///   1 records of a zone, for its owner:  texts?: the types of the records; none if any may have changed
-///   2 records in shares, for others: number · for each: text: share · texts?: types · texts?: users, none for everyone
-///   who sees the share 3 the zone was deleted 4 queries matched: number · for each: text: user · text: subscription ·
-///   byte: reason · text: record · fields 5 a subscription ended with the zone: text: subscription · template?
+///   2 records in shares, for others:     number · for each: text: share · texts?: types · texts?: users, none for
+///                                        everyone who sees the share
+///   3 the zone was deleted
+///   4 queries matched:                   number · for each: text: user · text: subscription · byte: reason ·
+///                                        text: record · fields
+///   5 a subscription ended with the zone: text: subscription · template?
 package struct OutboxEntry: VersionedValue {
     package enum News: Hashable, Sendable {
         /// For the zone's owner. Nil if records of any type may have changed.

@@ -1,7 +1,7 @@
 // The numbers, limits and errors of the tuple encoding. `TupleWriter` describes the byte layout.
 //
 // The first byte of every element is its type code. The order of the codes is the order of the types: null < bytes <
-// string < nested tuple < integer < double < false < true < UUID < date. No code is 0xFF, so a key made of elements
+// string < nested tuple < integer < double < false < true < UUID < date. No code is 0xFF, so a key of elements
 // always has an upper bound. No code is 0x00, which ends text, bytes and nested tuples. The gaps are for new types.
 
 /// The type codes. They are on disk: never change one, and never reuse a retired one.

@@ -1,7 +1,7 @@
 // Reads elements in place. `TupleWriter` describes the byte layout.
 //
 // Invariants: for any bytes, nothing traps and nothing is read outside them. A reader that threw has not moved.
-// Only the canonical encoding of a value is read, so writing what was read gives the same bytes.
+// Only the canonical encoding of a value is read, so writing a value that was read gives the same bytes.
 
 package import FoundationEssentials
 

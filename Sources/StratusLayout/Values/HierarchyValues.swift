@@ -111,7 +111,7 @@ package struct ParentEntryView: ~Escapable {
 package struct ChildEntry: LayoutValue {
     /// The change with which the child got this parent.
     package var since: UInt64
-    /// Whether the child has children itself, so that a walk of a tree descends only where there is something.
+    /// Whether the child has children itself, so that a walk of a tree skips empty levels.
     package var hasChildren: Bool
 
     package init(since: UInt64, hasChildren: Bool) {

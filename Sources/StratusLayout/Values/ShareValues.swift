@@ -63,7 +63,7 @@ package struct AcceptanceEntry: VersionedValue {
     /// For public users this is the share's public permission.
     package var permission: ParticipantPermission
     package var participant: ParticipantID
-    /// The change of the zone since which the user sees what is shared or, without permission, does not.
+    /// The change of the zone since which the user sees the shared records or, without permission, does not.
     package var since: UInt64
     /// When the user accepted.
     package var date: Date
@@ -127,7 +127,7 @@ package struct ShareTokenEntry: VersionedValue {
 
 /// An acceptance that lasted until the change in its key. Bytes: version 1 · number: began.
 package struct EndedAcceptanceEntry: VersionedValue {
-    /// The change of the zone since which the person saw what was shared.
+    /// The change of the zone since which the person saw the shared records.
     package var began: UInt64
 
     package init(began: UInt64) { self.began = began }

@@ -64,7 +64,7 @@ internal import Glibc
             position += 1
         }
         fold(rest)
-        // Once more, because a product's bits depend on those below them.
+        // A second time, because a product's bits depend on those below them.
         fold(0x2545_F491_4F6C_DD1D)
         return hash
     }

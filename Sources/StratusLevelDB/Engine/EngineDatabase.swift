@@ -304,7 +304,7 @@ internal import CLogSync
     }
 }
 
-// The environment that syncs LevelDB's log while LevelDB inserts what was logged. It is destroyed after the database.
+// The environment that syncs LevelDB's log while LevelDB inserts the logged writes. It is destroyed after the database.
 
 /// Owns a `stratus_log_environment`, if the loaded LevelDB supports one.
 @safe struct EngineLogSync: ~Copyable {

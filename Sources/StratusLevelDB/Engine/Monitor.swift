@@ -2,7 +2,7 @@
 // It understands POSIX's.
 //
 // Unsafe: the POSIX objects are allocated in `init` because they must not move, and destroyed in `deinit`, when no
-// thread can hold or wait for them any more.
+// thread holds or waits for them.
 
 internal import Glibc
 
@@ -33,7 +33,7 @@ internal import Glibc
             sched_yield()
         }
         let status = unsafe pthread_mutex_lock(mutex)
-        precondition(status == 0, "A store was written or closed inside one of its own transactions.")
+        precondition(status == 0, "A store must not be written or closed inside one of its own transactions.")
     }
 
     func unlock() {

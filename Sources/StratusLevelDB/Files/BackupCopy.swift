@@ -7,11 +7,11 @@
 //   2. Logs are copied newest first. When the newest exists, the older ones are complete; otherwise half of a log could
 //      be copied, the log grow, and a newer one be copied after it: commits would be lost in the middle. A log's copy
 //      ends where the log ended when it was opened, so that the copy as a whole is a prefix of the commits.
-//   3.  The copy counts only if CURRENT and MANIFEST are unchanged afterwards: LevelDB removes tables and logs only
+//   3. The copy counts only if CURRENT and MANIFEST are unchanged afterwards: LevelDB removes tables and logs only
 //      after it has written a change to the MANIFEST, to which it only ever appends, so the same file of the same
 //      length is unchanged. Otherwise the attempt is repeated, keeping the tables it has and reading on in the
 //      MANIFEST.
-//   4. The copy has a directory of its own. If it must be durable, every file and name in it is synced once it counts.
+//   4. The copy has its own directory. If it must be durable, every file and name in it is synced once it counts.
 //
 // The source's LOCK is never opened: see `StoreHolder`.
 

@@ -60,7 +60,7 @@ struct BackupDirectory {
             return directory
         }
         throw StoreError(
-            .inputOutput, "There are too many unfinished copies beside the destination: remove those of ended backups.",
+            .inputOutput, "Too many unfinished copies are next to the destination: remove those of ended backups.",
             ["path": destination, "unfinishedCount": "\(unfinished.count)"])
     }
 

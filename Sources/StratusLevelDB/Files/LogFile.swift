@@ -1,6 +1,6 @@
 // Reads and writes LevelDB's log format, which contains commits and the MANIFEST.
 //
-// A log is cut into blocks of 32,768 bytes. A block holds fragments, none of which crosses its end:
+// A log is cut into blocks of 32,768 bytes. A block holds fragments that do not cross its end:
 //
 //   checksum   4 bytes, little-endian: masked CRC-32C of type and payload
 //   length     2 bytes, little-endian: of the payload

@@ -48,7 +48,7 @@ struct Manifest {
         guard extend(bytes) else { return nil }
     }
 
-    /// Reads what was appended to a growing file. Returns false if an edit cannot be read.
+    /// Reads the new end of a growing file. Returns false if an edit cannot be read.
     mutating func extend(_ more: [UInt8]) -> Bool {
         bytes += more
         let (all, start) = (bytes, readByteCount)

@@ -3,8 +3,9 @@
 //
 //   STRATUS.lock   Ours: an open-file-description lock. It ends when the store is closed, or with its process. No other
 //                  use of the file, or of LOCK, can lose it. The file names the process and its command.
-//   LOCK LevelDB's: a POSIX record lock, which a process loses as soon as it closes any descriptor of the file. It is
-//   taken here as well until LevelDB takes it, because versions of this software that know no STRATUS.lock respect it.
+//   LOCK           LevelDB's: a POSIX record lock, which a process loses as soon as it closes any descriptor of the
+//                  file. It is taken here as well until LevelDB takes it, because versions of this software that know
+//                  no STRATUS.lock respect it.
 //
 // Invariants:
 //   1. Before both locks are held, the only check is that the directory is a store or empty: nothing is created in

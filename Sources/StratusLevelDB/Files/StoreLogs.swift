@@ -1,4 +1,4 @@
-// The logs of a store: which ones must exist, what is in them, and how they end.
+// The logs of a store: which ones must exist, their content, and how they end.
 //
 // LevelDB does not notice a missing log, silently skips zeros, treats a damaged length in the last block as the end of
 // the file, and refuses to open a store whose last commit was half written when the machine crashed. So all logs are
@@ -169,11 +169,11 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
 // follows:
 //
 //   lost page    Zeros from the later of its start and the commit's first byte to the end of the page or of the file.
-//   dropped Every fragment of the commit whose checksum does not fit touches a lost page, there is such a page, and no
-//   first or full fragment follows, at the next place where one can begin.
+//   dropped      Every fragment of the commit whose checksum does not fit touches a lost page, there is such a page,
+//                and no first or full fragment follows, at the next place where one can begin.
 //
 // Docs/RELIABILITY.md lists what cannot be distinguished: a last commit that was acknowledged and zeroed later, and one
-// that has a page of zeros of its own and a flipped bit in the same fragment.
+// that itself contains a page of zeros and has a flipped bit in the same fragment.
 
 /// A commit that was never acknowledged, has lost pages, and was dropped when the store was opened.
 package struct DroppedCommit: Hashable, Sendable {

@@ -5,7 +5,7 @@
 //   creating            (only while the store is being created, or emptying: only while it is being emptied)
 //
 // It is written with the third line before LevelDB creates anything, and again without it when LevelDB has finished. So
-// after a crash in between, nothing was acknowledged and the store may be created again; and a finished store without
+// after a crash between them, nothing was acknowledged and the store may be created again; and a finished store without
 // CURRENT is known to be damaged, not new. With `emptying`, everything else in the directory must be removed before the
 // store is created (see `Emptying`).
 

@@ -55,7 +55,7 @@ struct SystemError: Error {
     }
 }
 
-/// What is at a path.
+/// The attributes of the entry at a path.
 struct FileStatus: Equatable {
     enum Kind {
         case directory
@@ -68,14 +68,14 @@ struct FileStatus: Equatable {
     let byteCount: Int
 }
 
-/// Identifies a file, whatever path leads to it.
+/// Identifies a file, independent of its path.
 struct FileIdentity: Hashable, Sendable {
     let device: UInt
     let inode: UInt
 }
 
 enum SystemFiles {
-    /// What is at `path`, links followed; nil if nothing is.
+    /// The attributes of the entry at `path`, links followed; nil if there is none.
     static func status(_ path: String) throws(SystemError) -> FileStatus? {
         var buffer = stat()
         guard unsafe stat(path, &buffer) == 0 else {
@@ -145,7 +145,7 @@ enum SystemFiles {
         guard unsafe mkdir(path, 0o700) == 0 else { throw SystemError(number: errno, call: "mkdir", path: path) }
     }
 
-    /// The contents of a file from `offset` on, at most `limit` bytes, without what is appended after it was opened.
+    /// The contents of a file from `offset` on, at most `limit` bytes, without bytes appended after it was opened.
     static func read(_ path: String, from offset: Int = 0, atMost limit: Int = .max) throws(SystemError) -> [UInt8] {
         let file = try OpenFile(path, O_RDONLY)
         let count = min(limit, max(0, try file.byteCount() - offset))

@@ -7,9 +7,9 @@
 // Invariants:
 //   1. A range is added only if the newest state, published or not, has no key in it.
 //   2. Every key that a transaction has set is noted when its body has ended, before the next body runs, and is never
-//      removed: LevelDB is asked for a key that was deleted again. So a key that is neither noted nor among the writes
-//      of the group has not existed since the range was added, whatever commits failed.
-//   3. A noted key is only a mark of 32 bits. If two keys share one, LevelDB may be asked for an absent key.
+//      removed: a key that was deleted again is read from LevelDB. So a key that is neither noted nor among the writes
+//      of the group has not existed since the range was added, even if commits failed.
+//   3. A noted key is only a mark of 32 bits. If two keys share one, an absent key may be read from LevelDB.
 //   4. Forgetting a range is always correct, which keeps the memory bounded.
 //
 // The lane's lock guards it: only transactions write, and only they ask.
@@ -154,7 +154,7 @@ extension FreshRanges {
 }
 
 /// The marks of keys: 32 bits of their hashes, in a hash table with linear probing that is indexed by their highest
-/// bits. A mark does not say which keys it stands for.
+/// bits. A mark does not say which keys it represents.
 struct KeyMarks {
     private static let firstCapacity = 64
 

@@ -1,5 +1,5 @@
 // A transaction's view: the published snapshot, overlaid by the group in flight, overlaid by the forming group with its
-// own writes. It writes to the forming group at once; the lane undoes the writes if the body fails.
+// own writes. It writes to the forming group immediately; the lane undoes the writes if the body fails.
 
 internal import StratusStore
 

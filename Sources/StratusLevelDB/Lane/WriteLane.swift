@@ -7,8 +7,8 @@
 //      between.
 //   3. No result is returned before everything its body may have read is durable: read-only bodies and refusals wait
 //      for the newest group that was forming or in flight, like the writes in it.
-//   4. After any failed write nothing is acknowledged until the store has been reopened. LevelDB itself may go on after
-//      a short append, and a write whose sync failed may be there after reopening, or not: the group, and everything
+//   4. After any failed write nothing is acknowledged until the store has been reopened. LevelDB itself may continue
+//      after a short append, and a write whose sync failed may exist after reopening, or not: the group, and everything
 //      that was validated on it, ends with `commitUnknown`.
 //
 // The steps of a transaction:

@@ -147,7 +147,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
         monitor.withLock { refusal = error }
     }
 
-    /// Refuses new readers at once, and the reads of current ones after `seconds`.
+    /// Refuses new readers immediately, and the reads of current ones after `seconds`.
     func abandonReaders(afterSeconds seconds: Double) {
         refuse(Self.reopeningError)
         var end = MonotonicTime.now

@@ -7,13 +7,13 @@
 //      version or before. If it finds a newer value, it must ask the store.
 //   2. Each level of a walk obeys that rule on its own, so a walk needs no lock over its whole length. It runs in
 //      stretches, each under one lock. Between two stretches it keeps only the next record's name, so evictions and
-//      publications in between cannot mislead it.
+//      publications between them cannot mislead it.
 //   3. Readers hold the lock of one lane, writers those of all lanes, taken in order. No code outside the cache runs
 //      under a lock.
 //
-// Locks. The slots of a zone link to each other, so there is one table. A lane is a mutex with cache lines of its own,
+// Locks. The slots of a zone link to each other, so there is one table. A lane is a mutex with its own cache lines,
 // chosen by the hash of the name. A reader locks one lane and reads the table; a fill or a publication locks all lanes.
-// So readers rarely wait for each other, and a walk costs one lock whatever its depth. Readers never write to the
+// So readers rarely wait for each other, and a walk of any depth costs one lock. Readers never write to the
 // table: they note in their lane which slots they looked up and how many they found.
 //
 // Rejected: one mutex (readers in one zone wait for each other); shards by hash with links across them (a lock for each

@@ -1,6 +1,6 @@
 // The names, zones and share marks that slots of the ancestor cache refer to by number.
 //
-// Each pool allocates at its end and reuses what was freed, so its memory never shrinks: `AncestorTable` counts it.
+// Each pool allocates at its end and reuses freed elements, so its memory never shrinks: `AncestorTable` counts it.
 
 import StratusModel
 
@@ -137,7 +137,7 @@ struct NameArena {
 }
 
 // The zones of cached names, each with a short number. So a slot spends four bytes on its zone, and a deleted zone is
-// forgotten at once: its number loses its key, and its slots can no longer be found.
+// forgotten immediately: its number loses its key, and its slots can no longer be found.
 //
 // Invariant: a number is reused only when no slot has it.
 

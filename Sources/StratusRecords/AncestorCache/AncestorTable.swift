@@ -1,4 +1,4 @@
-// The slots of the ancestor cache. A slot stands for a name in a zone. It may have a value, the parent entry of that
+// The slots of the ancestor cache. A slot represents a name in a zone. It may have a value, the parent entry of that
 // record. A slot without a value exists because another slot's value names it as its parent.
 //
 // Invariants:

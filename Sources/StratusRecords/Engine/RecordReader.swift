@@ -65,7 +65,7 @@ package class RecordReader {
     func existingZone(_ id: ZoneID, identity: UUID) throws -> ZoneReader {
         guard try listing(of: id)?.entry.identity == identity else {
             throw StoreError(
-                .unknownZone, "The zone was deleted meanwhile: nothing more is to be done for it.",
+                .unknownZone, "The zone was deleted meanwhile: no further action is needed.",
                 ["zone": id.name.text])
         }
         return try existingZone(id)

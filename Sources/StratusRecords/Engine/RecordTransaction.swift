@@ -149,7 +149,7 @@ package final class RecordTransaction: RecordReader {
     /// Deletes a zone with all its records. O(1): this forgets the zone's number, and a purge removes its keys in the
     /// background.
     ///
-    /// With the owner of assets or shares that the zone holds, its keys stay until a release has let go of those.
+    /// With the owner of assets or shares that the zone holds, its keys stay until a release has freed those.
     ///
     /// Returns whether there was such a zone.
     @discardableResult

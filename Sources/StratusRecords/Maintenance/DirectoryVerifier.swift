@@ -1,5 +1,5 @@
-// Verifies what is not inside one zone: the directory, the headers, the ranges of keys, and identities. Every zone that
-// has keys is listed or waits to be purged, numbers in use are below the next ones, and every zone is once in its
+// Verifies everything outside single zones: the directory, the headers, the ranges of keys, and identities. Every zone
+// that has keys is listed or waits to be purged, numbers in use are below the next ones, and every zone is once in its
 // database's feed.
 
 import FoundationEssentials

@@ -1,6 +1,6 @@
 // Rebuilds the indexes of a zone from its records, batch by batch, by the rules that wrote them.
 //
-//   1. Mark the zone (`RebuildMark`): requests are refused from here on, because the counts are wrong in between.
+//   1. Mark the zone (`RebuildMark`): requests are refused from here on, because the counts are wrong meanwhile.
 //   2. Delete entries that no record accounts for.
 //   3. Write the entries that every record should have. The record's own value decides its parent and share, the zone
 //      which fields are indexed.

@@ -17,7 +17,7 @@ package struct IndexFinding: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var kind: Kind
-    /// The zone or key, or what was counted.
+    /// The zone or key, or the name of the count.
     package var place: String
     package var detail: String
 

@@ -18,7 +18,7 @@ extension RecordEngine {
     /// Verifies all indexes of all zones, and that no keys exist outside the directory.
     ///
     /// `progress` gets the number of databases, zones and records that were verified, of all that the zones count: each
-    /// zone once by itself, with its records, and once in its database. Within a zone it is called after every
+    /// zone once on its own, with its records, and once in its database. Within a zone it is called after every
     /// `toldCount` records or entries.
     ///
     /// Throws `corruption` when the store cannot be read. Disagreements are findings of the report.
@@ -253,7 +253,7 @@ struct ZoneVerifier {
                 "a share root below another, \(above.root), of share \(above.share)")
         } catch let error as StoreError where error.code == .hierarchyTooDeep || error.code == .unknownRecord {
             // A record may be too deep if an ancestor was moved down, and the counts on the way are verified record by
-            // record. A missing entry on the way is a finding of its own.
+            // record. A missing entry on the way is a separate finding.
             return
         } catch let error as StoreError where error.code == .corruption {
             report.note(.wrong, key: zone.keys.shareRoot(name), "the way up is broken: \(error)")

@@ -223,7 +223,7 @@ extension ZoneVerifier {
         try zone.store.scan(zone.keys.queryIndexes.keyRange) { key, value in
             report.entriesChecked += 1
             guard let entry = try? QueryIndexesEntry(decoding: value) else {
-                report.note(.wrong, key: [UInt8](copying: key), "what is indexed of the type cannot be read")
+                report.note(.wrong, key: [UInt8](copying: key), "the list of the type's indexes cannot be read")
                 return .next
             }
             queryIndexes[try zone.keys.readQueryIndexesKey(key)] = entry
@@ -272,7 +272,7 @@ extension QueryFacts {
 }
 
 extension ZoneReader {
-    /// Whether an entry of an index for queries follows from a record, whatever the phase of the index.
+    /// Whether an entry of an index for queries follows from a record, in any phase of the index.
     func isAccountedFor(field parts: FieldKeyParts) throws -> Bool {
         guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
         return facts.values[parts.field]?.contains(parts.value) ?? false

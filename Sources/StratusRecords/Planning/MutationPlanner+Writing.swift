@@ -107,7 +107,7 @@ extension MutationPlanner {
         ShareRootIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
     }
 
-    /// What has ended is stored until the purge horizon, in keyspaces of its own, so that walks of the present stay
+    /// Ended entries are stored until the purge horizon, in separate keyspaces, so that walks of the present stay
     /// small.
     private func appendHistory(_ change: NodeChange, to plan: inout MutationPlan) {
         guard let old = change.old, let ended = change.sequence else { return }

@@ -1,7 +1,7 @@
 // Turns a request into a plan, in eight steps. Nothing is written on the way: the plan is a value, and a refused
 // request has none.
 //
-//   1. Load what is stored under every name of the request.             (RecordDraft)
+//   1. Load the stored state of every name of the request.              (RecordDraft)
 //   2. Place all records of the request.                                (FinalHierarchy)
 //   3. Refuse missing parents, orphaned children, cycles, excess depth.
 //   4. Count the share roots along the chains that change.              (ShareCounts)
@@ -107,7 +107,7 @@ struct MutationPlanner {
         return parent
     }
 
-    /// What is stored under each name of the request, in the request's order.
+    /// The stored state of each name of the request, in the request's order.
     ///
     /// The names are looked up in their order, so that neighbours in the store are read one after the other, while they
     /// are in the processor's caches. Names that begin alike keep the order of the request.
@@ -185,7 +185,7 @@ struct MutationPlanner {
         return refusals
     }
 
-    /// The shares of the saved records, if the request asks for them.
+    /// The shares of the saved records, if the request wants them.
     private func memberships(_ hierarchy: inout FinalHierarchy) throws -> [RecordName: ShareMembership] {
         guard request.asksForMemberships else { return [:] }
         var memberships: [RecordName: ShareMembership] = [:]

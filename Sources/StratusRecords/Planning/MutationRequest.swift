@@ -139,7 +139,7 @@ package struct MutationPlan: Sendable {
     package var saved: [StoredRecord] = []
     /// The records that existed and are deleted, in the order of the request.
     package var deleted: [(name: RecordName, type: RecordType)] = []
-    /// The hierarchical shares of the saved records; empty unless the request asks for them.
+    /// The hierarchical shares of the saved records; empty unless the request wants them.
     package var memberships: [RecordName: ShareMembership] = [:]
 
     /// Whether nothing changes.

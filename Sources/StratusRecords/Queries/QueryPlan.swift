@@ -92,7 +92,7 @@ package struct QueryPlan: Sendable {
 
     /// Whether all records of the type are read.
     package var isScan: Bool { if case .type = way.source { true } else { false } }
-    /// What is read, for people.
+    /// A description of the reads, for people.
     package var source: String { (isScan ? "reads " : "reads the index on ") + way.label }
 }
 

@@ -2,7 +2,7 @@
 //
 //   1. Every filter that an index can answer is a candidate. The bounds of one field are one range.
 //   2. If there is a choice, count up to `probeCount` entries of each candidate.
-//   3. Take the candidate with the fewest entries, if it has fewer than that: it has few records, whatever their order.
+//   3. Take the candidate with the fewest entries, if it has fewer than that: it has few records, in any order.
 //   4. Otherwise, if the first sort key has an index, read its order and skip what does not pass.
 //   5. Otherwise intersect the candidates whose names are in order; or read the first candidate; or all records of the
 //      type.

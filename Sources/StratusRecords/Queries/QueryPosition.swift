@@ -118,7 +118,7 @@ extension ResultOrder {
     }
 }
 
-/// The first rows of an order, in whatever order they arrive. Holds at most `limit` rows.
+/// The first rows of an order. They may arrive in any order. Holds at most `limit` rows.
 struct FirstRows {
     let order: ResultOrder
     let limit: Int
@@ -161,7 +161,7 @@ package struct QueryWork: Hashable, Codable, Sendable {
     package var settledCount: Int
     /// Results among the records that the next page reads again.
     package var openCount: Int
-    /// The number of records out of which a page's results were picked; nil for other pages. The next page reads them
+    /// The number of records from which a page's results were picked; nil for other pages. The next page reads them
     /// again.
     package var pickedFromCount: Int?
 

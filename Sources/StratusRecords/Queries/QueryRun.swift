@@ -150,7 +150,7 @@ struct QueryRun {
     private typealias Group = (element: TupleElement, first: FirstRows, settledCount: Int)
 
     /// Entries come in groups of one element. Within a group, records are in the order of their names. If there are
-    /// further keys, or the element stands for several values, the first rows of the group are picked.
+    /// further keys, or the element represents several values, the first rows of the group are picked.
     private mutating func runInOrder(_ key: FieldKey, _ ranges: [LayoutRange]) throws {
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         var group: Group?

@@ -1,5 +1,5 @@
-// A query as the record layer takes it, and whether a record passes it: the final test of every result, whatever an
-// index has returned. The floor above checks queries. Every filter is one test of one field, or its exact negation: a
+// A query as the record layer takes it, and whether a record passes it: the final test of every result from
+// any index. The floor above checks queries. Every filter is one test of one field, or its exact negation: a
 // record that lacks the field passes no test and every negation.
 
 import FoundationEssentials

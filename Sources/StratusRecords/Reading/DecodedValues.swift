@@ -1,5 +1,5 @@
 // The values that readers decode from one key: the state of a record, a whole record, a hierarchy node. A store may
-// cache the last two beside their values, so the next reader needs neither a read nor decoding.
+// cache the last two with their values, so the next reader needs neither a read nor decoding.
 
 package import StratusLayout
 package import StratusModel

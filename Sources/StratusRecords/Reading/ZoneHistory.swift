@@ -1,7 +1,7 @@
 // The past of a zone: the parents, share marks and children of its records at any moment since the purge horizon. A
 // moment is a sequence of the zone, and means the state after the commit with that sequence.
 //
-// The parent entries hold the present. What has ended is in keyspaces of its own, by record. These are small in most
+// The parent entries hold the present. Ended entries are in separate keyspaces, by record. These are small in most
 // zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry. If they
 // are large, every look-up is a seek. Answers are kept as long as the history: for one page of a feed.
 

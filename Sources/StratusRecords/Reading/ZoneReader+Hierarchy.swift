@@ -52,7 +52,7 @@ extension ZoneReader {
         return ancestors
     }
 
-    /// The hierarchical share of a record, or nil if it is in none. O(depth), whatever is below it.
+    /// The hierarchical share of a record, or nil if it is in none. O(depth), regardless of the records below it.
     ///
     /// Throws `unknownRecord` when no live record has this name, `hierarchyTooDeep` past the depth limit, `corruption`
     /// when a parent on the way is missing.

@@ -147,7 +147,7 @@ package final class ZoneReader {
         keys.parent(of: name, into: &keyBuffer)
         let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
         if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
-        // Nodes that do not fit into the cache are kept by the store beside their entries.
+        // Nodes that do not fit into the cache are kept by the store with their entries.
         let isKeptByStore = cache.isTooSmall
         if isKeptByStore, let kept = store.keptNode(forKey: keyBuffer) {
             // A node that is read often belongs in the cache, where walks up follow links.

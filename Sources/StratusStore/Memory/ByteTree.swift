@@ -4,7 +4,7 @@
 // snapshots. The sorted collections of swift-collections never left its experimental branch.
 //
 // Invariants:
-//   1.  Copying the tree is O(1) and gives an independent value: a node that two trees share is copied before it
+//   1. Copying the tree is O(1) and gives an independent value: a node that two trees share is copied before it
 //      changes. A node that only one tree reaches is changed in place.
 //   2. All leaves are at the same depth, keys ascend in unsigned byte order, and only leaves hold entries.
 //   3. An inner node has one separator fewer than children; everything below `children[i]` is less than

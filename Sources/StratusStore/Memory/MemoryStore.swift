@@ -9,7 +9,7 @@
 //      never while a body runs: readers never wait for writers.
 //   3. While a transaction runs, the published tree holds every node it began with, so the transaction changes only new
 //      nodes in place. Nodes that a reader sees never change.
-//   4.  A transaction that returned is visible to every reader that starts afterwards, and survives `reopened()`.
+//   4. A transaction that returned is visible to every reader that starts afterwards, and survives `reopened()`.
 //      Durable means only that: there is no disk, so `StoreStatistics.syncs` stays zero.
 // The lane's lock is not recursive: starting a transaction, closing or resetting inside a body stops the process.
 

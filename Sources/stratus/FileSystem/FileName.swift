@@ -21,7 +21,7 @@ struct FileName: Hashable, Sendable {
     var displayText: String { validText ?? escapedText }
 }
 
-/// Bytes as UTF-8 text with "%XX" for what is not valid, and "%25" for "%" itself.
+/// Bytes as UTF-8 text with "%XX" for invalid bytes, and "%25" for "%" itself.
 enum PercentText {
     static func escaping(_ bytes: [UInt8]) -> String {
         if let valid = String(validating: bytes, as: UTF8.self), !bytes.contains(UInt8(ascii: "%")) { return valid }

@@ -7,7 +7,7 @@ import StratusLayout
 import StratusModel
 
 enum FileRecord {
-    /// Special files have no record; the importer never asks for their type.
+    /// Special files have no record; the importer never requests their type.
     static func type(of kind: FileKind) -> RecordType {
         switch kind {
         case .folder: TreeType.folder

@@ -3,8 +3,8 @@
 //   {"stratusExport":1,"secrets":BOOL,                                    first; "holds" announces the counts, for the
 //    "holds":{"accounts","zones","records"}}                              progress; older exports have none
 //   {"account":{…}}  {"device":{…}}  {"schema":{"container","text","imported"}}
-//                                                                        people, then containers; "imported" lists
-//                                                                        types
+//                                                                        people, then containers; "imported"
+//                                                                        lists types
 //   {"zone":{…}}                                                          then its records, parents before children:
 //     {"asset":{"owner","digest","byteCount","part","data"}}                an asset, in parts, before the first record
 //     {"record":{…}}                                                        that uses it

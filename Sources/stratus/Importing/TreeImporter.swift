@@ -46,7 +46,7 @@ struct TreeImporter {
         let progress = ProgressLine("importing", total: total, on: console)
         defer { progress.finish() }
         // Lazy: their clocks start when they are used.
-        lazy var lookingForGone = ProgressLine("looking for what is gone", total: nil, on: console)
+        lazy var lookingForGone = ProgressLine("looking for deleted files", total: nil, on: console)
         lazy var deleting = ProgressLine("deleting", total: nil, on: console)
         lazy var indexing = ProgressLine("filling indexes", total: nil, on: console)
         // A zone may hold more than this tree.
@@ -147,7 +147,7 @@ struct TreeImporter {
         }
     }
 
-    // MARK: 2. What is new
+    // MARK: 2. New files
 
     private mutating func take(_ batch: [WalkedFile]) throws {
         if batch.isEmpty { return }
@@ -160,7 +160,7 @@ struct TreeImporter {
         }
     }
 
-    /// Saves what was read, so that the next run need not read it again, and throws `interrupted`.
+    /// Saves the files read so far, so that the next run need not read them again, and throws `interrupted`.
     private mutating func stop() throws {
         try savePending(atLeast: 1)
         try client.finish()
@@ -283,7 +283,7 @@ struct TreeImporter {
         pending.removeAll(keepingCapacity: true)
     }
 
-    // MARK: 4. What is gone
+    // MARK: 4. Deleted files
 
     private mutating func lookForGone(
         _ progress: (_ done: Int, _ bound: Int) -> Void, _ deletingRest: (_ done: Int, _ total: Int) -> Void

@@ -128,7 +128,7 @@ extension ZoneReader {
         return match
     }
 
-    /// Finds at once a record without a parent whose record name is also its label, such as the top of an imported
+    /// Finds immediately a record without a parent whose record name is also its label, such as the top of an imported
     /// tree.
     private func top(named name: String) throws -> RecordName? {
         guard let record = try record(RecordName(name), fields: .only([TreeField.name]))?.record else { return nil }

@@ -20,7 +20,7 @@ struct ShareSummary {
                 "  \(try people.title(of: participant.user, participant)): \(participant.role), "
                     + "\(participant.permission), \(participant.status) since \(Quantities.date(participant.added))")
         }
-        lines += try content.requesters.map { "  \(try people.title(of: $0.user, handle: $0.handle)): asks for access" }
+        lines += try content.requesters.map { "  \(try people.title(of: $0.user, handle: $0.handle)): requests access" }
         lines += try content.blocked.map { "  \(try people.title(of: $0.user, handle: $0.handle)): blocked" }
         if let url { lines.append("  \(VisibleText.of(url))") }
         return lines

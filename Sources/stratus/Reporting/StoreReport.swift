@@ -179,7 +179,7 @@ struct HierarchyShape: Hashable {
 ///
 /// A store may have been filled within a second or over ten years. So bars start one second wide, and are merged into
 /// wider ones when there are too many. Each width is a multiple of the one before, and bars start at multiples of their
-/// width, so that no bar has to be split.
+/// width, so that no bar must be split.
 struct TimeHistogram: Hashable {
     static let barCount = 60
     static let leastBarCount = 12
@@ -235,7 +235,7 @@ struct TimeHistogram: Hashable {
     /// The width of a bar: "10 minutes".
     var widthText: String { Self.names[width] }
 
-    /// The bars up to the last non-empty one, including empty bars in between.
+    /// The bars up to the last non-empty one, including empty bars between them.
     var rows: [(start: Date, bar: Bar)] {
         guard let earliest = bars.keys.min(), let last = bars.keys.max() else { return [] }
         // Add empty bars before the first if there are few.

@@ -20,7 +20,7 @@ enum Blocking {
         return try result.get()
     }
 
-    /// Sleeps for a moment, in which the store catches up with its own work.
+    /// Sleeps for a moment, so that the store can catch up with its background work.
     static func pause() { cfiletree_sleep(pauseMilliseconds) }
 
     /// Sleeps, to the millisecond.

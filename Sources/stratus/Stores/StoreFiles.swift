@@ -204,7 +204,7 @@ final class StoreFiles {
         return sums
     }
 
-    /// The approximate size of a range in files, without what is still in memory.
+    /// The approximate size of a range in files, without data still in memory.
     func approximateByteCount(of range: KeyRange) throws -> Int { try store.approximateByteCount(of: range) }
 
     /// Removes deleted entries from the files, slice by slice. Before each slice and after the last, `progress` gets

@@ -244,13 +244,13 @@ final class StoreSession {
 extension StoreSession {
     func figures() throws -> StoreFiles.Figures { try files.figures() }
 
-    /// The approximate size of a range in files, without what is still in memory.
+    /// The approximate size of a range in files, without data still in memory.
     func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
 
     /// Removes deleted entries from the files, slice by slice, in this process or in the host that has the store.
     /// Returns the approximate sizes before and after. `progress` gets the number of processed bytes, and of all.
     ///
-    /// Throws `interrupted` if a signal asks the verb to stop: what is compacted stays. Throws the error of LevelDB's
+    /// Throws `interrupted` if a signal asks the verb to stop: finished compactions stay. Throws the error of LevelDB's
     /// background work: `corruption` names the damaged place.
     func compact(progress: (_ done: Int, _ total: Int?) -> Void) throws -> (before: Int, after: Int) {
         if let served {

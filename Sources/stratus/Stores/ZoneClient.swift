@@ -85,7 +85,7 @@ final class ZoneClient {
                 done = work.doneCount
                 bound = work.pickedFromCount.map { work.settledCount + min($0, most) } ?? recordCount
             } else {
-                // The last page has no cursor that says what was examined.
+                // The last page has no cursor with the number of examined entries.
                 done += page.matchResults.count
             }
             didFetch(done, bound)
@@ -117,8 +117,8 @@ final class ZoneClient {
 
     // MARK: Records
 
-    /// Waits for the previous request, then starts to save records, all or none. Writes changed keys, whatever the
-    /// server has.
+    /// Waits for the previous request, then starts to save records, all or none. Writes changed keys, no matter
+    /// what the server has.
     ///
     /// Throws the error of the previous request.
     func save(_ records: [CKRecord], _ tally: SaveTally) throws {
@@ -217,7 +217,7 @@ final class ZoneClient {
     }
 }
 
-/// A request that was sent, with what is needed to send it in parts.
+/// A request that was sent, with everything needed to send it in parts.
 private struct SentRequest {
     let records: [CKRecord]
     let ids: [CKRecord.ID]

@@ -211,7 +211,7 @@ final class Console {
             guard count >= 0 else {
                 if -count == FileError.brokenPipe { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
                 throw ToolError(
-                    .outputFailed, "The output cannot be written: write it where there is room.",
+                    .outputFailed, "The output cannot be written: free space, or write it to another disk.",
                     ["reason": FileError(number: Int32(truncatingIfNeeded: -count)).reason])
             }
             rest = rest.dropFirst(Int(count))

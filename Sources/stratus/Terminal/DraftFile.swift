@@ -222,7 +222,7 @@ struct OutputArguments: ParsableArguments {
         } catch let error as FileError {
             if error.number == FileError.alreadyThere, !force { throw Self.taken(path) }
             throw ToolError(
-                .outputFailed, "The file cannot be written: name one where there is room and you may write.",
+                .outputFailed, "The file cannot be written: name a path with free space that you may write to.",
                 ["file": path, "reason": error.reason])
         }
     }

@@ -51,7 +51,7 @@ final class ProgressLine {
         update(done)
     }
 
-    /// Updates work of which only an upper bound is known.
+    /// Updates work with an upper bound instead of a known total.
     func update(_ done: Int, ofAtMost bound: Int) {
         text.isTotalBound = true
         update(done, of: bound)
@@ -62,7 +62,7 @@ final class ProgressLine {
         update(part, done, of: total, unit, isBound: false)
     }
 
-    /// Updates a part of which only an upper bound is known.
+    /// Updates a part with an upper bound instead of a known total.
     func update(_ part: String, _ done: Int, ofAtMost bound: Int) {
         update(part, done, of: bound, .items, isBound: true)
     }
@@ -78,7 +78,7 @@ final class ProgressLine {
         update(done)
     }
 
-    /// Shows at once a part of the work that has no updates.
+    /// Shows immediately a part of the work that has no updates.
     func begin(_ part: String) {
         self.part = part
         text = ProgressText(verb: "\(verb) \(part)", total: nil)
@@ -179,7 +179,7 @@ final class LookCounter {
 
     init(_ update: @escaping (_ count: Int) -> Void) { self.update = update }
 
-    /// Shows how many records of a zone were looked at.
+    /// Shows how many records of a zone were read.
     convenience init(_ progress: ProgressLine, of zone: ZoneReader) throws {
         let bound = try zone.recordBound()
         self.init { progress.update($0, ofAtMost: bound) }

@@ -141,7 +141,7 @@ final class LineWriter {
 
     private func failed(_ reason: String) -> ToolError {
         ToolError(
-            .outputFailed, "The output cannot be written: write it where there is room.",
+            .outputFailed, "The output cannot be written: free space, or write it to another disk.",
             ["file": path, "reason": reason])
     }
 }

@@ -86,7 +86,7 @@ struct Import: ParsableCommand {
     }
 
     /// Whether a failed import removes what it has written. An interrupted import keeps it for --resume; with --resume
-    /// the verb cannot tell what the earlier run has written.
+    /// the verb cannot know what the earlier run has written.
     private func leavesNothing(_ error: any Error) -> Bool {
         !resume && (error as? ToolError)?.code != .interrupted
     }

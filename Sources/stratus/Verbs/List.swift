@@ -38,7 +38,7 @@ struct List: PlaceCommand {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
         let progress = ProgressLine("looking", total: nil, on: console)
         defer { progress.finish() }
-        // A list tells by itself that something is going on, unless little of it is seen.
+        // A growing list shows progress, unless the person sees little of it.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
         try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
             guard let line = try RecordLine(child, zone) else { return .next }
@@ -114,7 +114,7 @@ struct Children: PlaceCommand {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
         let progress = ProgressLine(count ? "counting" : "looking", total: nil, on: console)
         defer { progress.finish() }
-        // A list tells by itself that something is going on, unless little of it is seen.
+        // A growing list shows progress, unless the person sees little of it.
         let looked = count || !sight.isWhole ? try LookCounter(progress, of: zone) : nil
         var found = 0
         if recursive {

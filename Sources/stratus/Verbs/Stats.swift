@@ -130,7 +130,7 @@ extension StratusError {
 /// Counts the entries of keyspaces and shows the progress: zone by zone, and within a zone by the bytes of its
 /// keyspaces.
 private final class EntryCounter {
-    /// How many entries lie between two updates inside a large keyspace.
+    /// The number of entries between two updates inside a large keyspace.
     private static let updateEntryCount = 1 << 16
 
     private let session: StoreSession

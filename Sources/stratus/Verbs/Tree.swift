@@ -118,7 +118,7 @@ struct Tree: PlaceCommand {
         }
     }
 
-    /// The command that draws what is folded below a record; nil if its name cannot be typed in a shell.
+    /// The command that draws the folded records below a record; nil if its name cannot be typed in a shell.
     private func command(for node: PictureNode?, in picture: TreePicture) -> String? {
         guard let place = PlaceAddress(argument: picture.title) else { return nil }
         let address = node.map { place.text(of: $0.name) } ?? place.text
@@ -156,7 +156,7 @@ struct Tree: PlaceCommand {
         let root = try record.isTop ? nil : zone.resolve(record, sight, console)
         let progress = ProgressLine("looking", total: nil, on: console)
         defer { progress.finish() }
-        // A tree tells by itself that something is going on, unless little of it is seen.
+        // A growing tree shows progress, unless the person sees little of it.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
         guard let root else {
             var hidesRecords = false

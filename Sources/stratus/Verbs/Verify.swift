@@ -112,7 +112,7 @@ struct Rebuild: ParsableCommand {
 
 struct Recover: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Makes a host open its store again after a failed write.",
+        abstract: "Makes a host reopen its store after a failed write.",
         discussion: """
             After a failed write (a full disk, an input or output error, a missing volume) a host refuses writes and \
             still answers reads; 'stratus stats' shows that. Fix the cause, then run this verb: the host opens the \

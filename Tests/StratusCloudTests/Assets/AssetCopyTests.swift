@@ -94,7 +94,7 @@ struct AssetCopyTests {
     }
 
     @Test("saving a damaged content's file again repairs it")
-    func mending() throws {
+    func repairing() throws {
         try FileHandle(forWritingAtPath: try contentPath)?.truncate(atOffset: 3)
         try fixture.save(scratch.path + "/a")
         #expect(FileManager.default.contents(atPath: try copy()) == Data("content".utf8))
@@ -146,7 +146,7 @@ struct AssetCopyTests {
         for call in 1...8 {
             files.fail(at: call, number: number)
             let error = cloudError { _ = try fixture.store.privateCopy(of: asset, owner: AssetFixture.owner) }
-            files.mend()
+            files.clearFailure()
             if let error, error.code == .serviceUnavailable { found.append(error) }
         }
         #expect(found.count >= 2)

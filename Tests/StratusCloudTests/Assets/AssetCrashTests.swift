@@ -73,7 +73,7 @@ struct AssetCrashTests {
                 files.fail(at: call, number: number)
                 try Self.live(records, files)
                 #expect(files.openCount == 0, "call \(call)")
-                files.mend()
+                files.clearFailure()
                 #expect(try Self.problems(records, files) == [], "call \(call)")
             }
         }

@@ -53,7 +53,7 @@ final class MemoryFiles: AssetFiles {
         state.withLock { $0.failure = ($0.callCount + call, number, repeats) }
     }
 
-    func mend() { state.withLock { $0.failure = nil } }
+    func clearFailure() { state.withLock { $0.failure = nil } }
 
     /// The contents of the disk after the machine is switched on again.
     func crash(_ crash: Crash) {

@@ -188,7 +188,7 @@ struct RequestFaultTests {
                     var outcomes = Outcomes()
                     try outcomes.run(try AssetTown(over: scene.store, files: scene.files), isAtomic: true)
                     guard scene.files.openCount == 0 else { throw ConformanceFailure("call \(call): a file is open") }
-                    scene.files.mend()
+                    scene.files.clearFailure()
                     try outcomes.check(scene, "call \(call)")
                 }
             }

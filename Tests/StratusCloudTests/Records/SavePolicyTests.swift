@@ -87,7 +87,7 @@ struct SavePolicyTests {
         try bench.delete(.note("a"))
         #expect(
             try bench.modify([.change(base, ["title": .string("u")])], policy: policy).saves[0].code == .unknownItem)
-        #expect(try bench.save(.new("a", ["title": .string("anew")]))[0].changeTag != base.changeTag)
+        #expect(try bench.save(.new("a", ["title": .string("again")]))[0].changeTag != base.changeTag)
     }
 
     @Test("[S-09][X-05] every save changes the tag, date and last writer; the creation stays")

@@ -30,7 +30,7 @@ struct MovedHandleTests {
         return share
     }
 
-    /// Whoever owns the address now.
+    /// The person who owns the address now.
     private var newcomer: ParticipantClaim {
         ParticipantClaim(
             id: "newcomer", lookup: .email("bob@example.com"), role: .privateUser, permission: .readWrite)

@@ -122,7 +122,7 @@ struct ShareVerifierTests {
             ("the name", { $0.root = nil }),
             ("are called", { $0.participants[2].id = $0.participants[1].id }),
             ("takes part already", { $0.participants[2].user = bob }),
-            ("is nobody", { $0.participants[1].user = nil }),
+            ("without a user", { $0.participants[1].user = nil }),
             (
                 "invited by an address",
                 { content in
@@ -145,13 +145,13 @@ struct ShareVerifierTests {
                 }
             ),
             (
-                "somebody who takes part asks",
+                "a participant requests access",
                 {
                     $0.requesters = [SharePetitioner(id: "r", user: bob, handle: nil, date: date)]
                 }
             ),
             (
-                "somebody who takes part asks",
+                "a participant requests access",
                 {
                     $0.blocked = [SharePetitioner(id: "r", user: alice, handle: nil, date: date)]
                 }

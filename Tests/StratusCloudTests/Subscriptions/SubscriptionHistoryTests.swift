@@ -132,7 +132,7 @@ private struct TellingHistory {
         }
         if isLate { try bench.deliver() }
         findings += try bench.subscriptionFindings()
-        if try bench.outboxCount() > 0 { findings.append("something is left to be delivered") }
+        if try bench.outboxCount() > 0 { findings.append("the outbox is not empty") }
     }
 
     // MARK: Subscriptions
@@ -234,7 +234,7 @@ private struct TellingHistory {
                 plant(&told, isOrigin: isOrigin, isOutsider: after[index].isEmpty && before[index].isEmpty)
                 let wanted = isOrigin ? [] : lines.sorted()
                 if told.sorted() != wanted {
-                    findings.append("\(index) on \(device) is told \(told.sorted()), should be \(wanted)")
+                    findings.append("\(index) on \(device) gets \(told.sorted()), should get \(wanted)")
                 }
             }
         }
@@ -267,7 +267,7 @@ private struct TellingHistory {
                 let wanted = due[index][device] ?? []
                 let mayLack = index > 0 && active[index].contains(device)
                 if mayLack ? !told.isSubset(of: wanted) : told != wanted {
-                    findings.append("\(index) on \(device) is told \(told.sorted()), should be \(wanted.sorted())")
+                    findings.append("\(index) on \(device) gets \(told.sorted()), should get \(wanted.sorted())")
                 }
             }
         }

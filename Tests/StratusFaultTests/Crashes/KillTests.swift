@@ -99,7 +99,7 @@ private struct KillRound {
         let engine = try CrashWorkload.openEngine(on: store)
         switch planted {
         case .lostCommit?: acknowledged[0] = try CrashWorkload.lastCommit(of: 0, in: engine) + 1
-        // A store that has no record yet is left to the next round.
+        // A store that has no record yet is damaged in the next round.
         case .halfCommit(let damage)?: _ = try damage.strike(engine)
         case nil: break
         }

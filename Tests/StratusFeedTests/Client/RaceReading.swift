@@ -67,7 +67,7 @@ struct RaceReading: Sendable {
                 throw wrong("one page tells \(name) and deletes it")
             }
             for name in page.shown.keys.sorted() where !times.couldSee(name, after: page.begin, until: page.end) {
-                throw wrong("\(name) is told and could not be seen from \(page.begin) to \(page.end)")
+                throw wrong("\(name) is reported and could not be seen from \(page.begin) to \(page.end)")
             }
             for name in page.deleted.sorted() where !times.couldSee(name, after: since, until: page.end) {
                 throw wrong("\(name) is deleted and could not be seen from \(since) to \(page.end)")

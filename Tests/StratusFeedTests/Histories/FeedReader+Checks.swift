@@ -8,7 +8,7 @@ extension FeedReader {
     mutating func take(_ page: FeedPage, limit: Int, _ oracle: FeedOracle) throws {
         if limit > 0, page.entryCount > limit { throw wrong("\(page.entryCount) entries in a page of \(limit)") }
         if isAtEnd, readMoment == oracle.moment, page.entryCount > 0 || page.isMoreComing {
-            throw wrong("nothing has changed, and \(page.entryCount) entries are told")
+            throw wrong("nothing has changed, and \(page.entryCount) entries are reported")
         }
         guard page.token != nil else { throw wrong("a page without a token") }
         since = since ?? oracle.moment
@@ -37,7 +37,7 @@ extension FeedReader {
         birth = birth ?? oracle.birth(of: zone)
         let view = oracle.view(user, zone, at: oracle.moment) ?? [:]
         for (name, told) in page.changed.sorted(by: { $0.key < $1.key }) where view[name] != told.text {
-            throw wrong("\(name) is told as '\(told.text)', and is '\(view[name] ?? "not to be seen")'")
+            throw wrong("\(name) is reported as '\(told.text)', and is '\(view[name] ?? "not to be seen")'")
         }
         for (name, type) in page.deleted.sorted(by: { $0.key < $1.key }) {
             // A middle page may show a past moment; the last page may not.
@@ -55,7 +55,7 @@ extension FeedReader {
         let seen = Set(oracle.zones(of: user, isShared: place == .sharedZones))
         for name in page.changed.keys.sorted() {
             guard let zone = Self.zone(name), seen.contains(zone) else {
-                throw wrong("the zone \(name) is told and is not to be seen")
+                throw wrong("the zone \(name) is reported and cannot be seen")
             }
             told[name] = oracle.moment
         }

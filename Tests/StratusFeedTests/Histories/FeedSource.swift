@@ -89,7 +89,7 @@ struct FeedSource {
 
     private func name(of id: CKRecord.ID, _ reader: FeedReader, _ zone: Int) throws -> String {
         guard id.zoneID == town.people[reader.user].zoneID(performer.place(zone)) else {
-            throw FeedFailure(step: nil, message: "a record of another zone is told: \(id)")
+            throw FeedFailure(step: nil, message: "a record of another zone is reported: \(id)")
         }
         return id.recordName
     }
@@ -103,9 +103,11 @@ struct FeedSource {
         do { record = try result.get() } catch {
             throw FeedFailure(step: nil, message: "instead of \(name) there is an error: \(Outcome(error))")
         }
-        guard record.recordID == id else { throw FeedFailure(step: nil, message: "\(name) is told under another name") }
+        guard record.recordID == id else {
+            throw FeedFailure(step: nil, message: "\(name) is reported under another name")
+        }
         guard page.changed.updateValue(told(record, to: reader.user), forKey: name) == nil else {
-            throw FeedFailure(step: nil, message: "one page tells \(name) twice")
+            throw FeedFailure(step: nil, message: "one page reports \(name) twice")
         }
         page.entryCount += 1
     }

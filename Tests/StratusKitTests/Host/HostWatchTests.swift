@@ -30,7 +30,7 @@ struct HostWatchTests {
                 all.events += told.events
                 all.lostCount += told.lostCount
             case .nothing, .ended:
-                Issue.record("told of \(all.events.count) and \(all.lostCount) lost")
+                Issue.record("got \(all.events.count) events, and \(all.lostCount) are lost")
                 return all
             }
         }

@@ -21,8 +21,8 @@ actor Replica: CKSyncEngineDelegate {
     /// What a test may change.
     struct Habits: Sendable {
         var isAtomic = false
-        /// Whether a failed record is added again, or repaired.
-        var mends = true
+        /// Whether the replica repairs a failed record and adds it again.
+        var repairs = true
         /// Returns the whole batch instead of pending changes.
         var batch: (@Sendable (CKSyncEngine) async -> CKSyncEngine.RecordZoneChangeBatch?)?
         var fetchOptions: (@Sendable (CKSyncEngine.FetchChangesContext) -> CKSyncEngine.FetchChangesOptions)?
@@ -217,15 +217,15 @@ actor Replica: CKSyncEngineDelegate {
             stored.notes[record.recordID.recordName]?.systemFields = Self.systemFields(of: record)
         }
         failures += event.failedRecordSaves.map(\.error) + event.failedRecordDeletes.values
-        guard habits.mends else { return }
-        for failed in event.failedRecordSaves { mend(failed, engine) }
+        guard habits.repairs else { return }
+        for failed in event.failedRecordSaves { repair(failed, engine) }
         engine.state.add(
             pendingRecordZoneChanges: event.failedRecordDeletes.filter { $1.code != .zoneNotFound }.keys.map {
                 .deleteRecord($0)
             })
     }
 
-    private func mend(_ failed: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ engine: CKSyncEngine) {
+    private func repair(_ failed: CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave, _ engine: CKSyncEngine) {
         let id = failed.record.recordID
         switch failed.error.code {
         case .serverRecordChanged:

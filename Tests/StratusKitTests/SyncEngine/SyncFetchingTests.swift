@@ -328,7 +328,7 @@ import Testing
     }
 
     @Test("[T-06][T-09] a zone that was recreated meanwhile is reported as deleted before its new contents")
-    func zoneMadeAnew() async throws {
+    func recreatedZone() async throws {
         try await withSyncStage { stage in
             try await fill(stage, ["a", "b"])
             let phone = try await stage.replica("phone")

@@ -106,7 +106,7 @@ import Testing
         ].contains(code)
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
-            await phone.change { $0.mends = false }
+            await phone.change { $0.repairs = false }
             await phone.createZone()
             try await phone.send()
             await phone.write(["a", "b"], "1")
@@ -135,7 +135,7 @@ import Testing
             stage.cloud.faults.fail(.record(Replica.recordID("b")), with: .quotaExceeded)
             let (saved, failed) = (Locked<[[String]]>([]), Locked<[[String]]>([]))
             await phone.change { habits in
-                habits.mends = false
+                habits.repairs = false
                 habits.onEvent = { event, engine in
                     guard case .sentRecordZoneChanges(let sent) = event else { return }
                     saved.withLock { $0.append(sent.savedRecords.map(\.recordID.recordName)) }
@@ -210,7 +210,7 @@ import Testing
             #expect(await phone.batchSizes == [2, 2, 1])
             #expect(try await stage.serverTexts().values.filter { $0 == large }.count == 5)
 
-            await phone.change { $0.mends = false }
+            await phone.change { $0.repairs = false }
             await phone.write("huge", String(repeating: "x", count: 1_700_000))
             await phone.write("small", "1")
             #expect(await thrownCode { try await phone.send() } == .partialFailure)
@@ -257,7 +257,7 @@ import Testing
     func tooLargeBatch() async throws {
         try await withSyncStage { stage in
             let phone = try await stage.replica("phone")
-            await phone.change { $0.mends = false }
+            await phone.change { $0.repairs = false }
             await phone.createZone()
             try await phone.send()
             let records = (1...401).map { CKRecord(recordType: "Note", recordID: Replica.recordID("n\($0)")) }
@@ -327,7 +327,7 @@ import Testing
             try await phone.send()
             await phone.change { habits in
                 habits.isAtomic = true
-                habits.mends = false
+                habits.repairs = false
             }
             await phone.write(["a", "b", "c"], "1")
             stage.cloud.faults.fail(.record(Replica.recordID("b")), with: .quotaExceeded)

@@ -62,7 +62,7 @@ struct ForgedURLTests {
         for url in [folder.url, unknown] {
             do {
                 _ = try await folder.stranger.container.shareMetadata(for: url)
-                Issue.record("the metadata is told")
+                Issue.record("the metadata is returned")
             } catch {
                 #expect(Outcome(error) == .refused(.unknownItem))
                 let text = (error as? CKError).map { "\($0.localizedDescription) \($0.userInfo.keys.sorted())" } ?? ""

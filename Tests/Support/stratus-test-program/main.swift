@@ -2,24 +2,34 @@
 //
 //   stratus-test-program hold DIRECTORY      opens the store, prints "open", and waits until its input ends
 //   stratus-test-program roam DIRECTORY      opens the store by a relative path, works elsewhere, saves, prints "saved"
-//   stratus-test-program write DIRECTORY makes a store and commits to it until it is killed: the number of the commit
-//   under [0] and under [1, number modulo 300]; prints each number when it was taken stratus-test-program private
-//   FOLDER makes a private directory there, prints "made", and waits until its input ends stratus-test-program nobody
-//   DIRECTORY gives up root, opens the store without creating it, prints how it went stratus-test-program serve
-//   DIRECTORY is a host with one account, "local", that serves its store's socket; prints "open", and closes the store
-//   when its input ends stratus-test-program ask DIRECTORY gives up root, asks the store's host something, prints how
-//   it went stratus-test-program memory FILE makes a store in memory, saves the file in it as an asset, prints "open",
-//   and closes the store when its input ends stratus-test-program clock DIRECTORY is a host whose upkeep removes
-//   fetched copies of assets soon; prints "upkeep" when one is removed, or "no upkeep" where that takes too long
-//   stratus-test-program backup DIRECTORY gives up root, makes a store in a folder there and a copy of it whose name
-//   cannot be made durable, prints how it went and what lies in the folder stratus-test-program draw DIRECTORY creates
-//   a store, then draws identities without a free descriptor, prints each stratus-test-program archive NAME archives
-//   objects with the name in Apple's format, prints each archive in base 64 stratus-test-program costs DIRECTORY
-//   [reads|entries|allocations] runs every workload once, small and always the same, and prints what each pass costs,
-//   as JSON; the last argument plants a cost in every pass stratus-test-program crash DIRECTORY SEED sync|nosync writes
-//   commits until it is killed, and prints which ones were acknowledged stratus-test-program journey save|feed|query
-//   writes which functions one request runs, in a build with counters stratus-test-program fuzz TARGET … feeds damaged
-//   bytes to a decoder; fuzz --help says more
+//   stratus-test-program write DIRECTORY     creates a store and commits to it until it is killed: the number of the
+//                                            commit under [0] and under [1, number modulo 300]; prints each number
+//                                            after its commit
+//   stratus-test-program private FOLDER      creates a private directory there, prints "made", and waits until its
+//                                            input ends
+//   stratus-test-program nobody DIRECTORY    gives up root, opens the store without creating it, prints the result
+//   stratus-test-program serve DIRECTORY     is a host with one account, "local", that serves its store's socket;
+//                                            prints "open", and closes the store when its input ends
+//   stratus-test-program ask DIRECTORY       gives up root, sends a request to the store's host, prints the result
+//   stratus-test-program memory FILE         creates a store in memory, saves the file in it as an asset, prints
+//                                            "open", and closes the store when its input ends
+//   stratus-test-program clock DIRECTORY     is a host whose upkeep removes fetched copies of assets soon; prints
+//                                            "upkeep" when one is removed, or "no upkeep" if that takes too long
+//   stratus-test-program backup DIRECTORY    gives up root, creates a store in a folder there and a copy of it whose
+//                                            name cannot be made durable, prints the result and the folder's content
+//   stratus-test-program draw DIRECTORY      creates a store, then draws identities without a free descriptor, prints
+//                                            each
+//   stratus-test-program archive NAME        archives objects with the name in Apple's format, prints each archive in
+//                                            base 64
+//   stratus-test-program costs DIRECTORY [reads|entries|allocations]
+//                                            runs every workload once, small and always the same, and prints the cost
+//                                            of each pass as JSON; the last argument plants a cost in every pass
+//   stratus-test-program crash DIRECTORY SEED sync|nosync
+//                                            writes commits until it is killed, and prints which ones were
+//                                            acknowledged
+//   stratus-test-program journey save|feed|query
+//                                            prints the functions that one request runs, in a build with counters
+//   stratus-test-program fuzz TARGET …       feeds damaged bytes to a decoder; see fuzz --help
 
 import ArgumentParser
 import Foundation

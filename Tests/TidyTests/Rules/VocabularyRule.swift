@@ -1,7 +1,7 @@
 // One word, one meaning: no two types of the products that several targets can name have one name.
 //
 // Types at the top level of a file count, and those that are declared directly in `Stratus`, which users write without
-// the prefix inside extensions of it. Other nested types are told apart by the type around them.
+// the prefix inside extensions of it. Other nested types are distinguished by the type around them.
 
 enum VocabularyRule {
     /// `Stratus.Account` and the like, where they are declared in an extension of `Stratus`.

@@ -31,7 +31,7 @@ extension TodoList {
 }
 
 extension TodoList {
-    /// What is to be done, by name.
+    /// The open items, by name.
     public func items() async throws -> [String] {
         let query = CKQuery(recordType: "Item", predicate: NSPredicate(format: "isDone == %d", false))
         query.sortDescriptors = [NSSortDescriptor(key: "text", ascending: true)]

@@ -58,7 +58,7 @@ bool stratus_fault_environment_supports(int major_version, int minor_version);
 /* Makes an environment without faults, or returns NULL and sets `*error` to a constant text. */
 stratus_fault_environment *stratus_fault_environment_create(const char **error);
 
-/* Waits for work in the background. No database may use the environment any more. */
+/* Waits for work in the background. No database may still use the environment. */
 void stratus_fault_environment_destroy(stratus_fault_environment *environment);
 
 /* What `leveldb_options_set_env` wants. It belongs to the environment: it is never given to `leveldb_env_destroy`. */

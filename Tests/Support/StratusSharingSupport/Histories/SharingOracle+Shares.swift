@@ -46,7 +46,7 @@ extension SharingOracle {
             // SH-01: only in the private database.
             let answers: Answers = .refused(.invalidArguments, .permissionFailure)
             guard let content = sees(user, zone) else { return answers.union(Answers.refused(.zoneNotFound)) }
-            // A person who sees that very share may be told of it.
+            // A person who sees that very share may learn that it exists.
             let isKnown = content.shares[share] != nil && seesShare(user, share, zone, content)
             return isKnown ? answers.union(Answers.refused(.alreadyShared)) : answers
         }

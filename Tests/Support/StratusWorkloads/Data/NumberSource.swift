@@ -3,7 +3,7 @@
 package import StratusModel
 import Synchronization
 
-/// Hands out numbers and the records that belong to them.
+/// Returns numbers and the records that belong to them.
 package final class NumberSource: Sendable {
     private static let seed: UInt64 = 77
     private let last = Atomic(0)
