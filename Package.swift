@@ -1,6 +1,6 @@
 // swift-tools-version: 6.2
-// The package: one target per floor or seam of the engine, arrows pointing down only (see Docs/ARCHITECTURE.md).
-// STRATUS_BENCHMARKS=1 adds the benchmark targets and their dependencies, so that users of the library never resolve them.
+// The package: one target for each floor, which depends only on floors below (see Docs/ARCHITECTURE.md).
+// STRATUS_BENCHMARKS=1 adds the benchmark targets and their dependencies. Users of the library never resolve them.
 
 import PackageDescription
 
@@ -226,8 +226,8 @@ let exampleModes: [String: SwiftLanguageMode] = [
     "CloudKitExamples": .v6, "CloudKitExamplesSwift5": .v5, "GuideExamples": .v6,
 ]
 
-// STRATUS_OPTIMISED_TESTS=1 builds what random histories run through optimised, assertions kept, in debug builds of this
-// package alone: such flags would keep others from depending on it.
+// STRATUS_OPTIMISED_TESTS=1 optimises what random histories run through in debug builds, and keeps assertions. Only for
+// this package by itself: SwiftPM refuses dependencies with such flags.
 let optimisedTargets: Set<String> =
     Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
     ? [

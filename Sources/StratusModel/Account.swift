@@ -46,7 +46,7 @@ package struct PersonName: Hashable, Codable, Sendable {
 }
 
 /// An account of the store: one person, in every container.
-package struct Account: Hashable, Sendable {
+package struct StoredAccount: Hashable, Sendable {
     package let id: AccountID
     /// The host's own identifier of the person, unique in the store; nil if the host knows them only by handle.
     package var externalID: String?

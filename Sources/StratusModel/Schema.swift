@@ -80,16 +80,16 @@ package struct FieldSchema: Hashable, Sendable {
 
 /// The permissions of a role for the records of a type in the public database (S-18). The bits are stored; they never
 /// change.
-package struct RecordPermissions: OptionSet, Hashable, Sendable {
+package struct TypePermissions: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
     package init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    package static let read = RecordPermissions(rawValue: 1 << 0)
-    package static let create = RecordPermissions(rawValue: 1 << 1)
-    package static let write = RecordPermissions(rawValue: 1 << 2)
+    package static let read = TypePermissions(rawValue: 1 << 0)
+    package static let create = TypePermissions(rawValue: 1 << 1)
+    package static let write = TypePermissions(rawValue: 1 << 2)
     /// The permissions of users who can change a share's records. A constant, because a literal is built at every use.
-    package static let readWrite: RecordPermissions = [.read, .write]
-    package static let all: RecordPermissions = [.read, .create, .write]
+    package static let readWrite: TypePermissions = [.read, .write]
+    package static let all: TypePermissions = [.read, .create, .write]
 }
 
 /// A group of people with permissions: one of the server's own, or one that a schema creates.
@@ -108,12 +108,12 @@ package struct RecordTypeSchema: Hashable, Sendable {
     package var name: RecordType
     /// System fields (such as `___createTime`) are here only if they have indexes.
     package var fields: [FieldKey: FieldSchema]
-    package var grants: [RoleName: RecordPermissions]
+    package var grants: [RoleName: TypePermissions]
     /// Whether the type was imported with a schema, and not only learnt from records.
     package var isImported: Bool
 
     package init(
-        name: RecordType, fields: [FieldKey: FieldSchema] = [:], grants: [RoleName: RecordPermissions] = [:],
+        name: RecordType, fields: [FieldKey: FieldSchema] = [:], grants: [RoleName: TypePermissions] = [:],
         isImported: Bool = false
     ) {
         self.name = name
@@ -123,7 +123,7 @@ package struct RecordTypeSchema: Hashable, Sendable {
     }
 
     /// Everyone reads, every user creates, the creator writes (S-18).
-    package static let defaultGrants: [RoleName: RecordPermissions] = [
+    package static let defaultGrants: [RoleName: TypePermissions] = [
         .creator: .write, .anyUser: .create, .world: .read,
     ]
 }

@@ -39,7 +39,7 @@ package enum AcceptanceStatus: UInt8, Hashable, Codable, Sendable, CaseIterable 
 }
 
 /// How a participant was invited.
-package enum Invitation: Hashable, Sendable {
+package enum ParticipantInvitation: Hashable, Sendable {
     /// By an address, in its normalised form.
     case handle(Handle)
     /// By their user record, which `ShareParticipant.user` names.
@@ -56,7 +56,7 @@ package struct ShareParticipant: Hashable, Sendable {
     package var permission: ParticipantPermission
     package var status: AcceptanceStatus
     /// Nil for the owner and for public users.
-    package var invitation: Invitation?
+    package var invitation: ParticipantInvitation?
     /// The person, once known: the owner, everyone who has accepted, everyone who was invited by user record.
     package var user: UserName?
     package var added: Date
@@ -65,7 +65,7 @@ package struct ShareParticipant: Hashable, Sendable {
 
     package init(
         id: ParticipantID, role: ParticipantRole, permission: ParticipantPermission, status: AcceptanceStatus,
-        invitation: Invitation? = nil, user: UserName? = nil, added: Date, isApprovedRequester: Bool = false
+        invitation: ParticipantInvitation? = nil, user: UserName? = nil, added: Date, isApprovedRequester: Bool = false
     ) {
         self.id = id
         self.role = role
@@ -152,7 +152,7 @@ package enum ShareEventKind: UInt8, Hashable, Sendable, CaseIterable {
 }
 
 /// An event of a share, for its owner to look up: who did what to whom, and when.
-package struct ShareEvent: Hashable, Sendable {
+package struct ShareTrailEvent: Hashable, Sendable {
     package var date: Date
     /// The user who did it.
     package var actor: UserName

@@ -80,9 +80,9 @@ enum LayoutSamples {
 
     static var allKeys: [[UInt8]] { globalKeys + databaseKeys + zoneKeys }
 
-    private static let smallAccount = Account(
+    private static let smallAccount = StoredAccount(
         id: "account-1", externalID: nil, userName: "_bob", isDiscoverable: false, created: stamp.date)
-    private static let fullAccount = Account(
+    private static let fullAccount = StoredAccount(
         id: "account-2", externalID: "user-17", userName: "_alice",
         handles: [.phone("+4930123"), .email("b@example.com"), .email("a@example.com")],
         name: PersonName(

@@ -64,9 +64,9 @@ extension LayoutSamples {
         system: SystemFields(
             changeSequence: 1, tagSalt: 0, created: stamp, modified: stamp))
 
-    private static let smallEvent = ShareEvent(
+    private static let smallEvent = ShareTrailEvent(
         date: stamp.date, actor: "_alice", kind: .shared, share: "cloudkit.zoneshare", root: nil)
-    private static let fullEvent = ShareEvent(
+    private static let fullEvent = ShareTrailEvent(
         date: stamp.date, actor: "_alice", kind: .permissionChanged, share: "Share-1", root: "folder",
         participant: "p-1", user: "_bob", handle: .email("bob@example.com"), oldPermission: .readOnly,
         newPermission: .readWrite, oldRole: .privateUser, newRole: .administrator)

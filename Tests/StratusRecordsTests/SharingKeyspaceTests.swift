@@ -15,7 +15,7 @@ struct SharingKeyspaceTests {
     private static let token = ShareToken(bytes: [UInt8](repeating: 7, count: ShareToken.byteCount))
 
     private static func event(_ kind: ShareEventKind) -> [UInt8] {
-        let event = ShareEvent(
+        let event = ShareTrailEvent(
             date: SampleZone.stamp.date, actor: "alice", kind: kind, share: "Share-1", root: "shared")
         return ShareEventEntry(event).encoded()
     }

@@ -112,7 +112,7 @@ struct DamageTests {
         let run = try await run("repair-losing-damaged-data new --json")
         #expect(run.status == 0 || run.status == 1, "\(run.errors)")
         // LevelDB's own part reports nothing until it is done.
-        #expect(run.errors.contains("repairing what was copied"), "\(run.errors)")
+        #expect(run.errors.contains("repairing the copied files"), "\(run.errors)")
         let objects = try run.objects()
         try #require(objects.count == 2, "\(run.output)")
         #expect((objects[0]["unmended"] as? [Any])?.isEmpty == true)

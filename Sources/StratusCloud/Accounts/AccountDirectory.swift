@@ -13,13 +13,13 @@ package import StratusStore
 
 /// The accounts of a store.
 package final class AccountDirectory: Sendable {
-    package let cache: PublishedCache<AccountID, Account>
+    package let cache: PublishedCache<AccountID, StoredAccount>
 
     package init(cacheCount: Int = 20_000) { cache = PublishedCache(maximumCount: cacheCount) }
 
     /// The account, or nil if there is none. Uses the cache if possible; in a transaction only if no change of the
     /// account is in flight, so that a deletion that commits first is seen.
-    package func account(_ id: AccountID, in reader: RecordReader) throws -> Account? {
+    package func account(_ id: AccountID, in reader: RecordReader) throws -> StoredAccount? {
         let key = GlobalKeys.account(id)
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(forKey: key) != true
@@ -32,19 +32,19 @@ package final class AccountDirectory: Sendable {
     }
 
     /// The account with the host's own identifier.
-    package func account(externalID: String, in reader: RecordReader) throws -> Account? {
+    package func account(externalID: String, in reader: RecordReader) throws -> StoredAccount? {
         guard externalID.utf8.count <= AccountLimits.externalIDByteCount else { return nil }
         return try account(under: GlobalKeys.identity(.externalID, externalID), in: reader)
     }
 
     /// The account that owns a handle; nil for a malformed handle.
-    package func account(handle: Handle, in reader: RecordReader) throws -> Account? {
+    package func account(handle: Handle, in reader: RecordReader) throws -> StoredAccount? {
         guard let handle = handle.normalized else { return nil }
         return try account(under: GlobalKeys.identity(handle), in: reader)
     }
 
     /// The account whose user record has this name.
-    package func account(userName: UserName, in reader: RecordReader) throws -> Account? {
+    package func account(userName: UserName, in reader: RecordReader) throws -> StoredAccount? {
         guard userName.text.utf8.count <= LayoutLimits.maximumNameByteCount else { return nil }
         return try account(under: GlobalKeys.identity(.userRecord, userName.text), in: reader)
     }
@@ -53,7 +53,7 @@ package final class AccountDirectory: Sendable {
     package func accounts(after id: AccountID?, limit: Int, in reader: RecordReader) throws -> AccountPage {
         let limit = min(max(limit, 1), AccountLimits.pageCount)
         let range = id.map { GlobalKeys.accounts(after: $0) } ?? GlobalKeys.accounts
-        var accounts: [Account] = []
+        var accounts: [StoredAccount] = []
         var hasMore = false
         try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
             guard accounts.count < limit else {
@@ -70,12 +70,12 @@ package final class AccountDirectory: Sendable {
     ///
     /// Throws `CloudError` with `notAuthenticated`, `managedAccountRestricted` or `accountTemporarilyUnavailable`
     /// (S-17).
-    package func requireAccount(of caller: Caller, in reader: RecordReader) throws -> Account {
+    package func requireAccount(of caller: Caller, in reader: RecordReader) throws -> StoredAccount {
         guard let id = caller.account else { throw AccountVerdict.notSignedIn }
         return try AccountVerdict.require(account(id, in: reader))
     }
 
-    private func account(under key: [UInt8], in reader: RecordReader) throws -> Account? {
+    private func account(under key: [UInt8], in reader: RecordReader) throws -> StoredAccount? {
         guard let id = try owner(of: key, in: reader) else { return nil }
         guard let account = try account(id, in: reader) else {
             throw CloudError(
@@ -114,8 +114,8 @@ extension AccountDirectory {
     /// is already in use.
     package func create(
         _ draft: AccountDraft, _ birth: AccountBirth, in transaction: RecordTransaction
-    ) throws -> Account {
-        let account = Account(
+    ) throws -> StoredAccount {
+        let account = StoredAccount(
             id: birth.id, externalID: draft.externalID, userName: birth.userName,
             handles: try AccountLimits.normalized(draft.handles), name: draft.name, standing: draft.standing,
             isDiscoverable: draft.isDiscoverable, quotaByteCount: draft.quotaByteCount, created: birth.created)
@@ -127,7 +127,7 @@ extension AccountDirectory {
     /// Writes an account as it is in another store. An existing account does not change.
     ///
     /// Returns whether it was written. Throws like `create`.
-    func adopt(_ account: Account, in transaction: RecordTransaction) throws -> Bool {
+    func adopt(_ account: StoredAccount, in transaction: RecordTransaction) throws -> Bool {
         guard try self.account(account.id, in: transaction) == nil else { return false }
         try write(account, replacing: nil, in: transaction)
         return true
@@ -138,8 +138,8 @@ extension AccountDirectory {
     /// Throws like `create`, and `unknownItem` if there is no such account.
     @discardableResult
     package func change(
-        _ id: AccountID, in transaction: RecordTransaction, _ change: (inout Account) throws -> Void
-    ) throws -> Account {
+        _ id: AccountID, in transaction: RecordTransaction, _ change: (inout StoredAccount) throws -> Void
+    ) throws -> StoredAccount {
         guard let old = try account(id, in: transaction) else { throw Self.unknownAccount }
         var new = old
         try change(&new)
@@ -153,7 +153,7 @@ extension AccountDirectory {
         CloudError(.unknownItem, "The account does not exist. It was deleted, or belongs to another store.")
     }
 
-    private func write(_ new: Account, replacing old: Account?, in transaction: RecordTransaction) throws {
+    private func write(_ new: StoredAccount, replacing old: StoredAccount?, in transaction: RecordTransaction) throws {
         try AccountLimits.check(new)
         let newKeys = Set(Self.identityKeys(of: new))
         let oldKeys = Set(old.map(Self.identityKeys(of:)) ?? [])
@@ -197,7 +197,7 @@ extension AccountDirectory {
     }
 
     /// The keys of all identities of an account.
-    static func identityKeys(of account: Account) -> [[UInt8]] {
+    static func identityKeys(of account: StoredAccount) -> [[UInt8]] {
         var keys = account.handles.map { GlobalKeys.identity($0) }
         keys.append(GlobalKeys.identity(.userRecord, account.userName.text))
         if let externalID = account.externalID { keys.append(GlobalKeys.identity(.externalID, externalID)) }
@@ -205,7 +205,7 @@ extension AccountDirectory {
     }
 
     /// Updates the cache when a change becomes visible.
-    func publish(_ id: AccountID, _ account: Account?, in transaction: RecordTransaction) {
+    func publish(_ id: AccountID, _ account: StoredAccount?, in transaction: RecordTransaction) {
         let cache = cache
         transaction.onPublish { version in cache.publish(id, account, version: version) }
     }

@@ -29,11 +29,11 @@ package struct AccountDraft: Hashable, Codable, Sendable {
 
 /// Some accounts in the order of their identifiers.
 package struct AccountPage: Hashable, Sendable {
-    package var accounts: [Account]
+    package var accounts: [StoredAccount]
     /// Where the next page begins; nil after the last one.
     package var next: AccountID?
 
-    package init(accounts: [Account], next: AccountID?) {
+    package init(accounts: [StoredAccount], next: AccountID?) {
         self.accounts = accounts
         self.next = next
     }
@@ -51,7 +51,7 @@ package enum AccountLimits {
     package static let pageCount = 1_000
 
     /// Throws `invalidArguments` if an account exceeds a limit.
-    static func check(_ account: Account) throws(CloudError) {
+    static func check(_ account: StoredAccount) throws(CloudError) {
         if let externalID = account.externalID {
             guard (1...externalIDByteCount).contains(externalID.utf8.count) else {
                 throw CloudError(
@@ -109,7 +109,7 @@ package enum AccountStatus: Int, Hashable, Codable, Sendable, CaseIterable {
 /// What an account's standing allows. Pure decisions about an account that may be missing.
 package enum AccountVerdict {
     /// The status of an account; nil means none. Source: O-18.
-    package static func status(of account: Account?) -> AccountStatus {
+    package static func status(of account: StoredAccount?) -> AccountStatus {
         switch account?.standing {
         case nil, .suspended: .noAccount
         case .good: .available
@@ -119,7 +119,7 @@ package enum AccountVerdict {
     }
 
     /// The account, if it may be used. Source: S-17.
-    package static func require(_ account: Account?) throws(CloudError) -> Account {
+    package static func require(_ account: StoredAccount?) throws(CloudError) -> StoredAccount {
         guard let account else { throw notSignedIn }
         switch account.standing {
         case .good: return account

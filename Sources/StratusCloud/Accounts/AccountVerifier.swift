@@ -6,6 +6,7 @@ package import StratusModel
 package import StratusRecords
 import StratusStore
 
+/// A fault of an account.
 package typealias AccountFinding = VerifierFinding<AccountFault>
 
 /// What can be wrong with accounts.

@@ -279,6 +279,7 @@ private struct AssetTally {
     }
 }
 
+/// A fault of an asset.
 package typealias AssetFinding = VerifierFinding<AssetFault>
 
 /// What can be wrong with assets.

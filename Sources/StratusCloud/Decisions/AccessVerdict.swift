@@ -17,7 +17,7 @@ enum AccessVerdict {
     /// Why the caller may not save a record, or nil. `userRecordOwner` is the user to whose user record the name
     /// belongs, if any. `permissions` are those for the existing record, or for a new record of this type.
     static func saveRefusal(
-        type: RecordType, name: RecordName, existing: StoredRecord?, permissions: RecordPermissions, caller: UserName,
+        type: RecordType, name: RecordName, existing: StoredRecord?, permissions: TypePermissions, caller: UserName,
         userRecordOwner: UserName?
     ) -> CloudError? {
         if let owner = userRecordOwner {
@@ -34,7 +34,7 @@ enum AccessVerdict {
 
     /// Why the caller may not delete a record, or nil.
     static func deleteRefusal(
-        name: RecordName, existing: StoredRecord?, permissions: RecordPermissions, userRecordOwner: UserName?
+        name: RecordName, existing: StoredRecord?, permissions: TypePermissions, userRecordOwner: UserName?
     ) -> CloudError? {
         if userRecordOwner != nil { return denied("DELETE operation not permitted", name) }
         guard existing != nil, !permissions.contains(.write) else { return nil }
@@ -42,7 +42,7 @@ enum AccessVerdict {
     }
 
     /// Why the caller may not read an existing record, or nil.
-    static func readRefusal(name: RecordName, permissions: RecordPermissions) -> CloudError? {
+    static func readRefusal(name: RecordName, permissions: TypePermissions) -> CloudError? {
         permissions.contains(.read) ? nil : denied("READ operation not permitted", name)
     }
 
@@ -72,7 +72,7 @@ enum GrantVerdict {
     /// or an unknown one, has Apple's defaults (S-18).
     static func permissions(
         _ type: RecordTypeSchema?, hasAccount: Bool, isCreator: Bool
-    ) -> RecordPermissions {
+    ) -> TypePermissions {
         let granted = type?.grants ?? [:]
         let grants = granted.isEmpty ? RecordTypeSchema.defaultGrants : granted
         var permissions = grants[.world] ?? []

@@ -22,7 +22,7 @@ struct ShareGuest: Hashable, Sendable {
         self.handles = handles
     }
 
-    init(_ account: Account) { self.init(user: account.userName, handles: account.handles) }
+    init(_ account: StoredAccount) { self.init(user: account.userName, handles: account.handles) }
 
     /// Whether a pending invitation is for this person.
     func isInvited(by participant: ShareParticipant) -> Bool {

@@ -9,9 +9,9 @@ enum ShareEvents {
     /// people who had requested access and are invited now.
     static func between(
         _ old: ShareContent?, _ new: ShareContent?, approved: [UserName] = [], share: RecordName, stamp: Stamp
-    ) -> [ShareEvent] {
-        func event(_ kind: ShareEventKind) -> ShareEvent {
-            ShareEvent(date: stamp.date, actor: stamp.user, kind: kind, share: share, root: new?.root ?? old?.root)
+    ) -> [ShareTrailEvent] {
+        func event(_ kind: ShareEventKind) -> ShareTrailEvent {
+            ShareTrailEvent(date: stamp.date, actor: stamp.user, kind: kind, share: share, root: new?.root ?? old?.root)
         }
         guard let new else { return old == nil ? [] : [event(.stopped)] }
         guard let old else {
@@ -19,7 +19,7 @@ enum ShareEvents {
             return [event(.shared)] + comings(nobody, new, event)
                 + requests(nobody, new, approved, event)
         }
-        var events: [ShareEvent] = []
+        var events: [ShareTrailEvent] = []
         if old.publicPermission != new.publicPermission {
             var change = event(.publicPermissionChanged)
             (change.oldPermission, change.newPermission) = (old.publicPermission, new.publicPermission)
@@ -31,12 +31,12 @@ enum ShareEvents {
         return events
     }
 
-    private typealias Maker = (ShareEventKind) -> ShareEvent
+    private typealias Maker = (ShareEventKind) -> ShareTrailEvent
 
     /// Participants who left or were removed. For a blocked one there is only the event of blocking.
     private static func goings(
         _ old: ShareContent, _ new: ShareContent, actor: UserName, _ make: Maker
-    ) -> [ShareEvent] {
+    ) -> [ShareTrailEvent] {
         let staying = Set(new.participants.map(\.id))
         let blocked = Set(new.blocked.map(\.user))
         return old.participants.compactMap { participant in
@@ -48,9 +48,9 @@ enum ShareEvents {
     }
 
     /// Participants who are new, have accepted, or have another role or permission.
-    private static func comings(_ old: ShareContent, _ new: ShareContent, _ make: Maker) -> [ShareEvent] {
+    private static func comings(_ old: ShareContent, _ new: ShareContent, _ make: Maker) -> [ShareTrailEvent] {
         let before = Dictionary(old.participants.map { ($0.id, $0) }) { first, _ in first }
-        var events: [ShareEvent] = []
+        var events: [ShareTrailEvent] = []
         for participant in new.participants where participant.role != .owner {
             guard let known = before[participant.id] else {
                 let kind: ShareEventKind = participant.status == .accepted ? .joined : .invited
@@ -78,7 +78,7 @@ enum ShareEvents {
     /// People who have asked, were denied, blocked or unblocked.
     private static func requests(
         _ old: ShareContent, _ new: ShareContent, _ approved: [UserName], _ make: Maker
-    ) -> [ShareEvent] {
+    ) -> [ShareTrailEvent] {
         let admitted = Set(approved).union(new.participants.compactMap(\.user))
         let (before, after) = (Set(old.requesters.map(\.user)), Set(new.requesters.map(\.user)))
         let (blockedBefore, blockedAfter) = (Set(old.blocked.map(\.user)), Set(new.blocked.map(\.user)))
@@ -94,8 +94,8 @@ enum ShareEvents {
     }
 }
 
-extension ShareEvent {
-    fileprivate func about(_ participant: ShareParticipant) -> ShareEvent {
+extension ShareTrailEvent {
+    fileprivate func about(_ participant: ShareParticipant) -> ShareTrailEvent {
         var event = self
         event.participant = participant.id
         event.user = participant.user
@@ -103,7 +103,7 @@ extension ShareEvent {
         return event
     }
 
-    fileprivate func about(_ petitioner: SharePetitioner) -> ShareEvent {
+    fileprivate func about(_ petitioner: SharePetitioner) -> ShareTrailEvent {
         var event = self
         event.participant = petitioner.id
         event.user = petitioner.user

@@ -193,7 +193,7 @@ extension ShareRevision {
     }
 }
 
-extension Invitation {
+extension ParticipantInvitation {
     var handle: Handle? { if case .handle(let handle) = self { handle } else { nil } }
 }
 
@@ -280,7 +280,7 @@ extension ShareRevision {
                 "Participants can only be added to a private share. Set its public permission to none first (P-05).",
                 ["participant": claimed.id, "rule": "P-05"])
         }
-        let invitation: Invitation
+        let invitation: ParticipantInvitation
         let person = situation.people[place]
         if claimed.isOneTime {
             invitation = .oneTime(situation.secrets.oneTimeTokens[place])

@@ -24,7 +24,7 @@ package struct SharedAccess: Hashable, Sendable {
     package var isAdmitted: Bool { permission != .none }
 
     /// The permissions for records in the share (P-10), except for deleting its root.
-    var permissions: RecordPermissions {
+    var permissions: TypePermissions {
         switch permission {
         case .readWrite: .readWrite
         case .readOnly: .read
@@ -33,7 +33,7 @@ package struct SharedAccess: Hashable, Sendable {
     }
 
     /// The permissions for the share's own record: all see it, administrators change it.
-    var permissionsForShare: RecordPermissions {
+    var permissionsForShare: TypePermissions {
         guard isAdmitted else { return [] }
         return role == .administrator ? .readWrite : .read
     }

@@ -5,14 +5,14 @@ package import FoundationEssentials
 package import StratusModel
 
 /// Whether the schema grows with what clients save, or is fixed (S-13).
-package enum SchemaMode: UInt8, Hashable, Sendable, CaseIterable {
+package enum SchemaEnvironment: UInt8, Hashable, Sendable, CaseIterable {
     case development = 1
     case production = 2
 }
 
 /// The server's switches and limits.
 package struct CloudOptions: Hashable, Sendable {
-    package var schemaMode = SchemaMode.development
+    package var schemaMode = SchemaEnvironment.development
     /// Records saved and deleted, or fetched, in one request (L-01).
     package var requestItemCount = 400
     /// Bytes of one request, assets not counted (L-01).

@@ -50,7 +50,7 @@ extension CloudService {
 struct ZoneFeed {
     let service: CloudService
     let zone: ResolvedZone
-    let account: Account
+    let account: StoredAccount
     let container: ContainerName
     let database: DatabaseSelector
     let seal: TokenSeal

@@ -48,7 +48,7 @@ extension CloudService {
 /// One request for changes of a database, in one snapshot.
 struct DatabaseFeed {
     let service: CloudService
-    let account: Account
+    let account: StoredAccount
     let container: ContainerName
     let database: DatabaseSelector
     let seal: TokenSeal

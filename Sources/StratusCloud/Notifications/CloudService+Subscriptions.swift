@@ -102,7 +102,7 @@ extension RequestLimits {
 struct SubscriptionChanges {
     let service: CloudService
     let caller: Caller
-    let account: Account
+    let account: StoredAccount
     let database: DatabaseSelector
     private(set) var changes: [(parts: SubscriptionKeyParts, new: KnownSubscription?)] = []
     /// The number of subscriptions, after the first count.

@@ -55,7 +55,7 @@ struct DeliveryRun {
         let database: DatabaseSelector
     }
 
-    private var accounts: [UserName: Account?] = [:]
+    private var accounts: [UserName: StoredAccount?] = [:]
     private var deviceNames: [AccountID: [String]] = [:]
     private var subscriptions: [Scope: [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)]] = [:]
 
@@ -154,7 +154,7 @@ struct DeliveryRun {
     }
 
     private mutating func tell(
-        _ match: QueryMatch, _ database: DatabaseSelector, _ account: Account, _ entry: OutboxEntry
+        _ match: QueryMatch, _ database: DatabaseSelector, _ account: StoredAccount, _ entry: OutboxEntry
     ) throws {
         let parts = SubscriptionKeyParts(
             container: entry.container, user: match.user, database: database.rawValue, id: match.subscription)
@@ -180,7 +180,7 @@ struct DeliveryRun {
     @discardableResult
     private mutating func fire(
         _ parts: SubscriptionKeyParts, _ template: NotificationTemplate?, _ subject: NotificationEntry.Subject,
-        _ values: [FieldKey: FieldValue], _ account: Account, _ entry: OutboxEntry
+        _ values: [FieldKey: FieldValue], _ account: StoredAccount, _ entry: OutboxEntry
     ) throws -> Bool {
         let filler = NotificationFiller(
             parts: parts, template: template, byteLimit: service.options.notificationByteCount)
@@ -228,7 +228,7 @@ struct DeliveryRun {
     // MARK: Look-ups, each done once
 
     /// The account, if it may get notifications; nil for a closed one.
-    private mutating func account(_ user: UserName) throws -> Account? {
+    private mutating func account(_ user: UserName) throws -> StoredAccount? {
         if let known = accounts[user] { return known }
         let found = try service.accountDirectory.account(userName: user, in: transaction)
         let account = AccountVerdict.status(of: found) == .available ? found : nil

@@ -6,6 +6,7 @@ import StratusModel
 package import StratusRecords
 import StratusStore
 
+/// A fault of a subscription or notification.
 package typealias SubscriptionFinding = VerifierFinding<SubscriptionFault>
 
 /// What can be wrong with subscriptions and notifications. The place of a finding is the entry's key, as a line.

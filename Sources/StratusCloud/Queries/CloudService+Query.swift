@@ -90,7 +90,7 @@ extension CloudService {
 
     /// The zones to query, in the order of their names.
     private func zones(
-        _ zone: ZoneAddress?, _ database: DatabaseSelector, _ caller: Caller, _ account: Account?,
+        _ zone: ZoneAddress?, _ database: DatabaseSelector, _ caller: Caller, _ account: StoredAccount?,
         in reader: RecordReader
     ) throws -> [ResolvedZone] {
         if let zone {
@@ -113,7 +113,7 @@ extension CloudService {
 
     /// The checked query.
     func verdict(
-        _ query: ClientQuery, _ caller: Caller, _ account: Account?, isPublic: Bool, in reader: RecordReader
+        _ query: ClientQuery, _ caller: Caller, _ account: StoredAccount?, isPublic: Bool, in reader: RecordReader
     ) throws -> QueryVerdict {
         if let refusal = QueryVerdict.typeRefusal(query.recordType) { throw refusal }
         let name = RecordType(query.recordType)

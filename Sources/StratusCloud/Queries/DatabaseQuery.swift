@@ -16,7 +16,7 @@ struct DatabaseQuery {
     let service: CloudService
     let caller: Caller
     /// The caller's account, if it may be used.
-    let account: Account?
+    let account: StoredAccount?
     let database: DatabaseSelector
     let verdict: QueryVerdict
     let zones: [ResolvedZone]

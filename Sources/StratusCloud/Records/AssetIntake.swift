@@ -108,7 +108,7 @@ struct AssetPreflight {
     /// Sets the errors of one zone's items. Returns by how many bytes each save would change the zone's size; nil for
     /// refused ones.
     private func refuse(
-        _ request: inout ZoneRequest, _ account: Account, _ reader: RecordReader
+        _ request: inout ZoneRequest, _ account: StoredAccount, _ reader: RecordReader
     ) throws -> [Int64?] {
         guard request.error == nil else { return request.saves.map { _ in nil } }
         let zone = try reader.zone(request.zone.id)
@@ -139,7 +139,7 @@ struct AssetPreflight {
     /// Marks the saves for which no order of the request's items leaves room, separately for each owner of zones. Skips
     /// requests with deletions, because the room that these make is known only after their cascades.
     private func refuseForQuota(
-        _ zones: inout [ZoneRequest], _ changes: [[Int64?]], _ account: Account, _ reader: RecordReader
+        _ zones: inout [ZoneRequest], _ changes: [[Int64?]], _ account: StoredAccount, _ reader: RecordReader
     ) throws {
         let indexesByOwner = Dictionary(grouping: zones.indices) { zones[$0].zone.assetOwner }
         for (_, indexes) in indexesByOwner {

@@ -9,7 +9,7 @@ import StratusRecords
 struct RecordFetch {
     let service: CloudService
     let caller: Caller
-    let account: Account?
+    let account: StoredAccount?
     let database: DatabaseSelector
     let fields: FieldSelection
     let reader: RecordReader
@@ -129,9 +129,9 @@ extension CloudService {
 enum UserRecords {
     /// The account whose user record has this name in this zone, or nil.
     static func owner(
-        of name: RecordName, in zone: ResolvedZone, caller: Account?, _ directory: AccountDirectory,
+        of name: RecordName, in zone: ResolvedZone, caller: StoredAccount?, _ directory: AccountDirectory,
         reader: RecordReader
-    ) throws -> Account? {
+    ) throws -> StoredAccount? {
         guard zone.isDefault else { return nil }
         let userName = UserName(name.text)
         if let caller, caller.userName == userName { return caller }
@@ -141,7 +141,7 @@ enum UserRecords {
     }
 
     /// The record as it is before its first save.
-    static func unsaved(of account: Account) -> StoredRecord {
+    static func unsaved(of account: StoredAccount) -> StoredRecord {
         let stamp = Stamp(date: account.created, user: account.userName)
         return StoredRecord(
             record: Record(name: RecordName(account.userName.text), type: AccessVerdict.usersType),

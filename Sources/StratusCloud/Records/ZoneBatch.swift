@@ -37,7 +37,7 @@ struct ZoneBatch {
     let service: CloudService
     let request: ZoneRequest
     let outset: BatchOutset
-    let account: Account
+    let account: StoredAccount
     let transaction: RecordTransaction
     let zone: ZoneReader
     let judge: ZoneJudge
@@ -58,7 +58,7 @@ struct ZoneBatch {
     var cascadeVisitCount: Int
 
     init(
-        service: CloudService, request: ZoneRequest, outset: BatchOutset, account: Account,
+        service: CloudService, request: ZoneRequest, outset: BatchOutset, account: StoredAccount,
         transaction: RecordTransaction, zone: ZoneReader
     ) throws {
         self.service = service

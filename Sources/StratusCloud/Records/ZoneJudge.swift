@@ -14,7 +14,7 @@ import StratusRecords
 struct ZoneJudge {
     let service: CloudService
     let request: ZoneRequest
-    let account: Account
+    let account: StoredAccount
     let reader: RecordReader
     /// Nil if the first record creates the zone.
     let zone: ZoneReader?
@@ -33,7 +33,7 @@ struct ZoneJudge {
     }
 
     init(
-        _ service: CloudService, _ request: ZoneRequest, _ account: Account, _ reader: RecordReader,
+        _ service: CloudService, _ request: ZoneRequest, _ account: StoredAccount, _ reader: RecordReader,
         zone: ZoneReader?, intake: AssetIntake
     ) throws {
         self.service = service
@@ -182,7 +182,7 @@ struct ZoneJudge {
             rule: rule, root: membership?.root.text, share: (membership?.share ?? ShareContent.zoneWideName).text)
     }
 
-    private func userRecordOwner(of name: RecordName) throws -> Account? {
+    private func userRecordOwner(of name: RecordName) throws -> StoredAccount? {
         try UserRecords.owner(
             of: name, in: request.zone, caller: account, service.accountDirectory, reader: reader)
     }

@@ -72,7 +72,7 @@ struct RequestSorter {
     let service: CloudService
     let request: ModifyRecordsRequest
     let caller: Caller
-    let account: Account
+    let account: StoredAccount
     let database: DatabaseSelector
 
     /// What the request asks of each zone, in the order in which it names them, and the answers to items whose address

@@ -1,10 +1,9 @@
 // Requests for queries, for subscriptions, and for the notifications that subscriptions leave for devices.
 
-package import FoundationEssentials
 package import StratusRecords
 
 /// Fetches one page of a query's results.
-package struct QueryRequest: CloudRequest {
+package struct QueryRequest: Codable, Sendable {
     package enum Start: Codable, Sendable {
         /// The first page. Without a zone, the query covers all zones of the database.
         case query(ClientQuery, zone: ZoneAddress?)
@@ -22,14 +21,6 @@ package struct QueryRequest: CloudRequest {
         self.start = start
         self.limit = limit
         self.desiredKeys = desiredKeys
-    }
-
-    package static let name = RequestName.query
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> QueryResponse {
-        try service.query(self, as: caller, in: database)
     }
 }
 
@@ -70,7 +61,7 @@ package struct QueryResponse: Codable, Sendable {
 }
 
 /// Saves and deletes subscriptions.
-package struct ModifySubscriptionsRequest: CloudRequest {
+package struct ModifySubscriptionsRequest: Codable, Sendable {
     package var saves: [ClientSubscription]
     /// Their identifiers.
     package var deletes: [String]
@@ -78,14 +69,6 @@ package struct ModifySubscriptionsRequest: CloudRequest {
     package init(saves: [ClientSubscription] = [], deletes: [String] = []) {
         self.saves = saves
         self.deletes = deletes
-    }
-
-    package static let name = RequestName.modifySubscriptions
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifySubscriptionsResponse {
-        try service.modifySubscriptions(self, as: caller, in: database)
     }
 }
 
@@ -101,17 +84,9 @@ package struct ModifySubscriptionsResponse: Codable, Sendable {
 }
 
 /// Fetches subscriptions: those named, or all that the caller has in the database.
-package enum FetchSubscriptionsRequest: CloudRequest {
+package enum FetchSubscriptionsRequest: Codable, Sendable {
     case named([String])
     case all
-
-    package static let name = RequestName.fetchSubscriptions
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchSubscriptionsResponse {
-        FetchSubscriptionsResponse(try service.fetchSubscriptions(self, as: caller, in: database))
-    }
 }
 
 /// Subscriptions that were found, or why not, each with its identifier.
@@ -126,7 +101,7 @@ package struct FetchSubscriptionsResponse: Codable, Sendable {
 }
 
 /// Fetches one page of the notifications that wait for the caller's device.
-package struct FetchNotificationChangesRequest: CloudRequest {
+package struct FetchNotificationChangesRequest: Codable, Sendable {
     /// Nil to begin at the beginning.
     package var token: [UInt8]?
     /// Notifications in one page; 0 lets the server decide (T-14).
@@ -135,14 +110,6 @@ package struct FetchNotificationChangesRequest: CloudRequest {
     package init(token: [UInt8]? = nil, limit: Int = 0) {
         self.token = token
         self.limit = limit
-    }
-
-    package static let name = RequestName.fetchNotificationChanges
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in place: NoDatabase
-    ) throws -> FetchNotificationChangesResponse {
-        try service.fetchNotificationChanges(self, as: caller)
     }
 }
 
@@ -159,30 +126,3 @@ package struct FetchNotificationChangesResponse: Codable, Sendable {
     }
 }
 
-/// Marks notifications of the caller's device as read.
-package struct MarkNotificationsReadRequest: CloudRequest {
-    package var ids: [UUID]
-
-    package static let name = RequestName.markNotificationsRead
-
-    package init(ids: [UUID]) { self.ids = ids }
-
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
-        try service.markNotificationsRead(ids, as: caller)
-        return Done()
-    }
-}
-
-/// Sets the number on the icon of the app on the caller's device.
-package struct ModifyBadgeRequest: CloudRequest {
-    package var badge: Int
-
-    package static let name = RequestName.modifyBadge
-
-    package init(badge: Int) { self.badge = badge }
-
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
-        try service.modifyBadge(badge, as: caller)
-        return Done()
-    }
-}

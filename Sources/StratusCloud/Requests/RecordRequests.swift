@@ -8,7 +8,7 @@ package enum SavePolicy: Int, Hashable, Codable, Sendable, CaseIterable {
 }
 
 /// Saves and deletes records.
-package struct ModifyRecordsRequest: CloudRequest {
+package struct ModifyRecordsRequest: Codable, Sendable {
     package var saves: [RecordSave]
     package var deletes: [RecordAddress]
     package var policy: SavePolicy
@@ -26,14 +26,6 @@ package struct ModifyRecordsRequest: CloudRequest {
         self.policy = policy
         self.isAtomic = isAtomic
         self.clientChangeTokenData = clientChangeTokenData
-    }
-
-    package static let name = RequestName.modifyRecords
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyRecordsResponse {
-        try service.modifyRecords(self, as: caller, in: database)
     }
 }
 
@@ -55,7 +47,7 @@ package struct ModifyRecordsResponse: Codable, Sendable {
 }
 
 /// Fetches records by name.
-package struct FetchRecordsRequest: CloudRequest {
+package struct FetchRecordsRequest: Codable, Sendable {
     package var addresses: [RecordAddress]
     /// The fields to return; nil for all of them.
     package var desiredKeys: Set<String>?
@@ -68,14 +60,6 @@ package struct FetchRecordsRequest: CloudRequest {
         self.desiredKeys = desiredKeys
         self.isUnasked = isUnasked
     }
-
-    package static let name = RequestName.fetchRecords
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchRecordsResponse {
-        try service.fetchRecords(self, as: caller, in: database)
-    }
 }
 
 /// An answer for every address, in the order of the request.
@@ -85,61 +69,3 @@ package struct FetchRecordsResponse: Codable, Sendable {
     package init(records: [Result<ClientRecord, CloudError>]) { self.records = records }
 }
 
-/// Copies the content of an asset from another process, which cannot know how long the copy is used: the copy ages from
-/// the beginning. Answers its path.
-package struct CopyAssetRequest: CloudRequest {
-    package var wanted: HeldAsset
-
-    package static let name = RequestName.copyAsset
-
-    package init(_ wanted: HeldAsset) { self.wanted = wanted }
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> String {
-        let path = try service.copyAsset(wanted, as: caller, in: database)
-        service.releaseCopies([path], unseen: [])
-        return path
-    }
-}
-
-/// Copies the contents of several assets, as `CopyAssetRequest` does one.
-package struct CopyAssetsRequest: CloudRequest {
-    package var wanted: [HeldAsset]
-
-    package static let name = RequestName.copyAssets
-
-    package init(_ wanted: [HeldAsset]) { self.wanted = wanted }
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ItemList<String> {
-        let paths = try service.copyAssets(wanted, as: caller, in: database, under: nil) { true }
-        service.releaseCopies(paths.compactMap { try? $0.get() }, unseen: [])
-        return ItemList(paths)
-    }
-}
-
-/// Asks whether a file is larger than an asset may be (L-04). Answers false if the file cannot be read.
-package struct CheckFileSizeRequest: CloudRequest {
-    package var path: String
-
-    package static let name = RequestName.checkFileSize
-
-    package init(path: String) { self.path = path }
-
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) -> Bool {
-        service.isTooLarge(fileAt: path)
-    }
-}
-
-/// Asks what one request may hold (L-01).
-package struct RequestLimitsRequest: CloudRequest {
-    package static let name = RequestName.requestLimits
-
-    package init() {}
-
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) -> RequestSize {
-        service.requestLimits()
-    }
-}

@@ -1,7 +1,7 @@
 // Requests for zones, and for the feeds of databases and zones. Tokens are bytes that only the server reads.
 
 /// Saves and deletes zones.
-package struct ModifyZonesRequest: CloudRequest {
+package struct ModifyZonesRequest: Codable, Sendable {
     package var saves: [ClientZone]
     package var deletes: [ZoneAddress]
     /// Whether the answer names the shares that end with the zones. It costs a step for each.
@@ -11,14 +11,6 @@ package struct ModifyZonesRequest: CloudRequest {
         self.saves = saves
         self.deletes = deletes
         self.namesEndedShares = namesEndedShares
-    }
-
-    package static let name = RequestName.modifyZones
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyZonesResponse {
-        try service.modifyZones(self, as: caller, in: database)
     }
 }
 
@@ -41,17 +33,9 @@ package struct ModifyZonesResponse: Codable, Sendable {
 }
 
 /// Fetches zones: those named, or all of the database.
-package enum FetchZonesRequest: CloudRequest {
+package enum FetchZonesRequest: Codable, Sendable {
     case named([ZoneAddress])
     case all
-
-    package static let name = RequestName.fetchZones
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchZonesResponse {
-        FetchZonesResponse(try service.fetchZones(self, as: caller, in: database))
-    }
 }
 
 /// Zones that were found, or why not, each with its address.
@@ -66,7 +50,7 @@ package struct FetchZonesResponse: Codable, Sendable {
 }
 
 /// Fetches the zones of a database that changed since a token.
-package struct FetchDatabaseChangesRequest: CloudRequest {
+package struct FetchDatabaseChangesRequest: Codable, Sendable {
     /// Nil to begin at the beginning.
     package var token: [UInt8]?
     /// Zones in one page; 0 lets the server decide (T-14).
@@ -75,14 +59,6 @@ package struct FetchDatabaseChangesRequest: CloudRequest {
     package init(token: [UInt8]? = nil, limit: Int = 0) {
         self.token = token
         self.limit = limit
-    }
-
-    package static let name = RequestName.fetchDatabaseChanges
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchDatabaseChangesResponse {
-        try service.fetchDatabaseChanges(self, as: caller, in: database)
     }
 }
 
@@ -123,7 +99,7 @@ package struct FetchDatabaseChangesResponse: Codable, Sendable {
 }
 
 /// Fetches the records of one zone that changed since a token.
-package struct FetchZoneChangesRequest: CloudRequest {
+package struct FetchZoneChangesRequest: Codable, Sendable {
     package var zone: ZoneAddress
     /// Nil to begin at the beginning.
     package var token: [UInt8]?
@@ -137,14 +113,6 @@ package struct FetchZoneChangesRequest: CloudRequest {
         self.token = token
         self.limit = limit
         self.desiredKeys = desiredKeys
-    }
-
-    package static let name = RequestName.fetchZoneChanges
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchZoneChangesResponse {
-        try service.fetchZoneChanges(self, as: caller, in: database)
     }
 }
 

@@ -27,9 +27,9 @@ struct QueryVerdict {
     private(set) var unknownFields: [FieldKey] = []
 
     private let type: RecordTypeSchema
-    private let mode: SchemaMode
+    private let mode: SchemaEnvironment
 
-    init(_ query: ClientQuery, type: RecordTypeSchema, mode: SchemaMode) throws(CloudError) {
+    init(_ query: ClientQuery, type: RecordTypeSchema, mode: SchemaEnvironment) throws(CloudError) {
         self.query = query
         self.type = type
         self.mode = mode

@@ -44,7 +44,7 @@ package final class SchemaKeeper: Sendable {
     /// encrypted values are refused (C-08).
     package func judge(
         _ records: [Record], replacing stored: (RecordName) -> Record? = { _ in nil }, container: ContainerName,
-        mode: SchemaMode, isPublic: Bool = false, in reader: RecordReader
+        mode: SchemaEnvironment, isPublic: Bool = false, in reader: RecordReader
     ) throws -> SchemaJudgement {
         var refused: [RecordName: CloudError] = [:]
         while true {
@@ -63,7 +63,7 @@ package final class SchemaKeeper: Sendable {
     }
 
     private func judgement(
-        of records: [Record], _ container: ContainerName, _ mode: SchemaMode, _ isPublic: Bool,
+        of records: [Record], _ container: ContainerName, _ mode: SchemaEnvironment, _ isPublic: Bool,
         in reader: RecordReader
     ) throws -> SchemaJudgement {
         var judgement = SchemaJudgement(container: container)
@@ -171,7 +171,7 @@ extension SchemaKeeper {
     ///
     /// Throws `invalidArguments` or `limitExceeded` if the change is not allowed; then nothing changes.
     package func replaceSchema(
-        of container: ContainerName, with new: ContainerSchema, mode: SchemaMode, in transaction: RecordTransaction
+        of container: ContainerName, with new: ContainerSchema, mode: SchemaEnvironment, in transaction: RecordTransaction
     ) throws {
         let old = try schema(of: container, in: transaction)
         let change = try SchemaChange(from: old, to: new, mode: mode)

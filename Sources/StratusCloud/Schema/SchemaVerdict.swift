@@ -19,14 +19,14 @@ enum SchemaVerdict: Sendable {
     /// Fields of one record type (L-06).
     static let maximumFieldCount = 256
 
-    init(_ record: Record, known: RecordTypeSchema?, mode: SchemaMode, isPublic: Bool) {
+    init(_ record: Record, known: RecordTypeSchema?, mode: SchemaEnvironment, isPublic: Bool) {
         do throws(CloudError) {
             self = try Self.verdict(record, known: known, mode: mode, isPublic: isPublic)
         } catch { self = .refused(error) }
     }
 
     private static func verdict(
-        _ record: Record, known: RecordTypeSchema?, mode: SchemaMode, isPublic: Bool
+        _ record: Record, known: RecordTypeSchema?, mode: SchemaEnvironment, isPublic: Bool
     ) throws(CloudError) -> SchemaVerdict {
         if let known, fits(record, known, isPublic: isPublic) { return .fits }
         var schema: RecordTypeSchema
@@ -69,7 +69,7 @@ enum SchemaVerdict: Sendable {
         }
     }
 
-    private static func newType(_ type: RecordType, _ mode: SchemaMode) throws(CloudError) -> RecordTypeSchema {
+    private static func newType(_ type: RecordType, _ mode: SchemaEnvironment) throws(CloudError) -> RecordTypeSchema {
         let schema = RecordTypeSchema(name: type, grants: RecordTypeSchema.defaultGrants)
         if type == SchemaNames.usersType { return schema }
         if let error = SchemaNames.error(of: type) { throw error }
@@ -84,7 +84,7 @@ enum SchemaVerdict: Sendable {
 
     /// The field that a value adds to the type; nil if it adds none.
     private static func newField(
-        _ key: FieldKey, _ field: Field, _ type: RecordType, _ mode: SchemaMode, _ isPublic: Bool
+        _ key: FieldKey, _ field: Field, _ type: RecordType, _ mode: SchemaEnvironment, _ isPublic: Bool
     ) throws(CloudError) -> FieldSchema? {
         if let error = SchemaNames.error(of: key, in: type) { throw error }
         let value = ValueType(field)
@@ -164,7 +164,7 @@ struct SchemaChange: Hashable, Sendable {
     static let maximumRoleCount = 100
 
     /// Throws `invalidArguments` or `limitExceeded` with the conflicting type and field.
-    init(from old: ContainerSchema, to new: ContainerSchema, mode: SchemaMode) throws(CloudError) {
+    init(from old: ContainerSchema, to new: ContainerSchema, mode: SchemaEnvironment) throws(CloudError) {
         roles = new.roles
         guard new.roles.count <= Self.maximumRoleCount else {
             throw CloudError(
@@ -227,7 +227,7 @@ struct SchemaChange: Hashable, Sendable {
     }
 
     private static func check(
-        _ new: RecordTypeSchema, against old: RecordTypeSchema, _ mode: SchemaMode
+        _ new: RecordTypeSchema, against old: RecordTypeSchema, _ mode: SchemaEnvironment
     ) throws(CloudError) {
         for (key, oldField) in old.fields.sorted(by: { $0.key < $1.key }) where SystemFieldName.types[key] == nil {
             guard let newField = new.fields[key] else {

@@ -11,7 +11,7 @@ extension CloudService {
     /// Throws `invalidArguments` for a malformed handle or an exceeded limit, `constraintViolation` if the external
     /// identifier or a handle belongs to another account; then nothing is written.
     @discardableResult
-    package func createAccount(_ draft: AccountDraft) throws(CloudError) -> Account {
+    package func createAccount(_ draft: AccountDraft) throws(CloudError) -> StoredAccount {
         let birth = drawBirth()
         return try answering {
             try engine.transact { try accountDirectory.create(draft, birth, in: $0) }
@@ -22,7 +22,7 @@ extension CloudService {
     /// the same account.
     ///
     /// Throws like `createAccount` if it must create one.
-    package func account(externalID: String, createIfMissing draft: AccountDraft) throws(CloudError) -> Account {
+    package func account(externalID: String, createIfMissing draft: AccountDraft) throws(CloudError) -> StoredAccount {
         if let known = try account(externalID: externalID) { return known }
         var draft = draft
         draft.externalID = externalID
@@ -36,21 +36,21 @@ extension CloudService {
     }
 
     /// The account, or nil if there is none. Needs no look-up if the cache has it.
-    package func account(_ id: AccountID) throws(CloudError) -> Account? {
+    package func account(_ id: AccountID) throws(CloudError) -> StoredAccount? {
         if let known = accountDirectory.cache.newest(for: id) { return known }
         return try reading { try accountDirectory.account(id, in: $0) }
     }
 
-    package func account(externalID: String) throws(CloudError) -> Account? {
+    package func account(externalID: String) throws(CloudError) -> StoredAccount? {
         try reading { try accountDirectory.account(externalID: externalID, in: $0) }
     }
 
     /// The account that owns a handle, in any spelling.
-    package func account(handle: Handle) throws(CloudError) -> Account? {
+    package func account(handle: Handle) throws(CloudError) -> StoredAccount? {
         try reading { try accountDirectory.account(handle: handle, in: $0) }
     }
 
-    package func account(userName: UserName) throws(CloudError) -> Account? {
+    package func account(userName: UserName) throws(CloudError) -> StoredAccount? {
         try reading { try accountDirectory.account(userName: userName, in: $0) }
     }
 
@@ -64,8 +64,8 @@ extension CloudService {
     /// Throws `unknownItem` if there is no such account, and like `createAccount`.
     @discardableResult
     package func changeAccount(
-        _ id: AccountID, _ change: (inout Account) throws -> Void
-    ) throws(CloudError) -> Account {
+        _ id: AccountID, _ change: (inout StoredAccount) throws -> Void
+    ) throws(CloudError) -> StoredAccount {
         try answering {
             try engine.transact { try accountDirectory.change(id, in: $0, change) }
         }
@@ -73,27 +73,27 @@ extension CloudService {
 
     /// Replaces all handles of an account.
     @discardableResult
-    package func setHandles(_ handles: Set<Handle>, of id: AccountID) throws(CloudError) -> Account {
+    package func setHandles(_ handles: Set<Handle>, of id: AccountID) throws(CloudError) -> StoredAccount {
         try changeAccount(id) { $0.handles = handles }
     }
 
     @discardableResult
-    package func addHandle(_ handle: Handle, to id: AccountID) throws(CloudError) -> Account {
+    package func addHandle(_ handle: Handle, to id: AccountID) throws(CloudError) -> StoredAccount {
         try changeAccount(id) { $0.handles.insert(try AccountLimits.normalized(handle)) }
     }
 
     @discardableResult
-    package func removeHandle(_ handle: Handle, from id: AccountID) throws(CloudError) -> Account {
+    package func removeHandle(_ handle: Handle, from id: AccountID) throws(CloudError) -> StoredAccount {
         try changeAccount(id) { $0.handles.remove(try AccountLimits.normalized(handle)) }
     }
 
     @discardableResult
-    package func setName(_ name: PersonName, of id: AccountID) throws(CloudError) -> Account {
+    package func setName(_ name: PersonName, of id: AccountID) throws(CloudError) -> StoredAccount {
         try changeAccount(id) { $0.name = name }
     }
 
     @discardableResult
-    package func setStanding(_ standing: AccountStanding, of id: AccountID) throws(CloudError) -> Account {
+    package func setStanding(_ standing: AccountStanding, of id: AccountID) throws(CloudError) -> StoredAccount {
         let account = try changeAccount(id) { $0.standing = standing }
         guard AccountVerdict.status(of: account) == .available else { return account }
         // Notifications that have waited for the account are delivered again.
@@ -103,13 +103,13 @@ extension CloudService {
     }
 
     @discardableResult
-    package func setDiscoverable(_ isDiscoverable: Bool, of id: AccountID) throws(CloudError) -> Account {
+    package func setDiscoverable(_ isDiscoverable: Bool, of id: AccountID) throws(CloudError) -> StoredAccount {
         try changeAccount(id) { $0.isDiscoverable = isDiscoverable }
     }
 
     /// Sets how many bytes the account's private databases may hold; nil for the store's default. Existing data stays.
     @discardableResult
-    package func setQuota(_ byteCount: Int64?, of id: AccountID) throws(CloudError) -> Account {
+    package func setQuota(_ byteCount: Int64?, of id: AccountID) throws(CloudError) -> StoredAccount {
         try changeAccount(id) { $0.quotaByteCount = byteCount }
     }
 
@@ -182,7 +182,7 @@ extension CloudService {
     }
 
     private func resolve(
-        _ lookup: IdentityLookup, _ asking: Account, in reader: RecordReader
+        _ lookup: IdentityLookup, _ asking: StoredAccount, in reader: RecordReader
     ) throws -> Result<InvitableIdentity, CloudError> {
         if let handle = lookup.handle {
             do throws(CloudError) { _ = try AccountLimits.normalized(handle) } catch { return .failure(error) }
@@ -205,7 +205,7 @@ extension CloudService {
                 name: mayBeKnown ? found.name : nil))
     }
 
-    private func account(_ lookup: IdentityLookup, _ asking: Account, in reader: RecordReader) throws -> Account? {
+    private func account(_ lookup: IdentityLookup, _ asking: StoredAccount, in reader: RecordReader) throws -> StoredAccount? {
         switch lookup {
         case .email, .phone: try lookup.handle.flatMap { try accountDirectory.account(handle: $0, in: reader) }
         case .userRecord(ZoneAddress.currentUser): asking
@@ -223,9 +223,9 @@ extension CloudService {
     }
 }
 
-extension Account {
+extension StoredAccount {
     /// Whether another account may find this one by a handle.
-    fileprivate func isFound(by asking: Account) -> Bool {
+    fileprivate func isFound(by asking: StoredAccount) -> Bool {
         id == asking.id || (isDiscoverable && standing != .suspended)
     }
 }

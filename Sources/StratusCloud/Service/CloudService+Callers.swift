@@ -35,18 +35,18 @@ extension CloudService {
     /// Throws `notAuthenticated` if no account is signed in or it was deleted or closed, `managedAccountRestricted` if
     /// it is restricted, `accountTemporarilyUnavailable` if it must be verified again (S-17).
     @discardableResult
-    package func requireAccount(_ caller: Caller) throws(CloudError) -> Account {
+    package func requireAccount(_ caller: Caller) throws(CloudError) -> StoredAccount {
         guard let id = caller.account else { throw AccountVerdict.notSignedIn }
         return try AccountVerdict.require(account(id))
     }
 
     /// Bytes that the private databases of an account may hold; nil for no limit (S-16).
-    package func quotaLimit(of account: Account) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
+    package func quotaLimit(of account: StoredAccount) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
 
     /// The owner who is charged for the records of a zone, and their limit: the zone's owner for private data by any
     /// writer, the app for public data (S-16).
     func charged(
-        for zone: ResolvedZone, _ caller: Account, in reader: RecordReader
+        for zone: ResolvedZone, _ caller: StoredAccount, in reader: RecordReader
     ) throws -> (owner: UserName, limit: Int64?) {
         guard let owner = zone.id.database.owner else { return (zone.assetOwner, options.publicQuotaByteCount) }
         let account =
@@ -101,7 +101,7 @@ extension CloudService {
     /// `maximumAgeSeconds`, or if the account was deleted or may not be used.
     package func account(
         ofWebAuthToken token: String, apiToken: String, container: ContainerName, maximumAgeSeconds: Double
-    ) throws(CloudError) -> Account? {
+    ) throws(CloudError) -> StoredAccount? {
         try answering {
             let text = token.replacing("-", with: "+").replacing("_", with: "/")
             let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)

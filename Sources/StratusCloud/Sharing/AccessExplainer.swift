@@ -10,7 +10,7 @@ struct AccessExplainer {
     private let name: RecordName
     private let user: UserName
     private let reader: RecordReader
-    private var explanation: AccessExplanation
+    private var explanation: AccessAnalysis
 
     init(_ service: CloudService, _ name: RecordName, in zone: ZoneID, for user: UserName, reader: RecordReader) {
         self.service = service
@@ -18,12 +18,12 @@ struct AccessExplainer {
         self.name = name
         self.user = user
         self.reader = reader
-        explanation = AccessExplanation(
+        explanation = AccessAnalysis(
             user: user.text, container: zone.database.container.text, owner: zone.database.owner?.text,
             zone: zone.name.text, record: name.text)
     }
 
-    consuming func explained() throws -> AccessExplanation {
+    consuming func explained() throws -> AccessAnalysis {
         let account = try service.accountDirectory.account(userName: user, in: reader)
         let isUsable = say(standingOf: account)
         if zone.database.scope == .public {
@@ -51,7 +51,7 @@ struct AccessExplainer {
     // MARK: Steps
 
     /// Whether the account may be used now.
-    private mutating func say(standingOf account: Account?) -> Bool {
+    private mutating func say(standingOf account: StoredAccount?) -> Bool {
         switch account?.standing {
         case nil: say("No account has the user record \(user).")
         case .good: return true
@@ -92,7 +92,7 @@ struct AccessExplainer {
     }
 
     /// Finds the person's participant.
-    private mutating func match(_ account: Account, _ zoneReader: ZoneReader) throws {
+    private mutating func match(_ account: StoredAccount, _ zoneReader: ZoneReader) throws {
         guard let share = explanation.share,
             let content = try zoneReader.record(RecordName(share))?.record.shareContent()
         else { return }
@@ -100,7 +100,7 @@ struct AccessExplainer {
         let guest = ShareGuest(account)
         let place = content.participants.first { $0.status == .accepted ? $0.user == user : guest.isInvited(by: $0) }
         if let place {
-            let participant = AccessExplanation.Participant(place, in: content)
+            let participant = AccessAnalysis.Participant(place, in: content)
             explanation.participant = participant
             explanation.relation = place.status == .accepted ? .member : .invited
             say(
@@ -125,7 +125,7 @@ struct AccessExplainer {
         guard caller != nil || zone.database.scope == .public else { return }
         let access = try ZoneAccess(service, to: ResolvedZone(id: zone, as: user), caller: caller, in: reader)
         let permissions = try access.permissions(for: stored)
-        explanation.verdict = AccessExplanation.Verdict(
+        explanation.verdict = AccessAnalysis.Verdict(
             mayRead: permissions.contains(.read), mayChange: permissions.contains(.write),
             mayDelete: try access.mayDelete(stored), mayCreateBelow: try access.mayCreate(below: stored))
         if permissions.contains(.write), !explanation.verdict.mayDelete {
@@ -135,7 +135,7 @@ struct AccessExplainer {
 
     private mutating func say(_ reason: String) { explanation.reasons.append(reason) }
 
-    private consuming func finished() -> AccessExplanation {
+    private consuming func finished() -> AccessAnalysis {
         var explanation = explanation
         explanation.reasons.append(explanation.verdict.sentence(user.text, exists: explanation.exists))
         return explanation
@@ -149,7 +149,7 @@ extension CloudService {
     /// Throws the store's failures.
     package func explainAccess(
         to record: RecordName, in zone: ZoneID, for user: UserName
-    ) throws(CloudError) -> AccessExplanation {
+    ) throws(CloudError) -> AccessAnalysis {
         try reading { reader in
             try AccessExplainer(self, record, in: zone, for: user, reader: reader).explained()
         }
@@ -157,7 +157,7 @@ extension CloudService {
 }
 
 /// What a person may do with a record, and why.
-package struct AccessExplanation: Hashable, Sendable, Encodable {
+package struct AccessAnalysis: Hashable, Sendable, Encodable {
     /// The relation of the person to the record's share.
     package enum Relation: String, Hashable, Sendable, Encodable {
         /// The zone is theirs.
@@ -214,12 +214,12 @@ package struct AccessExplanation: Hashable, Sendable, Encodable {
     package var reasons: [String] = []
 }
 
-extension AccessExplanation: CustomStringConvertible {
+extension AccessAnalysis: CustomStringConvertible {
     /// The reasons, a line each.
     package var description: String { reasons.joined(separator: "\n") }
 }
 
-extension AccessExplanation.Verdict {
+extension AccessAnalysis.Verdict {
     /// The verdict as a sentence about `user`, and a record that exists or not.
     func sentence(_ user: String, exists: Bool) -> String {
         let all = [
@@ -235,7 +235,7 @@ extension AccessExplanation.Verdict {
     }
 }
 
-extension AccessExplanation.Participant {
+extension AccessAnalysis.Participant {
     init(_ participant: ShareParticipant, in content: ShareContent) {
         id = participant.id.text
         role = "\(participant.role)"

@@ -153,7 +153,7 @@ extension CloudService {
     /// Throws the store's failures.
     package func permissions(
         for records: [RecordName], in zone: ZoneID, of user: UserName
-    ) throws(CloudError) -> [RecordPermissions] {
+    ) throws(CloudError) -> [TypePermissions] {
         try reading { reader in
             let account = try accountDirectory.account(userName: user, in: reader)
             let isUsable = AccountVerdict.status(of: account) == .available
@@ -177,7 +177,7 @@ package struct ShareEventPosition: Hashable, Sendable {
 
 /// Some events in the order in which they happened.
 package struct ShareTrailPage: Hashable, Sendable {
-    package var events: [ShareEvent]
+    package var events: [ShareTrailEvent]
     /// Where the next page starts; nil after the last one.
     package var next: ShareEventPosition?
 }

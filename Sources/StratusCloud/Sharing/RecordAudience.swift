@@ -13,7 +13,7 @@ package struct RecordAudience: Hashable, Sendable {
         /// Nil for the owner, and for the creator of a public record.
         package var participant: ShareParticipant?
         /// Their permissions for the record.
-        package var permissions: RecordPermissions
+        package var permissions: TypePermissions
     }
 
     /// The share of the record; nil if it is not shared.
@@ -29,9 +29,9 @@ package struct RecordAudience: Hashable, Sendable {
     /// Invited people who have not accepted: they see nothing yet.
     package var invited: [ShareParticipant] = []
     /// Everyone's permissions for a record of a public database.
-    package var world: RecordPermissions = []
+    package var world: TypePermissions = []
     /// The permissions of everyone with an account.
-    package var anyUser: RecordPermissions = []
+    package var anyUser: TypePermissions = []
     /// The participant before the next page; nil after the last page, and without pages.
     package var next: ParticipantID?
 }
@@ -107,7 +107,7 @@ extension CloudService {
         _ reader: RecordReader, in audience: inout RecordAudience
     ) throws {
         let account = try accountDirectory.account(userName: user, in: reader)
-        var permissions: RecordPermissions = []
+        var permissions: TypePermissions = []
         if AccountVerdict.status(of: account) == .available {
             let access = try ZoneAccess(self, to: ResolvedZone(id: zone, as: user), caller: user, in: reader)
             permissions = try access.isZoneVisible() ? access.permissions(for: stored) : []

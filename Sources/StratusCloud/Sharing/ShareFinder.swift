@@ -44,14 +44,14 @@ struct ShareFinder {
     ///
     /// Throws the error for an outsider, which is the same as for an unknown URL if the share allows no requests for
     /// access (M-04, M-05, P-18, X-18); `corruption` if the entry of a URL and its share contradict each other.
-    func share(_ url: String, for account: Account) throws -> FoundShare {
+    func share(_ url: String, for account: StoredAccount) throws -> FoundShare {
         guard let found = try find(url, for: account) else { throw JoinVerdict.notFound }
         if found.verdict == .outsider { throw try outsiderError(found.content) }
         return found
     }
 
     /// The share of a URL; nil if there is none.
-    func find(_ url: String, for account: Account) throws -> FoundShare? {
+    func find(_ url: String, for account: StoredAccount) throws -> FoundShare? {
         let token = ShareLink.token(of: url)
         let key = GlobalKeys.shareURL(token.map { ShareEntries.digest(of: $0) } ?? Self.nobodysDigest)
         let entry = try reader.store.withValue(forKey: key) { try ShareURLEntry(decoding: $0) }

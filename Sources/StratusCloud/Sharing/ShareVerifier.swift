@@ -12,6 +12,7 @@ import StratusModel
 package import StratusRecords
 import StratusStore
 
+/// A fault of a share.
 package typealias ShareFinding = VerifierFinding<ShareFault>
 
 /// What can be wrong with shares. The place of a finding is the share, or the entry's key.

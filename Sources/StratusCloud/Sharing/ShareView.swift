@@ -71,7 +71,7 @@ struct ShareView {
     }
 
     /// How the participant was invited. A handle that now belongs to another person is left out.
-    private func lookup(of participant: ShareParticipant, _ account: Account?) -> IdentityLookup? {
+    private func lookup(of participant: ShareParticipant, _ account: StoredAccount?) -> IdentityLookup? {
         guard let user = participant.user, let handle = participant.invitation?.handle, let account,
             !account.handles.contains(handle)
         else { return participant.lookup }
@@ -149,7 +149,7 @@ package struct SharePortion {
 /// The accounts of the people in a share that a person sees.
 struct SharePeople {
     /// The accounts of people with known user names.
-    var accounts: [UserName: Account] = [:]
+    var accounts: [UserName: StoredAccount] = [:]
     /// The handles that lead to an account.
     var reachableHandles: Set<Handle> = []
 

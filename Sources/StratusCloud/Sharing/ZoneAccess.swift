@@ -51,7 +51,7 @@ struct ZoneAccess {
     func mayLeave(_ share: RecordName) throws -> Bool { try zone.isShared && access(to: share) != nil }
 
     /// The caller's permissions for an existing record.
-    func permissions(for stored: StoredRecord) throws -> RecordPermissions {
+    func permissions(for stored: StoredRecord) throws -> TypePermissions {
         let record = stored.record
         guard zone.isShared else { return try granted(record.type, isCreator: stored.system.created.user == caller) }
         if record.type == ShareContent.recordType { return try access(to: record.name)?.permissionsForShare ?? [] }
@@ -60,7 +60,7 @@ struct ZoneAccess {
 
     /// The caller's permissions for the record of this name; none if it does not exist. Reads the record only in the
     /// public database.
-    func permissions(at name: RecordName) throws -> RecordPermissions {
+    func permissions(at name: RecordName) throws -> TypePermissions {
         guard let zoneReader else { return [] }
         guard !zone.isPublic else {
             return try zoneReader.record(name, fields: .none).map { try permissions(for: $0) } ?? []
@@ -86,7 +86,7 @@ struct ZoneAccess {
 
     /// The caller's permissions for new records of a type. In another person's zone the final place of a record decides
     /// (`mayPlace`), but only the owner may create shares.
-    func permissions(toCreate type: RecordType) throws -> RecordPermissions {
+    func permissions(toCreate type: RecordType) throws -> TypePermissions {
         guard zone.isShared else { return try granted(type, isCreator: false) }
         return type == ShareContent.recordType ? [] : .all
     }
@@ -136,7 +136,7 @@ struct ZoneAccess {
         return access
     }
 
-    private func granted(_ type: RecordType, isCreator: Bool) throws -> RecordPermissions {
+    private func granted(_ type: RecordType, isCreator: Bool) throws -> TypePermissions {
         guard zone.isPublic else { return .all }
         let schema = try service.schemaKeeper.schema(of: type, container: zone.id.database.container, in: reader)
         return GrantVerdict.permissions(schema, hasAccount: caller != nil, isCreator: isCreator)
@@ -180,7 +180,7 @@ final class RecordPresenter {
     private let reader: RecordReader
     private let showing: RecordShowing
 
-    init(service: CloudService, zone: ResolvedZone, viewer: Account?, reader: RecordReader) {
+    init(service: CloudService, zone: ResolvedZone, viewer: StoredAccount?, reader: RecordReader) {
         self.service = service
         self.zone = zone
         self.viewer = viewer?.userName

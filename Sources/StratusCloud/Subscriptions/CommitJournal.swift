@@ -40,7 +40,7 @@ package struct CommitJournal: Sendable {
 
     let directory: SubscriptionDirectory
     let schemas: SchemaKeeper
-    let mode: SchemaMode
+    let mode: SchemaEnvironment
     let metresPerUnit: Double
     let bell: DeliveryBell
     let origin: CommitOrigin

@@ -171,7 +171,7 @@ struct QueryJudge {
     let zone: ZoneID
     let container: ContainerName
     let schemas: SchemaKeeper
-    let mode: SchemaMode
+    let mode: SchemaEnvironment
     let metresPerUnit: Double
     let learnt: [RecordType: RecordTypeSchema]
     let reader: RecordReader

@@ -15,7 +15,7 @@ extension CloudService {
     /// Imports an account with its identifier and user name. Returns whether it is new.
     ///
     /// Throws like `createAccount`.
-    package func adoptAccount(_ account: Account) throws(CloudError) -> Bool {
+    package func adoptAccount(_ account: StoredAccount) throws(CloudError) -> Bool {
         try answering { try engine.transact { try accountDirectory.adopt(account, in: $0) } }
     }
 

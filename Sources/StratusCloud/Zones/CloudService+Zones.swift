@@ -98,7 +98,7 @@ extension CloudService {
         }
     }
 
-    private func checkDuplicates(_ request: ModifyZonesRequest, _ account: Account) throws(CloudError) {
+    private func checkDuplicates(_ request: ModifyZonesRequest, _ account: StoredAccount) throws(CloudError) {
         var seen: Set<ZoneAddress> = []
         for address in request.saves.map(\.address) + request.deletes {
             guard !seen.insert(ScopeVerdict.canonical(address, caller: account.userName)).inserted else { continue }

@@ -256,7 +256,7 @@ extension Stratus {
 
         var accountID: AccountID { AccountID(id) }
 
-        init(_ account: StratusModel.Account) {
+        init(_ account: StoredAccount) {
             id = account.id.text
             externalID = account.externalID
             userRecordName = account.userName.text

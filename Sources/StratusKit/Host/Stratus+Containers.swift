@@ -204,7 +204,7 @@ extension ZoneID {
 }
 
 extension Stratus.RecordPermissions {
-    init(_ permissions: StratusModel.RecordPermissions) {
+    init(_ permissions: TypePermissions) {
         self = []
         if permissions.contains(.read) { insert(.read) }
         if permissions.contains(.write) { insert(.change) }

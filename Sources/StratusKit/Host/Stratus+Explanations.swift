@@ -28,10 +28,10 @@ extension Stratus {
             case world
         }
 
-        private let explanation: StratusCloud.AccessExplanation
+        private let explanation: AccessAnalysis
         private let zoneID: CKRecordZone.ID
 
-        init(_ explanation: StratusCloud.AccessExplanation, in zoneID: CKRecordZone.ID) {
+        init(_ explanation: AccessAnalysis, in zoneID: CKRecordZone.ID) {
             self.explanation = explanation
             self.zoneID = zoneID
         }

@@ -62,7 +62,7 @@ extension Stratus {
         /// The role after the event, if it changed.
         public let newRole: CKShare.ParticipantRole?
 
-        init(_ event: StratusModel.ShareEvent, in zoneID: CKRecordZone.ID) {
+        init(_ event: ShareTrailEvent, in zoneID: CKRecordZone.ID) {
             date = event.date
             actorUserRecordName = event.actor.text
             kind = Kind(event.kind)

@@ -37,7 +37,7 @@ extension ValueDescription {
             + "container \(quoted(entry.container.text))"
     }
 
-    static func text(_ event: ShareEvent) -> String {
+    static func text(_ event: ShareTrailEvent) -> String {
         var pieces = ["\(event.kind) \(ReadableDate.text(event.date)) by \(quoted(event.actor.text))"]
         pieces.append("share \(quoted(event.share.text))")
         if let root = event.root { pieces.append("root \(quoted(root.text))") }

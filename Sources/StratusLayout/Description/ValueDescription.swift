@@ -273,8 +273,8 @@ extension ValueDescription {
         return all.filter { indexes.contains($0.0) }.map(\.1)
     }
 
-    private static func names(_ permissions: RecordPermissions) -> [String] {
-        let all: [(RecordPermissions, String)] = [(.read, "read"), (.create, "create"), (.write, "write")]
+    private static func names(_ permissions: TypePermissions) -> [String] {
+        let all: [(TypePermissions, String)] = [(.read, "read"), (.create, "create"), (.write, "write")]
         return all.filter { permissions.contains($0.0) }.map(\.1)
     }
 }

@@ -25,7 +25,7 @@ package struct AccountEntry: VersionedValue {
         \.prefix, \.given, \.middle, \.family, \.suffix, \.nickname,
     ]
 
-    package init(_ account: Account) {
+    package init(_ account: StoredAccount) {
         userName = account.userName
         externalID = account.externalID
         handles = account.handles
@@ -37,8 +37,8 @@ package struct AccountEntry: VersionedValue {
     }
 
     /// The account that is stored under the key of `id`.
-    package func account(_ id: AccountID) -> Account {
-        Account(
+    package func account(_ id: AccountID) -> StoredAccount {
+        StoredAccount(
             id: id, externalID: externalID, userName: userName, handles: handles, name: name, standing: standing,
             isDiscoverable: isDiscoverable, quotaByteCount: quotaByteCount, created: created)
     }

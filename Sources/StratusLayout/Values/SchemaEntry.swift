@@ -14,7 +14,7 @@ package import StratusStore
 /// A value of the schema keyspace.
 package enum SchemaEntry: LayoutValue {
     /// A record type; its name is in the key.
-    case type(fields: [FieldKey: FieldSchema], grants: [RoleName: RecordPermissions], isImported: Bool)
+    case type(fields: [FieldKey: FieldSchema], grants: [RoleName: TypePermissions], isImported: Bool)
     /// The roles that a container has in addition to the server's own.
     case roles(Set<RoleName>)
 
@@ -89,12 +89,12 @@ package enum SchemaEntry: LayoutValue {
 
     private static func readGrants(
         _ reader: inout ValueReader
-    ) throws(StoreError) -> [RoleName: RecordPermissions] {
-        var grants: [RoleName: RecordPermissions] = [:]
+    ) throws(StoreError) -> [RoleName: TypePermissions] {
+        var grants: [RoleName: TypePermissions] = [:]
         var last: RoleName?
         for _ in 0..<(try reader.readCount()) {
             let role = try reader.readName(after: &last)
-            let permissions = RecordPermissions(rawValue: try reader.readByte())
+            let permissions = TypePermissions(rawValue: try reader.readByte())
             guard permissions.isSubset(of: .all) else { throw reader.corrupt("A permission of a role is unknown.") }
             grants[role] = permissions
         }

@@ -103,7 +103,7 @@ package struct ShareContentEntry: VersionedValue {
         let permission: ParticipantPermission = try reader.readCase()
         let status: AcceptanceStatus = try reader.readCase()
         let flags = try reader.readFlags(below: 16)
-        let invitation: Invitation? =
+        let invitation: ParticipantInvitation? =
             switch flags & Flag.invitation {
             case 1: .handle(try reader.readHandle())
             case 2: .userRecord

@@ -143,9 +143,9 @@ package struct EndedAcceptanceEntry: VersionedValue {
 /// (1) text: root · (2) text: participant · (4) text: user · (8) byte: kind of handle, text · bytes: old permission,
 /// new permission, old role, new role, each 0 if there is none.
 package struct ShareEventEntry: VersionedValue {
-    package var event: ShareEvent
+    package var event: ShareTrailEvent
 
-    package init(_ event: ShareEvent) { self.event = event }
+    package init(_ event: ShareTrailEvent) { self.event = event }
 
     private enum Flag {
         static let root: UInt8 = 1
@@ -184,7 +184,7 @@ package struct ShareEventEntry: VersionedValue {
         let participant = flags & Flag.participant == 0 ? nil : ParticipantID(try reader.readText())
         let user = flags & Flag.user == 0 ? nil : UserName(try reader.readText())
         let handle = flags & Flag.handle == 0 ? nil : try reader.readHandle()
-        event = ShareEvent(
+        event = ShareTrailEvent(
             date: date, actor: actor, kind: kind, share: share, root: root, participant: participant, user: user,
             handle: handle,
             oldPermission: try Self.readOptional(&reader), newPermission: try Self.readOptional(&reader),

@@ -10,7 +10,7 @@
 private let indexWords: [(word: String, value: FieldIndexes)] = [
     ("QUERYABLE", .queryable), ("SEARCHABLE", .searchable), ("SORTABLE", .sortable),
 ]
-private let permissionWords: [(word: String, value: RecordPermissions)] = [
+private let permissionWords: [(word: String, value: TypePermissions)] = [
     ("READ", .read), ("CREATE", .create), ("WRITE", .write),
 ]
 
@@ -134,7 +134,7 @@ package struct SchemaParser {
     }
 
     private mutating func parseGrant(_ type: inout RecordTypeSchema) throws(SchemaTextError) {
-        var permissions: RecordPermissions = []
+        var permissions: TypePermissions = []
         repeat {
             guard let permission = try take(oneOf: permissionWords) else { throw unexpected("READ, CREATE or WRITE") }
             permissions.insert(permission)

@@ -44,7 +44,7 @@ enum TransferLine {
 
     // MARK: Accounts
 
-    static func object(of account: StratusModel.Account) -> JSONObject {
+    static func object(of account: StoredAccount) -> JSONObject {
         let handles = account.handles.sorted { $0.text < $1.text }.map { object(of: $0) }
         let name = account.name
         var parts: JSONObject = [:]
@@ -63,9 +63,9 @@ enum TransferLine {
         ]
     }
 
-    static func account(_ object: TransferObject) throws -> StratusModel.Account {
+    static func account(_ object: TransferObject) throws -> StoredAccount {
         let name = try object.object("name")
-        return try StratusModel.Account(
+        return try StoredAccount(
             id: AccountID(object.string("id")), externalID: object.optionalString("externalID"),
             userName: UserName(object.string("user")), handles: Set(object.objects("handles").map { try handle($0) }),
             name: PersonName(
@@ -264,7 +264,7 @@ enum TransferShare {
     private static func participant(
         _ object: TransferObject, _ newToken: () throws -> ShareToken
     ) throws -> ShareParticipant {
-        var invitation = try handle(object).map { Invitation.handle($0) }
+        var invitation = try handle(object).map { ParticipantInvitation.handle($0) }
         switch object.optionalString("invitedBy") {
         case "userRecord": invitation = .userRecord
         case "oneTimeURL": invitation = .oneTime(try token(object, newToken))

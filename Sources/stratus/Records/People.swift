@@ -10,7 +10,7 @@ struct People {
     /// The person who looks; nil for the host. A person sees no host identifier but their own.
     var viewer: UserName?
 
-    func account(_ user: UserName?) throws -> StratusModel.Account? {
+    func account(_ user: UserName?) throws -> StoredAccount? {
         try user.flatMap { try AccountDirectory().account(userName: $0, in: reader) }
     }
 
@@ -59,11 +59,11 @@ struct AccountSummary {
         "created"}
         """
 
-    let account: StratusModel.Account
+    let account: StoredAccount
     /// The size of the person's private databases, in bytes.
     let usedByteCount: Int64
 
-    init(_ account: StratusModel.Account, _ service: CloudService) throws {
+    init(_ account: StoredAccount, _ service: CloudService) throws {
         self.account = account
         usedByteCount = try service.usage(of: account.userName)
     }

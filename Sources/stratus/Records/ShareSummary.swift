@@ -47,7 +47,7 @@ struct ShareSummary {
     }
 
     /// One line: the date, the actor, the event, the person, the share.
-    static func line(of event: ShareEvent, _ people: People) throws -> String {
+    static func line(of event: ShareTrailEvent, _ people: People) throws -> String {
         var line = "\(Quantities.date(event.date))  \(try people.title(of: event.actor))  \(event.kind)"
         // If the actor and the person are the same, name them once.
         if event.user != event.actor, event.user != nil || event.handle != nil {
@@ -59,7 +59,7 @@ struct ShareSummary {
         return line
     }
 
-    static func object(of event: ShareEvent) -> JSONObject {
+    static func object(of event: ShareTrailEvent) -> JSONObject {
         [
             "date": Quantities.timestamp(event.date), "actor": .string(event.actor.text),
             "event": .string("\(event.kind)"), "share": .string(event.share.text), "root": JSONValue(event.root?.text),

@@ -282,7 +282,7 @@ extension ReportReader {
     private static let pageCount = 512
 
     /// Throws the store's errors, `corruption` among them.
-    mutating func read(seenBy person: StratusModel.Account, called title: String) throws -> StoreReport {
+    mutating func read(seenBy person: StoredAccount, called title: String) throws -> StoreReport {
         report.person = DisplayText.of(title)
         try session.engine.read { reader in
             let zones = try session.visibleZones(of: person, in: reader)
@@ -298,7 +298,7 @@ extension ReportReader {
     }
 
     private mutating func read(
-        _ zone: ZoneReader, _ sight: Sight, _ owner: StratusModel.Account?, _ reader: RecordReader
+        _ zone: ZoneReader, _ sight: Sight, _ owner: StoredAccount?, _ reader: RecordReader
     ) throws {
         let address = PlaceAddress(zone.id.database, ownedBy: owner, zone: zone.id.name).text
         var counts = StoreReport.Zone(

@@ -30,7 +30,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
     }
 
     /// The address of a database or zone. An owner without account is named by user name.
-    init(_ database: DatabaseID, ownedBy owner: StratusModel.Account?, zone: ZoneName? = nil) {
+    init(_ database: DatabaseID, ownedBy owner: StoredAccount?, zone: ZoneName? = nil) {
         let name = owner?.externalID.map { "id:\($0)" } ?? database.owner.map { "user:\($0.text)" }
         self.init(container: database.container.text, owner: name.map { PersonArgument($0) }, zone: zone?.text)
     }
@@ -159,7 +159,7 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
     }
 
     /// The person's account, or nil.
-    func account(in reader: RecordReader) throws -> StratusModel.Account? {
+    func account(in reader: RecordReader) throws -> StoredAccount? {
         let directory = AccountDirectory()
         switch form {
         case .externalID(let text): return try directory.account(externalID: text, in: reader)

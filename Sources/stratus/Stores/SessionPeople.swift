@@ -30,7 +30,7 @@ extension StoreSession {
     /// The account of a person.
     ///
     /// Throws `notFound` if there is none.
-    func person(_ address: PersonArgument) throws -> StratusModel.Account {
+    func person(_ address: PersonArgument) throws -> StoredAccount {
         guard let account = try engine.read({ try address.account(in: $0) }) else { throw address.notFound }
         return account
     }
@@ -45,7 +45,7 @@ extension StoreSession {
     /// The account that acts: the named person's, or the database owner's.
     ///
     /// Throws `notFound` if there is no account.
-    func actor(_ acting: ActingArguments) throws -> StratusModel.Account {
+    func actor(_ acting: ActingArguments) throws -> StoredAccount {
         if let person = acting.person { return try self.person(person) }
         guard let account else { throw choice.noAccount }
         return account
@@ -99,7 +99,7 @@ extension StoreSession {
 
     /// The zones that a person may see by the server's rules: their own, those shared with them, and the public ones.
     func visibleZones(
-        of person: StratusModel.Account, in reader: RecordReader
+        of person: StoredAccount, in reader: RecordReader
     ) throws -> [(zone: ZoneID, isOwn: Bool)] {
         let (service, user) = (try service, person.userName)
         var found: [(zone: ZoneID, isOwn: Bool)] = []
@@ -148,7 +148,7 @@ extension StoreSession {
     }
 
     /// The account of a database's owner; nil for the public database, and if the owner has none.
-    func owner(of database: DatabaseID, in reader: RecordReader) throws -> StratusModel.Account? {
+    func owner(of database: DatabaseID, in reader: RecordReader) throws -> StoredAccount? {
         guard let owner = database.owner else { return nil }
         return try AccountDirectory().account(userName: owner, in: reader)
     }

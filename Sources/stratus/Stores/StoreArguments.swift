@@ -175,12 +175,12 @@ struct DatabaseChoice {
         container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
 
     /// The owner's account, or nil.
-    func findOwner(in reader: RecordReader) throws -> StratusModel.Account? { try owner.account(in: reader) }
+    func findOwner(in reader: RecordReader) throws -> StoredAccount? { try owner.account(in: reader) }
 
     /// The database of the owner's account.
     ///
     /// Throws `notFound` if there is no account and the owner is not named by user name.
-    func database(of account: StratusModel.Account?) throws(ToolError) -> DatabaseID {
+    func database(of account: StoredAccount?) throws(ToolError) -> DatabaseID {
         if isPublic { return DatabaseID(container: ContainerName(container), owner: nil, scope: .public) }
         guard let user = account?.userName ?? owner.userName else { throw noAccount }
         return DatabaseID(container: ContainerName(container), owner: user, scope: .private)

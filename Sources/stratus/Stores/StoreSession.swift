@@ -18,7 +18,7 @@ final class StoreSession {
     let choice: DatabaseChoice
     private let opened: OpenedStore
     /// The account of the database's owner, if there is one.
-    private(set) var account: StratusModel.Account?
+    private(set) var account: StoredAccount?
 
     /// Opens the store at `path`.
     ///

@@ -16,7 +16,7 @@ final class ZoneClient {
     private var running: SentRequest?
 
     /// A zone as a person sees it: in the public, the private or the shared database.
-    init(_ container: CKContainer, _ zone: ZoneID, as person: StratusModel.Account) {
+    init(_ container: CKContainer, _ zone: ZoneID, as person: StoredAccount) {
         switch zone.database.owner {
         case nil:
             database = container.publicCloudDatabase

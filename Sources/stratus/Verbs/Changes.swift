@@ -153,7 +153,7 @@ private struct Feed {
     private let database: DatabaseSelector
     private let zone: ZoneAddress
 
-    init(_ session: StoreSession, _ zone: ZoneID, _ actor: StratusModel.Account) throws {
+    init(_ session: StoreSession, _ zone: ZoneID, _ actor: StoredAccount) throws {
         service = try session.service
         caller = Caller(container: zone.database.container, account: actor.id)
         switch zone.database.owner {

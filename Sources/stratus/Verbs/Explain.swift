@@ -50,7 +50,7 @@ struct Explain: ParsableCommand {
     }
 }
 
-extension AccessExplanation {
+extension AccessAnalysis {
     var object: JSONObject {
         [
             "user": .string(user), "container": .string(container), "owner": JSONValue(owner), "zone": .string(zone),

@@ -98,8 +98,8 @@ struct Who: PlaceCommand {
         ]
     }
 
-    private static func text(_ permissions: RecordPermissions) -> String {
-        let words = [(RecordPermissions.read, "read"), (.create, "create"), (.write, "write")]
+    private static func text(_ permissions: TypePermissions) -> String {
+        let words = [(TypePermissions.read, "read"), (.create, "create"), (.write, "write")]
         let granted = words.filter { permissions.contains($0.0) }.map(\.1)
         return granted.isEmpty ? "do nothing" : granted.joined(separator: ", ")
     }

@@ -128,7 +128,7 @@ final class AccountBench: Sendable {
         return try FileManager.default.contentsOfDirectory(atPath: path).sorted()
     }
 
-    func caller(_ account: Account?) -> Caller { Caller(container: Self.container, account: account?.id) }
+    func caller(_ account: StoredAccount?) -> Caller { Caller(container: Self.container, account: account?.id) }
 
     func stamp(_ user: UserName) -> Stamp { Stamp(date: clock.now, user: user) }
 }

@@ -87,7 +87,7 @@ struct AccountDirectoryTests {
         ] {
             let error = try #require(error)
             #expect(error.code == .constraintViolation)
-            #expect(error.message.contains("remove it there first"))
+            #expect(error.message.contains("Remove it there first"))
             for secret in [alice.id.text, alice.userName.text, "user-17", "Alice"] {
                 #expect(!"\(error)".contains(secret))
             }
@@ -172,7 +172,7 @@ struct AccountDirectoryTests {
         }
         try bench.reopen()
         let service = bench.service
-        var listed: [Account] = []
+        var listed: [StoredAccount] = []
         var next: AccountID?
         var pageCount = 0
         repeat {

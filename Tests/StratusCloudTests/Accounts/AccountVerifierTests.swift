@@ -62,7 +62,7 @@ struct AccountVerifierTests {
         var twin = alice
         twin.externalID = nil
         let guessed = AccountBirth(identifier: .withoutRandomness, user: .withoutRandomness, created: bench.clock.now)
-        let guessable = Account(
+        let guessable = StoredAccount(
             id: guessed.id, externalID: nil, userName: guessed.userName, handles: [], name: PersonName(),
             standing: .good, isDiscoverable: false, quotaByteCount: nil, created: guessed.created)
         try bench.service.engine.transact { [twin] transaction in
@@ -115,7 +115,7 @@ struct AccountVerifierTests {
         }
         // One user name for both: bob's own points to an account that no longer owns it.
         let bobs = GlobalKeys.identity(.userRecord, bob.userName.text)
-        bob = Account(id: bob.id, externalID: bob.externalID, userName: alice.userName, created: bob.created)
+        bob = StoredAccount(id: bob.id, externalID: bob.externalID, userName: alice.userName, created: bob.created)
         try engine.transact {
             try $0.set(key, to: IdentityEntry(account: alice.id).encoded())
             try $0.set(GlobalKeys.account(bob.id), to: AccountEntry(bob).encoded())
@@ -142,7 +142,7 @@ struct AccountVerifierTests {
     }
 
     /// The keys that faults are planted under.
-    private let faultedKeys: [@Sendable (Account) -> [UInt8]] = [
+    private let faultedKeys: [@Sendable (StoredAccount) -> [UInt8]] = [
         { _ in GlobalKeys.identity(.email("alice@example.com")) }, { _ in GlobalKeys.identity(.phone("+49")) },
         { GlobalKeys.usage(of: $0.userName) }, { _ in GlobalKeys.usage(of: "_ghost") },
     ]

@@ -21,8 +21,8 @@ struct DepartureTests {
     /// Two people with private zones in two containers, user records, subscriptions, acceptances and usage.
     private struct Town {
         let bench: AccountBench
-        let alice: Account
-        let bob: Account
+        let alice: StoredAccount
+        let bob: StoredAccount
 
         init(isInMemory: Bool = false) throws {
             bench = try AccountBench(isInMemory: isInMemory)
@@ -44,7 +44,7 @@ struct DepartureTests {
             }
         }
 
-        private func fill(_ zone: ZoneID, of account: Account) throws {
+        private func fill(_ zone: ZoneID, of account: StoredAccount) throws {
             let engine = bench.service.engine
             try bench.makeZone(zone, by: account.userName, in: engine)
             let records = (0..<5).map { index in
@@ -55,7 +55,7 @@ struct DepartureTests {
             try bench.save(records, in: zone, engine: engine)
         }
 
-        private func fillPublic(_ container: ContainerName, of account: Account) throws {
+        private func fillPublic(_ container: ContainerName, of account: StoredAccount) throws {
             let engine = bench.service.engine
             let database = DatabaseID(container: container, owner: nil, scope: .public)
             let zone = ZoneID(database: database, name: "_defaultZone")

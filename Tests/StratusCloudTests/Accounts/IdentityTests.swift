@@ -9,9 +9,9 @@ import Testing
 struct IdentityTests {
     private struct People {
         let bench: AccountBench
-        let alice: Account
-        let bob: Account
-        let hidden: Account
+        let alice: StoredAccount
+        let bob: StoredAccount
+        let hidden: StoredAccount
 
         init() throws {
             bench = try AccountBench()

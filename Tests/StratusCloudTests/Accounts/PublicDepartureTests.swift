@@ -14,8 +14,8 @@ struct PublicDepartureTests {
     /// Alice, who is deleted, and Bob, who has written about her.
     private struct Town {
         let bench: AccountBench
-        let alice: Account
-        let bob: Account
+        let alice: StoredAccount
+        let bob: StoredAccount
 
         init(isInMemory: Bool = false) throws {
             bench = try AccountBench(isInMemory: isInMemory)
@@ -32,7 +32,7 @@ struct PublicDepartureTests {
             RecordSave.new(name, in: .defaultZone, type: type, parent: parent, values)
         }
 
-        func save(_ saves: [RecordSave], by account: Account? = nil) throws {
+        func save(_ saves: [RecordSave], by account: StoredAccount? = nil) throws {
             for start in stride(from: 0, to: saves.count, by: 400) {
                 let page = Array(saves[start..<min(start + 400, saves.count)])
                 let request = ModifyRecordsRequest(saves: page, policy: .allKeys)

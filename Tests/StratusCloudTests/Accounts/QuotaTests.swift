@@ -13,7 +13,7 @@ import Testing
 struct QuotaTests {
     private struct Home {
         let bench: AccountBench
-        let account: Account
+        let account: StoredAccount
         let first: ZoneID
         let second: ZoneID
 

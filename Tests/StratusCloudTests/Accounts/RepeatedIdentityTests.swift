@@ -22,7 +22,7 @@ struct RepeatedIdentityTests {
             #expect(error.code == .internalError)
         }
         // A transfer does not overwrite an account either.
-        let stranger = Account(
+        let stranger = StoredAccount(
             id: AccountID("stranger"), externalID: nil, userName: first.userName, handles: [], name: first.name,
             standing: first.standing, isDiscoverable: false, quotaByteCount: nil, created: first.created)
         #expect(try thrown { _ = try bench.service.adoptAccount(stranger) }.code == .internalError)
@@ -37,7 +37,7 @@ struct RepeatedIdentityTests {
         try bench.service.engine.transact {
             try $0.set(GlobalKeys.departure(of: user), to: DepartureEntry(account: "gone").encoded())
         }
-        let account = Account(
+        let account = StoredAccount(
             id: AccountID("new"), externalID: nil, userName: user, handles: [], name: PersonName(), standing: .good,
             isDiscoverable: false, quotaByteCount: nil, created: bench.clock.now)
         #expect(try thrown { _ = try bench.service.adoptAccount(account) }.code == .internalError)

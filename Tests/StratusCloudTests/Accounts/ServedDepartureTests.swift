@@ -21,7 +21,7 @@ struct ServedDepartureTests {
     }
 
     private static func save(
-        _ saves: [RecordSave], _ bench: AccountBench, _ account: Account, in database: DatabaseSelector
+        _ saves: [RecordSave], _ bench: AccountBench, _ account: StoredAccount, in database: DatabaseSelector
     ) throws {
         let request = ModifyRecordsRequest(saves: saves, policy: .allKeys)
         let answer = try bench.service.modifyRecords(request, as: bench.caller(account), in: database)
@@ -29,7 +29,7 @@ struct ServedDepartureTests {
     }
 
     /// Everything a client can leave on a server.
-    private static func live(_ bench: AccountBench, _ account: Account) throws {
+    private static func live(_ bench: AccountBench, _ account: StoredAccount) throws {
         let zones = [
             ClientZone(address: notes), ClientZone(address: ZoneAddress(zoneName: "Keys"), encryptionScope: .perZone),
             ClientZone(address: ZoneAddress(zoneName: "Purged")),
@@ -77,7 +77,7 @@ struct ServedDepartureTests {
     }
 
     /// Keys and values outside public zones that name the person.
-    private static func traces(of account: Account, in bench: AccountBench) throws -> [String] {
+    private static func traces(of account: StoredAccount, in bench: AccountBench) throws -> [String] {
         let publicZones = try bench.service.engine.read { reader in
             try reader.databases().filter { $0.id.scope == .public }.map { "db \($0.entry.number.rawValue) / zone" }
         }
@@ -93,7 +93,7 @@ struct ServedDepartureTests {
         return traces
     }
 
-    private static func checkUntouched(_ account: Account, _ bench: AccountBench) throws {
+    private static func checkUntouched(_ account: StoredAccount, _ bench: AccountBench) throws {
         let service = bench.service
         let address = RecordAddress(recordName: "a", zone: notes)
         let fetch = FetchRecordsRequest(addresses: [address])
@@ -109,7 +109,7 @@ struct ServedDepartureTests {
     }
 
     /// The user record is gone; the person's public records belong to the app.
-    private static func checkPublic(_ gone: Account, asSeenBy account: Account, _ bench: AccountBench) throws {
+    private static func checkPublic(_ gone: StoredAccount, asSeenBy account: StoredAccount, _ bench: AccountBench) throws {
         let names = [gone.userName.text, "public of \(gone.userName)", account.userName.text]
         let fetch = FetchRecordsRequest(addresses: names.map { RecordAddress(recordName: $0) })
         let found = try bench.service.fetchRecords(fetch, as: bench.caller(account), in: .public).records

@@ -16,7 +16,7 @@ struct AssetChangeTests {
     private let scratch: AssetScratch
     private let store: MemoryStore
     private let service: CloudService
-    private let account: Account
+    private let account: StoredAccount
     private let caller: Caller
     /// A file that grows by one byte at every read, for all files, while `isChanging` is set.
     private let changing: String

@@ -15,8 +15,8 @@ struct AssetTown {
     let files: MemoryFiles
     let clock: BenchClock
     let service: CloudService
-    let alice: Account
-    let bob: Account
+    let alice: StoredAccount
+    let bob: StoredAccount
 
     /// Files to save are under `/in`, five of them; the one called `n` has 100 + n bytes.
     static func files() -> MemoryFiles {
@@ -46,19 +46,19 @@ struct AssetTown {
         bob = try service.account(externalID: "bob", createIfMissing: AccountDraft(externalID: "bob"))
     }
 
-    func caller(_ account: Account? = nil) -> Caller {
+    func caller(_ account: StoredAccount? = nil) -> Caller {
         Caller(container: Self.container, account: (account ?? alice).id)
     }
 
     var nobody: Caller { Caller(container: Self.container, account: nil) }
 
-    func makeZones(_ zones: ZoneAddress..., by account: Account? = nil) throws {
+    func makeZones(_ zones: ZoneAddress..., by account: StoredAccount? = nil) throws {
         let request = ModifyZonesRequest(saves: zones.map { ClientZone(address: $0) })
         for result in try service.modifyZones(request, as: caller(account), in: .private).saves { _ = try result.get() }
     }
 
     func modify(
-        _ saves: [RecordSave], deleting deletes: [RecordAddress] = [], atomic: Bool = true, by account: Account? = nil,
+        _ saves: [RecordSave], deleting deletes: [RecordAddress] = [], atomic: Bool = true, by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> ModifyRecordsResponse {
         let request = ModifyRecordsRequest(saves: saves, deletes: deletes, policy: .changedKeys, isAtomic: atomic)

@@ -28,10 +28,10 @@ final class AccountTally: Sendable {
         var requests = 0
     }
 
-    let account: Account
+    let account: StoredAccount
     private let counts = Locked(Counts())
 
-    init(_ account: Account) { self.account = account }
+    init(_ account: StoredAccount) { self.account = account }
 
     var value: Counts { counts.value }
     func change(_ body: (inout Counts) -> Void) { counts.withLock { body(&$0) } }
@@ -46,7 +46,7 @@ struct CallerWorkload {
 
     let service: CloudService
     let tally: AccountTally
-    let others: [Account]
+    let others: [StoredAccount]
     let container: ContainerName
     var random: SplitMix64
     /// False plants a fault: pairs are then saved record by record.

@@ -181,7 +181,7 @@ struct ConcurrentCallerTests {
         }
         let (alice, bob) = (crowd.tallies[0].account, crowd.tallies[1].account)
         // A caller that is signed in as Alice but claims to be Bob gets Alice's records.
-        let mixed = Account(id: alice.id, externalID: nil, userName: bob.userName, created: alice.created)
+        let mixed = StoredAccount(id: alice.id, externalID: nil, userName: bob.userName, created: alice.created)
         var confused = CallerWorkload(
             service: bench.service, tally: AccountTally(mixed), others: [bob], container: AccountBench.container,
             random: random)

@@ -11,7 +11,7 @@ import Testing
 struct ClientTokenTests {
     private static func modify(
         _ saves: [RecordSave] = [], deleting deletes: [RecordAddress] = [], _ data: [UInt8]?, atomic: Bool = true,
-        by account: Account? = nil, in bench: RecordBench
+        by account: StoredAccount? = nil, in bench: RecordBench
     ) throws -> ModifyRecordsResponse {
         let request = ModifyRecordsRequest(
             saves: saves, deletes: deletes, isAtomic: atomic, clientChangeTokenData: data)

@@ -12,7 +12,7 @@ extension RecordBench {
     /// One page of a zone's feed; by default of Alice's zone Notes as its reader names it.
     func page(
         _ token: [UInt8]? = nil, limit: Int = 0, keys: Set<String>? = nil, zone: ZoneAddress? = nil,
-        by account: Account? = nil
+        by account: StoredAccount? = nil
     ) throws -> FetchZoneChangesResponse {
         let reader = account ?? alice
         let isOwner = reader.id == alice.id
@@ -23,7 +23,7 @@ extension RecordBench {
 
     /// One page of a database's feed.
     func zonePage(
-        _ token: [UInt8]? = nil, limit: Int = 0, by account: Account? = nil, in database: DatabaseSelector = .private
+        _ token: [UInt8]? = nil, limit: Int = 0, by account: StoredAccount? = nil, in database: DatabaseSelector = .private
     ) throws -> FetchDatabaseChangesResponse {
         let request = FetchDatabaseChangesRequest(token: token, limit: limit)
         return try service.fetchDatabaseChanges(request, as: caller(account ?? alice), in: database)
@@ -31,14 +31,14 @@ extension RecordBench {
 
     /// The code of the error that a page of a zone fails with.
     func pageError(
-        _ token: [UInt8]? = nil, zone: ZoneAddress? = nil, by account: Account? = nil,
+        _ token: [UInt8]? = nil, zone: ZoneAddress? = nil, by account: StoredAccount? = nil,
         sourceLocation: SourceLocation = #_sourceLocation
     ) throws -> CloudError {
         try thrown(sourceLocation: sourceLocation) { _ = try page(token, zone: zone, by: account) }
     }
 
     /// Deletes a record on behalf of a person.
-    func remove(_ name: String, by account: Account? = nil) throws {
+    func remove(_ name: String, by account: StoredAccount? = nil) throws {
         let isOwner = account == nil || account?.id == alice.id
         let answer = try modify(
             deleting: [isOwner ? .note(name) : shared(name)], by: account, in: isOwner ? .private : .shared)
@@ -58,7 +58,7 @@ extension RecordBench {
     }
 
     /// The owner changes a participant's permission; nil removes them.
-    func permit(_ account: Account, _ permission: ParticipantPermission?, in share: String) throws {
+    func permit(_ account: StoredAccount, _ permission: ParticipantPermission?, in share: String) throws {
         _ = try change(share) { claim in
             guard
                 let own = try? self.ownShare(share).sharing?.participants.first(where: {
@@ -93,7 +93,7 @@ struct Replica {
     /// Reads pages until no more are coming. Returns the changes of all of them.
     @discardableResult
     mutating func pull(
-        _ bench: RecordBench, by account: Account? = nil, limit: Int = 0, between: () throws -> Void = {}
+        _ bench: RecordBench, by account: StoredAccount? = nil, limit: Int = 0, between: () throws -> Void = {}
     ) throws -> Told {
         var told = Told()
         while true {

@@ -23,7 +23,7 @@ struct FeedCostTests {
 
     /// The cost of one page, and the names in it.
     private static func cost(
-        _ bench: RecordBench, _ token: [UInt8]?, by account: Account? = nil
+        _ bench: RecordBench, _ token: [UInt8]?, by account: StoredAccount? = nil
     ) throws -> (cost: StoreCost, told: [String]) {
         let before = bench.store.statistics.cost
         let page = try bench.page(token, limit: 10_000, by: account)

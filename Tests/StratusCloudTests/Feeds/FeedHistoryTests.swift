@@ -46,7 +46,7 @@ private struct Age {
 
 private struct FeedHistory {
     let bench: RecordBench
-    let people: [Account]
+    let people: [StoredAccount]
     var random: SplitMix64
     var findings: [String] = []
     private var trace: [String] = []
@@ -101,7 +101,7 @@ private struct FeedHistory {
 
     private mutating func note() throws { seen.append(try people.indices.map { Set(try view($0).keys) }) }
 
-    private mutating func read(_ reader: Account, _ index: Int) throws {
+    private mutating func read(_ reader: StoredAccount, _ index: Int) throws {
         // A new client now and then; otherwise a random one, so that some grow old.
         if random.isOne(in: 8) { ages[index].append(Age(step: seen.count - 1)) }
         let place = random.below(ages[index].count)

@@ -85,7 +85,7 @@ struct OwnerFeedTests {
         let bench = try RecordBench.forSharing()
         try bench.save(.new("a", ["one": .int64(1), "two": .int64(2)]))
         try bench.share("a", as: "Share", with: bench.bob, "bob@example.com")
-        func fields(_ keys: Set<String>?, by account: Account? = nil) throws -> [Set<String>] {
+        func fields(_ keys: Set<String>?, by account: StoredAccount? = nil) throws -> [Set<String>] {
             let page = try bench.page(keys: keys, by: account)
             #expect(page.changed.first { $0.address.recordName == "Share" }?.sharing?.participants.count == 2)
             return page.changed.map { Set($0.fields.keys) }.sorted { $0.count < $1.count }

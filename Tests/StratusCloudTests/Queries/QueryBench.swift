@@ -41,7 +41,7 @@ extension Location {
 extension RecordBench {
     /// One page.
     func page(
-        _ start: QueryRequest.Start, limit: Int = 0, keys: Set<String>? = nil, by account: Account? = nil,
+        _ start: QueryRequest.Start, limit: Int = 0, keys: Set<String>? = nil, by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> QueryResponse {
         try service.query(
@@ -50,7 +50,7 @@ extension RecordBench {
 
     /// All results of all pages, in order.
     func results(
-        _ query: ClientQuery, zone: ZoneAddress? = RecordBench.notes, limit: Int = 0, by account: Account? = nil,
+        _ query: ClientQuery, zone: ZoneAddress? = RecordBench.notes, limit: Int = 0, by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> [ClientRecord] {
         var start = QueryRequest.Start.query(query, zone: zone)
@@ -65,7 +65,7 @@ extension RecordBench {
 
     /// Their names.
     func names(
-        _ query: ClientQuery, zone: ZoneAddress? = RecordBench.notes, limit: Int = 0, by account: Account? = nil,
+        _ query: ClientQuery, zone: ZoneAddress? = RecordBench.notes, limit: Int = 0, by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> [String] {
         try results(query, zone: zone, limit: limit, by: account, in: database).map(\.address.recordName)

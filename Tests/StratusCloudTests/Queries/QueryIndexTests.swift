@@ -139,7 +139,7 @@ struct QueryIndexTests {
             let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
             try bench.service.importSchema(schema(""), into: RecordBench.container)
             var zones: [ZoneID] = []
-            func make(_ name: String, _ account: Account) throws {
+            func make(_ name: String, _ account: StoredAccount) throws {
                 try bench.makeZone(ZoneAddress(zoneName: name), by: account)
                 try bench.save(.new("note", in: ZoneAddress(zoneName: name), ["age": .int64(1)]), by: account)
             }

@@ -30,7 +30,7 @@ struct QueryRefusalTests {
             );
         """
 
-    private func bench(_ mode: SchemaMode = .production) throws -> RecordBench {
+    private func bench(_ mode: SchemaEnvironment = .production) throws -> RecordBench {
         let bench = try RecordBench(inMemory: true) { $0.schemaMode = mode }
         try bench.service.importSchema(Self.schema, into: RecordBench.container)
         try bench.makeNotes()

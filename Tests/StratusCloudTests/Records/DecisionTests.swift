@@ -60,7 +60,7 @@ struct DecisionTests {
     }
 
     /// Alice's permissions on a record without grants in the schema; nil for a missing one.
-    private static func permissions(creator: UserName?, _ database: DatabaseSelector) -> RecordPermissions {
+    private static func permissions(creator: UserName?, _ database: DatabaseSelector) -> TypePermissions {
         guard database == .public else { return .all }
         return GrantVerdict.permissions(nil, hasAccount: true, isCreator: creator == alice)
     }

@@ -26,7 +26,7 @@ struct GrantTests {
     private enum Person: CaseIterable {
         case creator, other, nobody
 
-        func account(_ bench: RecordBench) -> Account? {
+        func account(_ bench: RecordBench) -> StoredAccount? {
             switch self {
             case .creator: bench.alice
             case .other: bench.bob
@@ -145,7 +145,7 @@ struct GrantTests {
     func userRecords() throws {
         let bench = try RecordBench()
         let address = RecordAddress(recordName: bench.alice.userName.text)
-        func change(by account: Account) throws -> CloudError.Code? {
+        func change(by account: StoredAccount) throws -> CloudError.Code? {
             let save = RecordSave.new(address.recordName, in: .defaultZone, type: "Users", ["n": .int64(1)])
             return try bench.modify([save], policy: .changedKeys, by: account, in: .public).saves[0].code
         }

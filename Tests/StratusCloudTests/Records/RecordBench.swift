@@ -80,8 +80,8 @@ final class RecordBench: Sendable {
     let identifiers: BenchIdentifiers
     let store: any OrderedStore
     let service: CloudService
-    let alice: Account
-    let bob: Account
+    let alice: StoredAccount
+    let bob: StoredAccount
 
     /// The bodies of transactions run twice, unless their cost is counted or is too much for a test.
     init(
@@ -120,7 +120,7 @@ final class RecordBench: Sendable {
         try? FileManager.default.removeItem(at: directory)
     }
 
-    func caller(_ account: Account?) -> Caller { Caller(container: Self.container, account: account?.id) }
+    func caller(_ account: StoredAccount?) -> Caller { Caller(container: Self.container, account: account?.id) }
 
     /// Another server over this bench's files; the bench itself is closed.
     func reopened() throws -> CloudService {
@@ -142,7 +142,7 @@ final class RecordBench: Sendable {
     /// Makes Alice's zone Notes.
     func makeNotes() throws { try makeZone(Self.notes) }
 
-    func makeZone(_ zone: ZoneAddress, by account: Account? = nil) throws {
+    func makeZone(_ zone: ZoneAddress, by account: StoredAccount? = nil) throws {
         let request = ModifyZonesRequest(saves: [ClientZone(address: zone)])
         for result in try service.modifyZones(request, as: caller(account ?? alice), in: .private).saves {
             _ = try result.get()
@@ -151,7 +151,7 @@ final class RecordBench: Sendable {
 
     func modify(
         _ saves: [RecordSave] = [], deleting deletes: [RecordAddress] = [],
-        policy: SavePolicy = .ifServerRecordUnchanged, atomic: Bool = true, by account: Account? = nil,
+        policy: SavePolicy = .ifServerRecordUnchanged, atomic: Bool = true, by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> ModifyRecordsResponse {
         let request = ModifyRecordsRequest(saves: saves, deletes: deletes, policy: policy, isAtomic: atomic)
@@ -161,18 +161,18 @@ final class RecordBench: Sendable {
     /// Saves records that must all be saved.
     @discardableResult
     func save(
-        _ saves: RecordSave..., policy: SavePolicy = .ifServerRecordUnchanged, by account: Account? = nil,
+        _ saves: RecordSave..., policy: SavePolicy = .ifServerRecordUnchanged, by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> [ClientRecord] {
         try modify(saves, policy: policy, by: account, in: database).saves.map { try $0.get() }
     }
 
-    func delete(_ addresses: RecordAddress..., by account: Account? = nil) throws {
+    func delete(_ addresses: RecordAddress..., by account: StoredAccount? = nil) throws {
         for result in try modify(deleting: addresses, by: account).deletes { try result.get() }
     }
 
     func fetch(
-        _ address: RecordAddress, keys: Set<String>? = nil, by account: Account? = nil,
+        _ address: RecordAddress, keys: Set<String>? = nil, by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> Result<ClientRecord, CloudError> {
         let request = FetchRecordsRequest(addresses: [address], desiredKeys: keys)

@@ -20,7 +20,7 @@ struct SchemaFixture {
     /// What a save with these records is answered.
     @discardableResult
     func admit(
-        _ records: Record..., container: ContainerName = Self.container, mode: SchemaMode = .development,
+        _ records: Record..., container: ContainerName = Self.container, mode: SchemaEnvironment = .development,
         isPublic: Bool = false
     ) throws -> [RecordName: CloudError] {
         try engine.transact { transaction in
@@ -40,7 +40,7 @@ struct SchemaFixture {
 extension SchemaKeeper {
     /// The outcome of a save whose records are refused only for their schema.
     func admit(
-        _ records: [Record], container: ContainerName, mode: SchemaMode, isPublic: Bool = false,
+        _ records: [Record], container: ContainerName, mode: SchemaEnvironment, isPublic: Bool = false,
         in transaction: RecordTransaction
     ) throws -> [RecordName: CloudError] {
         let judgement = try judge(records, container: container, mode: mode, isPublic: isPublic, in: transaction)

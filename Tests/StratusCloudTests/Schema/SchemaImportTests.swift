@@ -19,7 +19,7 @@ struct SchemaImportTests {
     private static let container: ContainerName = "iCloud.com.example"
     private let store = MemoryStore()
 
-    private func service(_ mode: SchemaMode) throws -> CloudService {
+    private func service(_ mode: SchemaEnvironment) throws -> CloudService {
         var options = CloudOptions()
         options.schemaMode = mode
         return CloudService(
@@ -36,7 +36,7 @@ struct SchemaImportTests {
     }
 
     private func expectRefused(
-        _ text: String, _ mode: SchemaMode, _ message: String, _ location: SourceLocation = #_sourceLocation
+        _ text: String, _ mode: SchemaEnvironment, _ message: String, _ location: SourceLocation = #_sourceLocation
     ) throws {
         let service = try service(mode)
         let before = try service.exportSchema(of: Self.container)
@@ -84,8 +84,8 @@ struct SchemaImportTests {
 
     @Test(
         "[S-13][S-14] a field's type never changes, in either mode; a NUMBER may get its kind",
-        arguments: SchemaMode.allCases)
-    func types(mode: SchemaMode) throws {
+        arguments: SchemaEnvironment.allCases)
+    func types(mode: SchemaEnvironment) throws {
         try service(mode).importSchema("DEFINE SCHEMA RECORD TYPE Note ( a STRING, n NUMBER );", into: Self.container)
         for type in ["INT64", "ENCRYPTED STRING", "LIST<STRING>"] {
             let wanted = type == "INT64" ? "INT64" : type == "LIST<STRING>" ? "STRING_LIST" : "ENCRYPTED_STRING"

@@ -76,8 +76,8 @@ struct SchemaKeeperTests {
 
     @Test(
         "[S-14] a value of another type is refused in both modes, and the message names both types",
-        arguments: SchemaMode.allCases)
-    func wrongType(mode: SchemaMode) throws {
+        arguments: SchemaEnvironment.allCases)
+    func wrongType(mode: SchemaEnvironment) throws {
         for (value, type) in Self.values { try fixture.admit(note(FieldKey("\(type)"), value)) }
         for (value, type) in Self.values {
             for (_, defined) in Self.values where defined != type {

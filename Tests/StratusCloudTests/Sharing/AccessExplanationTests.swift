@@ -14,8 +14,8 @@ struct AccessExplanationTests {
     /// Alice's zone: `top` above the root `folder`, `page` and `leaf` below it, `other` next to it.
     private struct World {
         let bench: RecordBench
-        let carol: Account
-        let dave: Account
+        let carol: StoredAccount
+        let dave: StoredAccount
         static let records = ["top", "folder", "page", "leaf", "other", "Share"]
 
         init() throws {
@@ -33,12 +33,12 @@ struct AccessExplanationTests {
                     container: RecordBench.container, owner: bench.alice.userName, scope: .private), name: "Notes")
         }
 
-        func explain(_ record: String, _ account: Account) throws -> AccessExplanation {
+        func explain(_ record: String, _ account: StoredAccount) throws -> AccessAnalysis {
             try bench.service.explainAccess(to: RecordName(record), in: zone, for: account.userName)
         }
 
         /// What the person really may, found by trying it.
-        func tried(_ record: String, _ account: Account) throws -> (read: Bool, change: Bool, create: Bool) {
+        func tried(_ record: String, _ account: StoredAccount) throws -> (read: Bool, change: Bool, create: Bool) {
             let isOwner = account.id == bench.alice.id
             let database: DatabaseSelector = isOwner ? .private : .shared
             let zone = isOwner ? RecordBench.notes : bench.others()
@@ -85,7 +85,7 @@ struct AccessExplanationTests {
         _ = try world.bench.accept(share, by: world.bench.bob).get()
         let engine = world.bench.service.engine
         let records: [RecordName] = ["leaf", "page", "folder", "other", "Share", "nothing"]
-        func ask() throws -> [RecordPermissions] {
+        func ask() throws -> [TypePermissions] {
             try world.bench.service.permissions(for: records, in: world.zone, of: world.bench.bob.userName)
         }
         #expect(try ask() == [.read, .read, .read, [], .read, []])
@@ -132,7 +132,7 @@ struct AccessExplanationTests {
         _ = try bench.accept(whole, by: world.dave).get()
         try world.check()
         try bench.service.setStanding(.suspended, of: world.dave.id)
-        #expect(try world.explain("page", world.dave).verdict == AccessExplanation.Verdict())
+        #expect(try world.explain("page", world.dave).verdict == AccessAnalysis.Verdict())
     }
 
     @Test("an explanation describes the chain, the share, the participant and the verdict in words")
@@ -176,7 +176,7 @@ struct AccessExplanationTests {
         #expect(gone.reasons.last?.contains("told") == false)
         let nobody = try bench.service.explainAccess(to: "leaf", in: world.zone, for: "_nobody")
         #expect(nobody.reasons.first == "No account has the user record _nobody.")
-        #expect(nobody.verdict == AccessExplanation.Verdict())
+        #expect(nobody.verdict == AccessAnalysis.Verdict())
     }
 
     @Test("an explanation encodes to JSON without secrets")

@@ -103,7 +103,7 @@ struct AccessRequestTests {
                 SharePetitioner(id: "b", user: town.bob.userName, handle: nil, date: town.bench.clock.now)
             ]
         }
-        func errors(_ url: String, _ account: Account) throws -> [String?] {
+        func errors(_ url: String, _ account: StoredAccount) throws -> [String?] {
             [
                 try town.metadata(url, as: account).error?.description,
                 try town.accept(url, as: account).error?.description,

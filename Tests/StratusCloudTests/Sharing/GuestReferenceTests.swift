@@ -48,7 +48,7 @@ struct GuestReferenceTests {
         return (parts + fields).joined(separator: ", ")
     }
 
-    private func reference(of name: String, by account: Account) throws -> ClientReference? {
+    private func reference(of name: String, by account: StoredAccount) throws -> ClientReference? {
         let record = try bench.fetch(
             account.id == bench.bob.id ? bench.shared(name) : .note(name), by: account,
             in: account.id == bench.bob.id ? .shared : .private

@@ -125,7 +125,7 @@ struct JoinVerdictTests {
 
     private static func participant(
         _ id: ParticipantID, _ role: ParticipantRole, _ permission: ParticipantPermission,
-        _ status: AcceptanceStatus = .accepted, _ invitation: Invitation? = nil, user: UserName? = nil
+        _ status: AcceptanceStatus = .accepted, _ invitation: ParticipantInvitation? = nil, user: UserName? = nil
     ) -> ShareParticipant {
         ShareParticipant(
             id: id, role: role, permission: permission, status: status, invitation: invitation, user: user,
@@ -142,7 +142,7 @@ struct JoinVerdictTests {
             people.append(participant("own", .privateUser, facts.permission, .accepted, .handle(handle), user: guest))
         case .publicUser: people.append(participant("own", .publicUser, facts.permission, user: guest))
         case .oneTimeUser:
-            let used = Invitation.oneTime(ShareTown.token(1))
+            let used = ParticipantInvitation.oneTime(ShareTown.token(1))
             people.append(participant("own", .privateUser, facts.permission, .accepted, used, user: guest))
         case .invitedByUserRecord:
             people.append(participant("own", .privateUser, facts.permission, .pending, .userRecord, user: guest))
@@ -154,7 +154,7 @@ struct JoinVerdictTests {
         case .invitedAsAdministrator:
             people.append(participant("own", .administrator, facts.permission, .pending, .handle(handle)))
         }
-        let oneTime = Invitation.oneTime(ShareTown.token(2))
+        let oneTime = ParticipantInvitation.oneTime(ShareTown.token(2))
         switch facts.url {
         case .unusedOneTime: people.append(participant("once", .privateUser, .readWrite, .pending, oneTime))
         case .usedOneTime:

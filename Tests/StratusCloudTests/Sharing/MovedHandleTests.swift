@@ -8,7 +8,7 @@ import Testing
 @Suite("handles that change owners")
 struct MovedHandleTests {
     private let bench: RecordBench
-    private let carol: Account
+    private let carol: StoredAccount
 
     init() throws {
         bench = try RecordBench.forSharing()

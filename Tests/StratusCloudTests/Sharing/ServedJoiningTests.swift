@@ -14,8 +14,8 @@ struct ServedJoiningTests {
 
     private struct World {
         let bench: RecordBench
-        let carol: Account
-        var bob: Account { bench.bob }
+        let carol: StoredAccount
+        var bob: StoredAccount { bench.bob }
 
         init() throws {
             bench = try .forSharing()
@@ -23,15 +23,15 @@ struct ServedJoiningTests {
             try bench.save(.new("folder"), .new("page", parent: "folder"))
         }
 
-        func metadata(_ url: String, by account: Account) throws -> Result<ClientShareMetadata, CloudError> {
+        func metadata(_ url: String, by account: StoredAccount) throws -> Result<ClientShareMetadata, CloudError> {
             try bench.service.shareMetadata(ShareMetadataRequest(urls: [url]), as: bench.caller(account))[0]
         }
 
-        func accept(_ url: String, by account: Account) throws -> Result<ClientRecord, CloudError> {
+        func accept(_ url: String, by account: StoredAccount) throws -> Result<ClientRecord, CloudError> {
             try bench.service.acceptShares([url], as: bench.caller(account))[0]
         }
 
-        func ask(_ url: String, by account: Account) throws -> Result<Void, CloudError> {
+        func ask(_ url: String, by account: StoredAccount) throws -> Result<Void, CloudError> {
             try bench.service.requestShareAccess([url], as: bench.caller(account))[0]
         }
 

@@ -22,7 +22,7 @@ extension RecordBench {
     }
 
     /// Somebody new.
-    func person(_ name: String) throws -> Account {
+    func person(_ name: String) throws -> StoredAccount {
         try service.createAccount(
             AccountDraft(
                 externalID: name, handles: [.email("\(name)@example.com")], name: PersonName(given: name.capitalized)))
@@ -57,7 +57,7 @@ extension RecordBench {
         try save(.share("cloudkit.zoneshare", root: nil, with: claims, publicPermission: publicPermission))[0]
     }
 
-    func accept(_ share: ClientRecord, by account: Account) throws -> Result<ClientRecord, CloudError> {
+    func accept(_ share: ClientRecord, by account: StoredAccount) throws -> Result<ClientRecord, CloudError> {
         let url = try #require(share.sharing?.url)
         let answer = try service.acceptShares([url], as: caller(account))[0]
         #expect(try shareFindings().isEmpty)
@@ -67,7 +67,7 @@ extension RecordBench {
     /// A share of a root with a person who has accepted.
     @discardableResult
     func share(
-        _ root: String, as name: String, with account: Account, _ email: String,
+        _ root: String, as name: String, with account: StoredAccount, _ email: String,
         _ permission: ParticipantPermission = .readWrite, role: ParticipantRole = .privateUser, parent: String? = nil
     ) throws -> ClientRecord {
         let claim = ParticipantClaim.email(email, permission, role: role)
@@ -82,7 +82,7 @@ extension RecordBench {
     /// Changes the participants.
     @discardableResult
     func change(
-        _ name: String, by account: Account? = nil, _ body: (inout ShareClaim) throws -> Void
+        _ name: String, by account: StoredAccount? = nil, _ body: (inout ShareClaim) throws -> Void
     ) throws -> Result<ClientRecord, CloudError> {
         let isOwner = account == nil || account?.id == alice.id
         let database = isOwner ? DatabaseSelector.private : .shared
@@ -97,7 +97,7 @@ extension RecordBench {
     }
 
     /// The records of Alice's zone Notes, among those named, that a person sees in their shared database.
-    func seen(_ names: [String], by account: Account) throws -> [String] {
+    func seen(_ names: [String], by account: StoredAccount) throws -> [String] {
         let request = FetchRecordsRequest(addresses: names.map { shared($0) })
         let answers = try service.fetchRecords(request, as: caller(account), in: .shared).records
         return zip(names, answers).compactMap { $1.error == nil ? $0 : nil }
@@ -109,7 +109,7 @@ extension RecordBench {
     }
 
     /// The zones of a person's shared database.
-    func zones(of account: Account) throws -> [ClientZone] {
+    func zones(of account: StoredAccount) throws -> [ClientZone] {
         try service.fetchZones(.all, as: caller(account), in: .shared).map { try $0.1.get() }
     }
 }

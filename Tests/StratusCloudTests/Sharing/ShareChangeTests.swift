@@ -352,7 +352,7 @@ struct ShareChangeTests {
         let share = try bench.share("root", as: "Share")
         _ = try bench.change("Share") { $0.allowsAccessRequests = true }.get()
         let url = try #require(share.sharing?.url)
-        func ask(_ account: Account) throws {
+        func ask(_ account: StoredAccount) throws {
             _ = try bench.service.requestShareAccess([url], as: bench.caller(account))[0].get()
         }
         for person in people { try ask(person) }

@@ -18,7 +18,7 @@ struct ShareEntriesTests {
 
     private static func participant(
         _ user: UserName?, _ role: ParticipantRole = .privateUser, _ permission: ParticipantPermission = .readWrite,
-        _ status: AcceptanceStatus = .accepted, _ invitation: Invitation? = .userRecord
+        _ status: AcceptanceStatus = .accepted, _ invitation: ParticipantInvitation? = .userRecord
     ) -> ShareParticipant {
         ShareParticipant(
             id: ParticipantID("p-\(user?.text ?? "nobody")"), role: role, permission: permission, status: status,

@@ -24,7 +24,7 @@ struct ShareLimitTests {
     }
 
     private static func write(
-        _ name: String, under parent: String, by account: Account, deleting deletes: [RecordAddress] = [],
+        _ name: String, under parent: String, by account: StoredAccount, deleting deletes: [RecordAddress] = [],
         in town: ShareTown
     ) throws {
         let bench = town.bench

@@ -241,7 +241,7 @@ struct ShareReleaseTests {
                 ended.append(try zone.keys.readEndedAcceptanceKey(key))
                 return .next
             }
-            var events: [ShareEvent] = []
+            var events: [ShareTrailEvent] = []
             try zone.store.scan(zone.keys.shareEvents.keyRange) { _, value in
                 events.append(try ShareEventEntry(decoding: value).event)
                 return .next

@@ -14,7 +14,7 @@ struct ShareSecrecyTests {
     private enum Ask: CaseIterable { case metadata, acceptance, access }
 
     /// An answer and its cost, warm.
-    private static func probe(_ town: ShareTown, _ ask: Ask, _ url: String, _ account: Account) throws -> String {
+    private static func probe(_ town: ShareTown, _ ask: Ask, _ url: String, _ account: StoredAccount) throws -> String {
         func answer() throws -> CloudError? {
             switch ask {
             case .metadata: try town.metadata(url, as: account, root: true).error

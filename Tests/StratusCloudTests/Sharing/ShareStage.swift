@@ -12,10 +12,10 @@ import StratusTestSupport
 /// A server with Alice, who shares, and people who take part.
 struct ShareStage {
     let bench: ReleaseBench
-    let bob: Account
-    let carol: Account
+    let bob: StoredAccount
+    let carol: StoredAccount
 
-    var alice: Account { bench.account }
+    var alice: StoredAccount { bench.account }
     var engine: RecordEngine { bench.service.engine }
 
     init(on store: any OrderedStore = MemoryStore(), batchCount: Int = 1_000) throws {
@@ -55,7 +55,7 @@ struct ShareStage {
             ])
     }
 
-    func accepted(_ account: Account, _ permission: ParticipantPermission = .readWrite) -> ShareParticipant {
+    func accepted(_ account: StoredAccount, _ permission: ParticipantPermission = .readWrite) -> ShareParticipant {
         ShareParticipant(
             id: ParticipantID("p-\(account.userName)"), role: .privateUser, permission: permission, status: .accepted,
             invitation: .userRecord, user: account.userName, added: bench.clock.now)

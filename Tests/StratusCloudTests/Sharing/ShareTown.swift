@@ -24,10 +24,10 @@ final class ShareTown: Sendable {
     static let notes = ZoneName("Notes")
 
     let bench: RecordBench
-    let alice: Account
-    let bob: Account
-    let carol: Account
-    let dave: Account
+    let alice: StoredAccount
+    let bob: StoredAccount
+    let carol: StoredAccount
+    let dave: StoredAccount
 
     var service: CloudService { bench.service }
     var zone: ZoneID { zone(of: alice, Self.notes) }
@@ -44,26 +44,26 @@ final class ShareTown: Sendable {
             .new("page", parent: "folder"), .new("other"))
     }
 
-    private static func settle(_ account: Account, _ name: String, _ service: CloudService) throws -> Account {
+    private static func settle(_ account: StoredAccount, _ name: String, _ service: CloudService) throws -> StoredAccount {
         try service.setName(PersonName(given: name.capitalized), of: account.id)
         return try service.addHandle(.email("\(name)@example.com"), to: account.id)
     }
 
-    func zone(of owner: Account, _ name: ZoneName) -> ZoneID {
+    func zone(of owner: StoredAccount, _ name: ZoneName) -> ZoneID {
         let database = DatabaseID(container: RecordBench.container, owner: owner.userName, scope: .private)
         return ZoneID(database: database, name: name)
     }
 
     // MARK: People
 
-    func owner(_ account: Account? = nil) -> ShareParticipant {
+    func owner(_ account: StoredAccount? = nil) -> ShareParticipant {
         ShareParticipant(
             id: "owner", role: .owner, permission: .readWrite, status: .accepted, user: (account ?? alice).userName,
             added: bench.clock.now)
     }
 
     func invited(
-        _ id: ParticipantID, _ invitation: Invitation, user: UserName? = nil,
+        _ id: ParticipantID, _ invitation: ParticipantInvitation, user: UserName? = nil,
         _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
     ) -> ShareParticipant {
         ShareParticipant(
@@ -72,14 +72,14 @@ final class ShareTown: Sendable {
     }
 
     func invited(
-        _ account: Account, _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
+        _ account: StoredAccount, _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
     ) -> ShareParticipant {
         let name = account.name.given?.lowercased() ?? ""
         return invited(ParticipantID(name), .handle(.email("\(name)@example.com")), permission, role: role)
     }
 
     func accepted(
-        _ account: Account, _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
+        _ account: StoredAccount, _ permission: ParticipantPermission = .readOnly, role: ParticipantRole = .privateUser
     ) -> ShareParticipant {
         var participant = invited(account, permission, role: role)
         participant.status = .accepted
@@ -134,7 +134,7 @@ final class ShareTown: Sendable {
     }
 
     /// Changes a share in its owner's name.
-    func change(_ share: TownShare, by account: Account? = nil, _ change: (inout ShareContent) -> Void) throws {
+    func change(_ share: TownShare, by account: StoredAccount? = nil, _ change: (inout ShareContent) -> Void) throws {
         let stamp = Stamp(date: bench.clock.now, user: (account ?? alice).userName)
         try service.engine.transact { transaction in
             let reader = try transaction.existingZone(share.zone)
@@ -189,7 +189,7 @@ final class ShareTown: Sendable {
         }
     }
 
-    func acceptance(_ account: Account, _ share: TownShare) throws -> AcceptanceEntry? {
+    func acceptance(_ account: StoredAccount, _ share: TownShare) throws -> AcceptanceEntry? {
         try service.engine.read { reader in
             let identity = try reader.existingZone(share.zone).header().identity
             let parts = AcceptanceKeyParts(user: account.userName, zone: identity, share: share.name)
@@ -197,7 +197,7 @@ final class ShareTown: Sendable {
         }
     }
 
-    func acceptanceCount(_ account: Account) throws -> Int {
+    func acceptanceCount(_ account: StoredAccount) throws -> Int {
         try service.engine.read { reader in
             var count = 0
             try reader.store.scan(GlobalKeys.acceptances(of: account.userName).keyRange) { _, _ in
@@ -208,26 +208,26 @@ final class ShareTown: Sendable {
         }
     }
 
-    func events(after position: ShareEventPosition? = nil) throws -> [ShareEvent] {
+    func events(after position: ShareEventPosition? = nil) throws -> [ShareTrailEvent] {
         try service.shareEvents(of: zone, after: position).events
     }
 
     // MARK: Asking
 
-    func caller(_ account: Account?) -> Caller { bench.caller(account) }
+    func caller(_ account: StoredAccount?) -> Caller { bench.caller(account) }
 
     func metadata(
-        _ url: String, as account: Account, root: Bool = false, keys: Set<String>? = nil
+        _ url: String, as account: StoredAccount, root: Bool = false, keys: Set<String>? = nil
     ) throws -> Result<ClientShareMetadata, CloudError> {
         let request = ShareMetadataRequest(urls: [url], wantsRootRecord: root, rootDesiredKeys: keys)
         return try service.shareMetadata(request, as: caller(account))[0]
     }
 
-    func accept(_ url: String, as account: Account) throws -> Result<ClientRecord, CloudError> {
+    func accept(_ url: String, as account: StoredAccount) throws -> Result<ClientRecord, CloudError> {
         try service.acceptShares([url], as: caller(account))[0]
     }
 
-    func ask(_ url: String, as account: Account) throws -> Result<Void, CloudError> {
+    func ask(_ url: String, as account: StoredAccount) throws -> Result<Void, CloudError> {
         try service.requestShareAccess([url], as: caller(account))[0]
     }
 }

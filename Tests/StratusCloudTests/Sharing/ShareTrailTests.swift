@@ -161,7 +161,7 @@ struct ShareTrailTests {
         try town.stop(share)
         let (bob, carol) = try town.service.engine.read { reader in
             let zone = try reader.existingZone(town.zone)
-            func all(_ account: Account) throws -> [[UInt64]] {
+            func all(_ account: StoredAccount) throws -> [[UInt64]] {
                 var all: [[UInt64]] = []
                 try reader.store.scan(zone.keys.endedAcceptances(of: account.userName).keyRange) { key, value in
                     let began = try EndedAcceptanceEntry(decoding: value).began

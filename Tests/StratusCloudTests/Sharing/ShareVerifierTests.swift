@@ -98,7 +98,7 @@ struct ShareVerifierTests {
     @Test("[X-08] an address that was used to accept may also be another person's invitation")
     func movedAddresses() throws {
         let scene = try Scene()
-        let address = Invitation.handle(.email("x@example.com"))
+        let address = ParticipantInvitation.handle(.email("x@example.com"))
         try scene.plant { content in for place in 1...2 { content.participants[place].invitation = address } }
         #expect(try scene.findings() == [])
     }

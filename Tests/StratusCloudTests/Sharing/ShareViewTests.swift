@@ -13,7 +13,7 @@ struct ShareViewTests {
 
     private static func participant(
         _ id: ParticipantID, _ role: ParticipantRole = .privateUser, _ status: AcceptanceStatus = .accepted,
-        _ invitation: Invitation? = nil, user: UserName? = nil
+        _ invitation: ParticipantInvitation? = nil, user: UserName? = nil
     ) -> ShareParticipant {
         ShareParticipant(
             id: id, role: role, permission: .readWrite, status: status, invitation: invitation, user: user,
@@ -43,7 +43,7 @@ struct ShareViewTests {
         for name in ["owner", "admin", "member", "named", "used", "asking", "blocked"] {
             let user = UserName("_" + name)
             let handle = name == "asking" ? Handle.phone("123") : .email("\(name)@x")
-            people.accounts[user] = Account(
+            people.accounts[user] = StoredAccount(
                 id: AccountID(name), externalID: nil, userName: user, handles: [handle], name: PersonName(given: name),
                 standing: name == "used" ? .suspended : .good, isDiscoverable: name != "named", created: date)
         }

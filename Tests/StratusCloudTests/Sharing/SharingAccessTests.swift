@@ -426,7 +426,7 @@ struct SharingAccessTests {
 
 extension RecordBench {
     /// Changes a record of Alice's zone Notes as another person.
-    func write(_ name: String, by account: Account) throws -> Result<ClientRecord, CloudError> {
+    func write(_ name: String, by account: StoredAccount) throws -> Result<ClientRecord, CloudError> {
         let record = try fetch(shared(name), by: account, in: .shared).get()
         return try modify([.change(record, ["n": .int64(1)])], by: account, in: .shared).saves[0]
     }

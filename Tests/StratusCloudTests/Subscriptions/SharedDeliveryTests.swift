@@ -14,9 +14,9 @@ struct SharedDeliveryTests {
     /// Alice shares; Bob and Carol have phones and subscribe to their shared databases.
     private struct World {
         let bench: RecordBench
-        let carol: Account
-        var alice: Account { bench.alice }
-        var bob: Account { bench.bob }
+        let carol: StoredAccount
+        var alice: StoredAccount { bench.alice }
+        var bob: StoredAccount { bench.bob }
 
         init() throws {
             bench = try .forSubscriptions()
@@ -43,7 +43,7 @@ struct SharedDeliveryTests {
             return names
         }
 
-        func accept(_ share: ClientRecord, by account: Account, on device: String? = nil) throws {
+        func accept(_ share: ClientRecord, by account: StoredAccount, on device: String? = nil) throws {
             let url = try #require(share.sharing?.url)
             let caller = Caller(container: RecordBench.container, account: account.id, device: device)
             _ = try bench.service.acceptShares([url], as: caller)[0].get()

@@ -20,11 +20,11 @@ extension RecordBench {
         return bench
     }
 
-    func register(_ account: Account, _ names: String...) throws {
+    func register(_ account: StoredAccount, _ names: String...) throws {
         for name in names { try service.registerDevice(DeviceAddress(account: account.id, name: name)) }
     }
 
-    func caller(_ account: Account, on device: String?) -> Caller {
+    func caller(_ account: StoredAccount, on device: String?) -> Caller {
         Caller(container: Self.container, account: account.id, device: device)
     }
 
@@ -32,7 +32,7 @@ extension RecordBench {
 
     /// Saves subscriptions that must all be saved.
     func subscribe(
-        _ subscriptions: ClientSubscription..., by account: Account? = nil, in database: DatabaseSelector = .private
+        _ subscriptions: ClientSubscription..., by account: StoredAccount? = nil, in database: DatabaseSelector = .private
     ) throws {
         let request = ModifySubscriptionsRequest(saves: subscriptions)
         let answer = try service.modifySubscriptions(request, as: caller(account ?? alice), in: database)
@@ -41,13 +41,13 @@ extension RecordBench {
 
     /// The code of the error of the only item.
     func subscriptionError(
-        _ subscription: ClientSubscription, by account: Account? = nil, in database: DatabaseSelector = .private
+        _ subscription: ClientSubscription, by account: StoredAccount? = nil, in database: DatabaseSelector = .private
     ) throws -> CloudError? {
         let request = ModifySubscriptionsRequest(saves: [subscription])
         return try service.modifySubscriptions(request, as: caller(account ?? alice), in: database).saves[0].error
     }
 
-    func subscriptions(of account: Account? = nil, in database: DatabaseSelector = .private) throws -> [String] {
+    func subscriptions(of account: StoredAccount? = nil, in database: DatabaseSelector = .private) throws -> [String] {
         try service.fetchSubscriptions(.all, as: caller(account ?? alice), in: database).map(\.0)
     }
 
@@ -55,7 +55,7 @@ extension RecordBench {
 
     @discardableResult
     func save(
-        _ saves: RecordSave..., on device: String, by account: Account? = nil, in database: DatabaseSelector = .private
+        _ saves: RecordSave..., on device: String, by account: StoredAccount? = nil, in database: DatabaseSelector = .private
     ) throws -> [ClientRecord] {
         let request = ModifyRecordsRequest(saves: saves, policy: .allKeys)
         return try service.modifyRecords(request, as: caller(account ?? alice, on: device), in: database).saves
@@ -74,12 +74,12 @@ extension RecordBench {
     @discardableResult
     func deliver() throws -> Set<DeviceAddress> { try service.deliverNotifications() }
 
-    func take(_ account: Account, _ device: String = "phone", limit: Int = .max) throws -> [ClientNotification] {
+    func take(_ account: StoredAccount, _ device: String = "phone", limit: Int = .max) throws -> [ClientNotification] {
         try service.takeNotifications(for: DeviceAddress(account: account.id, name: device), limit: limit)
     }
 
     /// The notifications of a device after a delivery, in short.
-    func told(_ account: Account, _ device: String = "phone") throws -> [String] {
+    func told(_ account: StoredAccount, _ device: String = "phone") throws -> [String] {
         try deliver()
         return try take(account, device).map(\.line)
     }

@@ -85,7 +85,7 @@ struct SubscriptionCostTests {
             _ = try next.fetchRecords(
                 FetchRecordsRequest(addresses: [.note("in")]), as: bench.caller(account), in: .private)
         }
-        let saves: [(Account, RecordSave)] = [
+        let saves: [(StoredAccount, RecordSave)] = [
             (bench.alice, .new("a", in: plain)), (bench.bob, .new("b")), (bench.alice, .new("c", parent: "in")),
             (bench.alice, .new("e", in: plain)),
         ]

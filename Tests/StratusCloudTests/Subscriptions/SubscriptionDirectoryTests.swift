@@ -103,7 +103,7 @@ struct SubscriptionDirectoryTests {
     }
 
     /// People with a zone and subscriptions each.
-    private static func crowd(_ bench: RecordBench, _ count: Int) throws -> [Account] {
+    private static func crowd(_ bench: RecordBench, _ count: Int) throws -> [StoredAccount] {
         try bench.save(.new("start", ["size": .int64(0)]))
         return try (0..<count).map { index in
             let person = try bench.person("p\(index)")
@@ -117,7 +117,7 @@ struct SubscriptionDirectoryTests {
     func bounded() throws {
         let bench = try RecordBench.forSubscriptions(runsBodiesTwice: false) { $0.keptSubscriptionByteCount = 16 << 10 }
         let people = try Self.crowd(bench, 60)
-        func save(_ name: String, by person: Account) throws -> StoreCost {
+        func save(_ name: String, by person: StoredAccount) throws -> StoreCost {
             try Self.cost(bench) { try bench.save(.new(name), by: person) }
         }
         for person in people { _ = try save("first", by: person) }

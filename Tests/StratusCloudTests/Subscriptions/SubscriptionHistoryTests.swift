@@ -73,7 +73,7 @@ private struct Seen: Equatable {
 
 private struct TellingHistory {
     let bench: RecordBench
-    let people: [Account]
+    let people: [StoredAccount]
     var random: SplitMix64
     var findings: [String] = []
     private let fault: PlantedTelling?

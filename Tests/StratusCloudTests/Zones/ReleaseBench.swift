@@ -18,7 +18,7 @@ struct ReleaseBench {
     let files: MemoryFiles
     let clock: HandClock
     let service: CloudService
-    let account: Account
+    let account: StoredAccount
 
     var caller: Caller { Caller(container: Self.container, account: account.id) }
 

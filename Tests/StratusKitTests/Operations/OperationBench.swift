@@ -77,7 +77,7 @@ final class OperationBench: Sendable {
     let interference = Interference()
     let service: CloudService
     let session: CloudSession
-    let account: Account
+    let account: StoredAccount
     let container: CKContainer
     let store: any OrderedStore
     private let directory: URL?

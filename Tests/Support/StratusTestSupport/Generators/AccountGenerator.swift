@@ -5,8 +5,8 @@ package import StratusModel
 
 /// Draws accounts from a generator.
 package enum AccountGenerator {
-    package static func account(_ random: inout SplitMix64) -> Account {
-        var account = Account(
+    package static func account(_ random: inout SplitMix64) -> StoredAccount {
+        var account = StoredAccount(
             id: AccountID(RecordGenerator.text(&random)), externalID: optionalText(&random),
             userName: UserName(RecordGenerator.text(&random)), created: RecordGenerator.date(&random))
         for _ in 0..<random.below(4) {

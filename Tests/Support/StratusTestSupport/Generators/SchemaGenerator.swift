@@ -32,7 +32,7 @@ package enum SchemaGenerator {
         }
         for _ in 0..<random.below(4) {
             let role = random.element(of: [.creator, .anyUser, .world, RoleName(self.name(&random))])
-            type.grants[role] = RecordPermissions(rawValue: UInt8(1 + random.below(7)))
+            type.grants[role] = TypePermissions(rawValue: UInt8(1 + random.below(7)))
         }
         return type
     }

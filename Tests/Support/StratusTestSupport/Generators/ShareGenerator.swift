@@ -14,8 +14,8 @@ package enum ShareGenerator {
             blocked: (0..<random.below(3)).map { _ in petitioner(&random) })
     }
 
-    package static func event(_ random: inout SplitMix64) -> ShareEvent {
-        var event = ShareEvent(
+    package static func event(_ random: inout SplitMix64) -> ShareTrailEvent {
+        var event = ShareTrailEvent(
             date: RecordGenerator.date(&random), actor: UserName(RecordGenerator.text(&random)),
             kind: random.element(of: ShareEventKind.allCases), share: RecordGenerator.name(&random),
             root: random.isOne(in: 2) ? nil : RecordGenerator.name(&random))
@@ -37,7 +37,7 @@ package enum ShareGenerator {
     }
 
     private static func participant(_ random: inout SplitMix64) -> ShareParticipant {
-        let invitation: Invitation? =
+        let invitation: ParticipantInvitation? =
             switch random.below(4) {
             case 0: .handle(handle(&random))
             case 1: .userRecord

@@ -124,7 +124,7 @@ package final class ServerSide {
 
 /// An invited person.
 package struct Guest {
-    package let account: Account
+    package let account: StoredAccount
     package let caller: Caller
     package let email: String
 

@@ -1,6 +1,94 @@
-// Requests about the caller's account, about other people, and about shares by their URLs.
+// Requests with few parts: about the caller's account, other people, shares by their URLs, files of assets, and limits.
 
+package import FoundationEssentials
 package import StratusModel
+
+/// Copies the content of an asset from another process, which cannot know how long the copy is used: the copy ages from
+/// the beginning. Answers its path.
+package struct CopyAssetRequest: CloudRequest {
+    package var wanted: HeldAsset
+
+    package static let name = RequestName.copyAsset
+
+    package init(_ wanted: HeldAsset) { self.wanted = wanted }
+
+    package func answer(
+        by service: CloudService, as caller: Caller, in database: DatabaseSelector
+    ) throws -> String {
+        let path = try service.copyAsset(wanted, as: caller, in: database)
+        service.releaseCopies([path], unseen: [])
+        return path
+    }
+}
+
+/// Copies the contents of several assets, as `CopyAssetRequest` does one.
+package struct CopyAssetsRequest: CloudRequest {
+    package var wanted: [HeldAsset]
+
+    package static let name = RequestName.copyAssets
+
+    package init(_ wanted: [HeldAsset]) { self.wanted = wanted }
+
+    package func answer(
+        by service: CloudService, as caller: Caller, in database: DatabaseSelector
+    ) throws -> ItemList<String> {
+        let paths = try service.copyAssets(wanted, as: caller, in: database, under: nil) { true }
+        service.releaseCopies(paths.compactMap { try? $0.get() }, unseen: [])
+        return ItemList(paths)
+    }
+}
+
+/// Asks whether a file is larger than an asset may be (L-04). Answers false if the file cannot be read.
+package struct CheckFileSizeRequest: CloudRequest {
+    package var path: String
+
+    package static let name = RequestName.checkFileSize
+
+    package init(path: String) { self.path = path }
+
+    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) -> Bool {
+        service.isTooLarge(fileAt: path)
+    }
+}
+
+/// Asks what one request may hold (L-01).
+package struct RequestLimitsRequest: CloudRequest {
+    package static let name = RequestName.requestLimits
+
+    package init() {}
+
+    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) -> RequestSize {
+        service.requestLimits()
+    }
+}
+
+/// Marks notifications of the caller's device as read.
+package struct MarkNotificationsReadRequest: CloudRequest {
+    package var ids: [UUID]
+
+    package static let name = RequestName.markNotificationsRead
+
+    package init(ids: [UUID]) { self.ids = ids }
+
+    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
+        try service.markNotificationsRead(ids, as: caller)
+        return Done()
+    }
+}
+
+/// Sets the number on the icon of the app on the caller's device.
+package struct ModifyBadgeRequest: CloudRequest {
+    package var badge: Int
+
+    package static let name = RequestName.modifyBadge
+
+    package init(badge: Int) { self.badge = badge }
+
+    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
+        try service.modifyBadge(badge, as: caller)
+        return Done()
+    }
+}
 
 /// Asks how the caller's account stands.
 package struct AccountStatusRequest: CloudRequest {
@@ -75,57 +163,6 @@ package struct FetchWebAuthTokenRequest: CloudRequest {
 
     package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> String {
         try service.webAuthToken(apiToken: apiToken, as: caller)
-    }
-}
-
-/// Fetches shares by their URLs, as the caller may know them. Answers in order.
-package struct ShareMetadataRequest: CloudRequest, Hashable {
-    package var urls: [String]
-    package var wantsRootRecord: Bool
-    /// The fields of the root to return; nil for all of them (M-02).
-    package var rootDesiredKeys: Set<String>?
-
-    package init(urls: [String], wantsRootRecord: Bool = false, rootDesiredKeys: Set<String>? = nil) {
-        self.urls = urls
-        self.wantsRootRecord = wantsRootRecord
-        self.rootDesiredKeys = rootDesiredKeys
-    }
-
-    package static let name = RequestName.shareMetadata
-
-    package func answer(
-        by service: CloudService, as caller: Caller, in place: NoDatabase
-    ) throws -> ItemList<ClientShareMetadata> {
-        ItemList(try service.shareMetadata(self, as: caller))
-    }
-}
-
-/// What a person who has the URL of a share may know of it (M-01 … M-03).
-package struct ClientShareMetadata: Hashable, Codable, Sendable {
-    /// The URL of the request: a one-time URL is for another participant than the share's own.
-    package var url: String
-    /// Where the share must be accepted (M-01).
-    package var container: ContainerName
-    package var share: ClientRecord
-    /// Nil for a share of a whole zone, and if the request does not want it.
-    package var rootRecord: ClientRecord?
-    package var role: ParticipantRole
-    package var status: AcceptanceStatus
-    package var permission: ParticipantPermission
-    package var owner: ClientIdentity
-
-    package init(
-        url: String, container: ContainerName, share: ClientRecord, rootRecord: ClientRecord? = nil,
-        role: ParticipantRole, status: AcceptanceStatus, permission: ParticipantPermission, owner: ClientIdentity
-    ) {
-        self.url = url
-        self.container = container
-        self.share = share
-        self.rootRecord = rootRecord
-        self.role = role
-        self.status = status
-        self.permission = permission
-        self.owner = owner
     }
 }
 

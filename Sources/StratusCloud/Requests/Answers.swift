@@ -1,0 +1,87 @@
+// Who asks, and how answers hold the results of single items. A request as a whole fails by throwing a `CloudError`; an item
+// fails in its place of the answer.
+
+package import StratusModel
+
+/// Who asks, and in which container.
+package struct Caller: Hashable, Codable, Sendable {
+    package var container: ContainerName
+    /// Nil if no account is signed in: then only the public database can be read (S-17).
+    package var account: AccountID?
+    /// The name of the account's device that asks; nil if it is not one that gets notifications (N-05).
+    package var device: String?
+
+    package init(container: ContainerName, account: AccountID?, device: String? = nil) {
+        self.container = container
+        self.account = account
+        self.device = device
+    }
+}
+
+/// An answer that holds nothing.
+package struct Done: Codable, Sendable {
+    package init() {}
+}
+
+/// Answers of single items, in the order of the request: each is a value or the item's error.
+@propertyWrapper
+package struct ItemResults<Value: Codable & Sendable>: Codable, Sendable {
+    package var wrappedValue: [Result<Value, CloudError>]
+
+    package init(wrappedValue: [Result<Value, CloudError>]) { self.wrappedValue = wrappedValue }
+
+    package init(from decoder: any Decoder) throws {
+        wrappedValue = try [EncodedItem<Value>](from: decoder).map(\.result)
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try wrappedValue.map(EncodedItem.init).encode(to: encoder)
+    }
+}
+
+/// Whether single items succeeded, in the order of the request.
+@propertyWrapper
+package struct ItemVerdicts: Codable, Sendable {
+    package var wrappedValue: [Result<Void, CloudError>]
+
+    package init(wrappedValue: [Result<Void, CloudError>]) { self.wrappedValue = wrappedValue }
+
+    package init(from decoder: any Decoder) throws {
+        wrappedValue = try [EncodedItem<Done>](from: decoder).map { $0.result.map { _ in } }
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        try wrappedValue.map { EncodedItem($0.map { Done() }) }.encode(to: encoder)
+    }
+}
+
+/// The answer of a request that is a list of items and nothing else.
+package struct ItemList<Value: Codable & Sendable>: Codable, Sendable {
+    @ItemResults package var items: [Result<Value, CloudError>]
+
+    package init(_ items: [Result<Value, CloudError>]) { self.items = items }
+}
+
+/// The answer of a request that says of each item whether it succeeded, and nothing else.
+package struct VerdictList: Codable, Sendable {
+    @ItemVerdicts package var items: [Result<Void, CloudError>]
+
+    package init(_ items: [Result<Void, CloudError>]) { self.items = items }
+}
+
+private struct EncodedItem<Value: Codable & Sendable>: Codable {
+    var value: Value?
+    var error: CloudError?
+
+    init(_ result: Result<Value, CloudError>) {
+        switch result {
+        case .success(let value): self.value = value
+        case .failure(let error): self.error = error
+        }
+    }
+
+    var result: Result<Value, CloudError> {
+        if let value { return .success(value) }
+        return .failure(error ?? CloudError(.internalError, "The server's answer for an item is empty."))
+    }
+}
