@@ -19,7 +19,7 @@ enum TwoCoresWorkload: Workload {
         try measureWriter(run)
     }
 
-    /// Names that are drawn anew for each batch, so that few have been asked for before.
+    /// New names for each batch, so that few have been read before.
     private static func batch(_ zone: ZoneData, _ number: Int) -> [RecordName] {
         var random = SeededNumbers(seed: 7_000 &+ UInt64(number))
         return (0..<fetchCount).map { _ in zone.names[random.below(zone.count)] }

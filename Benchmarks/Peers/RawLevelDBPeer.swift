@@ -2,7 +2,7 @@
 // planned, and walks up a chain with one `leveldb_get` a level on the same parent entries. Its options are ours
 // (`LevelDBOptions`, checks and checksums included).
 //
-// Unsafe: the database pointer lives from `init` to `close`; what LevelDB hands out is freed where it was asked for.
+// Unsafe: the database pointer lives from `init` to `close`; what LevelDB returns is freed by the function that got it.
 
 import CLevelDB
 import StratusLayout

@@ -18,7 +18,7 @@
 // within the noise of 4 KiB for loading, fetching and walking. `--page-size` tries the latter again. An exclusive lock
 // would spare the shared memory of the log, and readers beside a writer with it.
 //
-// It is spared what the engine does besides: it checks no parent, no cycle and no share, and keeps no history.
+// It does less than the engine: it checks no parent, no cycle and no share, and keeps no history.
 
 import Foundation
 import GRDB
@@ -167,8 +167,8 @@ final class SQLitePeer: Sendable {
         try pool.read { try body(Snapshot(database: $0)) }
     }
 
-    /// Moves the whole log into the database file and begins it anew: no work is left over for others' time, and every
-    /// read is from the mapped file.
+    /// Moves the whole log into the database file and starts a new log: no work is left over for others' time, and
+    /// every read is from the mapped file.
     func settle() throws {
         _ = try pool.writeWithoutTransaction { try $0.checkpoint(.truncate) }
     }

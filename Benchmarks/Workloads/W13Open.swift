@@ -67,7 +67,7 @@ enum OpenWorkload: Workload {
     }
 }
 
-/// What a process that opens stores is told.
+/// The task of a process that opens stores.
 struct OpenTask: Codable {
     var folder: String
     var recordCount: Int

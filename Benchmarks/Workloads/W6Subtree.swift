@@ -1,5 +1,5 @@
 // W6: enumerate everything below a record, parents before children. The peer uses a recursive common table expression;
-// both hand out every name.
+// both return every name.
 
 import Foundation
 import StratusModel

@@ -1,5 +1,5 @@
 // W8: a participant's feed. A tenth of a large zone is shared and accepted; then many records beside it change, which
-// the participant does not see. Accepting writes the same whatever is shared; a page costs what is told, and at most
+// the participant does not see. Accepting writes the same whatever is shared; a page costs what it returns, and at most
 // one look at each change since the token.
 
 import Foundation
@@ -38,7 +38,7 @@ enum SharedFeedWorkload: Workload {
         let second = try read(
             run, server, zone, after: first.token, guest, changeCount: count,
             "\(Figure.text(Double(count))) unseen changes")
-        guard second.toldCount == 0 else { throw PeerError("A participant is told what they do not see.") }
+        guard second.toldCount == 0 else { throw PeerError("A participant gets what they do not see.") }
     }
 
     /// Time and counts against what a page tells.
@@ -60,7 +60,7 @@ enum SharedFeedWorkload: Workload {
             Plot(
                 workload: name, title: "a page of a participant's first feed", xLabel: "records told",
                 yLabel: "µs; number", series: zip(["time, µs", "reads"], points).map { Series($0, $1) },
-                note: "A read and some microseconds for each record that is told, and a constant for the page."))
+                note: "A read and some microseconds for each returned record, and a constant for the page."))
     }
 
     /// Shares a root with somebody new; returns them and what accepting cost.

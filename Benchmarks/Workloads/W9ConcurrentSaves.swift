@@ -39,7 +39,7 @@ enum ConcurrentSaveWorkload: Workload {
                     return rate
                 },
                 {
-                    // One sync a save, whoever waits: fewer saves tell as much.
+                    // One sync a save, for any number of waiting callers: fewer saves measure as well.
                     try Callers.rate(count, timesEach: max(4, timesEach / 8)) { _ in
                         let item = numbers.next()
                         try sqlite.save([SQLitePeer.arguments(item.record, item.content, change: item.number)])

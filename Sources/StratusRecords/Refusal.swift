@@ -1,6 +1,6 @@
 // Why a request is refused, and what the record layer adds to errors of the floors below. A refusal is a value, so that
-// tests can compare it with an oracle's answer; a call throws `RequestRefused` with a `Refusal` for each record that cannot
-// be written as asked.
+// tests can compare it with an oracle's answer; a call throws `RequestRefused` with a `Refusal` for each record that
+// cannot be written as asked.
 
 import StratusLayout
 package import StratusModel

@@ -166,7 +166,7 @@ struct ReportTests {
         #expect(try await seenCounts("anna") == [85, 1, 2])
         let anna = try MarkupScanner(try text("page.html")).text
         #expect(anna.contains("db://iCloud.default/id:anna/home"))
-        #expect(anna.contains("cleo        example.com"))
+        #expect(anna.contains("cleo@example.com"))
         #expect(!anna.contains("LevelDB"))
         #expect(!anna.contains("id:ben"))
         #expect(try await run("accounts suspend ben").status == 0)

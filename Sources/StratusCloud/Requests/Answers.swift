@@ -1,5 +1,5 @@
-// Who asks, and how answers hold the results of single items. A request as a whole fails by throwing a `CloudError`; an item
-// fails in its place of the answer.
+// Who asks, and how answers hold the results of single items. A request as a whole fails by throwing a `CloudError`; an
+// item fails in its place of the answer.
 
 package import StratusModel
 

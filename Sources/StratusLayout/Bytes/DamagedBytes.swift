@@ -1,5 +1,5 @@
-// Errors about damaged keys and values, and how errors and descriptions show bytes. No error shows bytes that may hold a
-// secret.
+// Errors about damaged keys and values, and how errors and descriptions show bytes. No error shows bytes that may hold
+// a secret.
 
 import StratusModel
 import StratusStore

@@ -59,7 +59,7 @@ private protocol LegacyFetchChanges: CKDatabaseOperation {
                 _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: token)
             }
             #expect(error?.code == .changeTokenExpired)
-            #expect(error?.localizedDescription.contains("was not given for this zone") == true)
+            #expect(error?.localizedDescription.contains("The change token is not for this zone") == true)
         }
         await #expect(throws: CKError.self) { _ = try await database.databaseChanges(since: ofZone) }
         _ = try await database.recordZoneChanges(inZoneWith: zoneID, since: ofZone)

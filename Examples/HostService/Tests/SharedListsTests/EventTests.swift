@@ -29,7 +29,7 @@ private struct OpenAnswer {
 }
 
 @Suite struct EventTests {
-    @Test("a device is told what the person's other devices do, and what others do to shared lists")
+    @Test("a device gets what the person's other devices do, and what others do to shared lists")
     func events() async throws {
         try await withServer { server, _, _ in
             let phone = try await Client.signedIn("alice@example.com", on: "phone", at: server)

@@ -118,7 +118,7 @@ private final class Acknowledged: Sendable {
         }
     }
 
-    @Test("who starts it twice on one store is told who has it")
+    @Test("a second process on one store gets the name of the first")
     func heldStore() async throws {
         try await withDirectory { directory in
             let server = try await ServerProcess.start(data: directory.appendingPathComponent("data"))

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("whoever asks for many codes is told when to ask again")
+    @Test("a caller who requests many codes gets a time to try again")
     func manyCodes() async throws {
         try await withServer { server, _, _ in
             let stranger = Client(server: server)
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("a person who has no room left is told so, and can still delete")
+    @Test("a person without space gets an error that says so, and can still delete")
     func quota() async throws {
         try await withServer({ $0.quotaByteCount = 3_000 }) { server, _, _ in
             let alice = try await Client.signedIn("alice@example.com", at: server)

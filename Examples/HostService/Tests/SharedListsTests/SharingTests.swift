@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test("who is not invited is told the same of a list that is there as of one that is not")
+    @Test("a person who is not invited gets the same answer for an existing list as for a missing one")
     func strangers() async throws {
         try await withServer { server, _, _ in
             let alice = try await Client.signedIn("alice@example.com", at: server)
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("a record of another kind is not there, whoever knows its name")
+    @Test("a record of another kind is not found, even by its name")
     func otherKinds() async throws {
         try await withServer { server, _, _ in
             let alice = try await Client.signedIn("alice@example.com", at: server)
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test("the feed of shared lists names owners who have changed something and who share nothing any more")
+    @Test("the feed of shared lists names owners who have changed something or no longer share anything")
     func sharedFeed() async throws {
         try await withServer { server, _, _ in
             let alice = try await Client.signedIn("alice@example.com", at: server)
@@ -164,7 +164,7 @@ import Testing
         }
     }
 
-    @Test("an address that nobody has signed in with yet can be invited, and whoever has it accepts")
+    @Test("an address without an account can be invited, and the person who signs in with it accepts")
     func laterAccounts() async throws {
         try await withServer { server, _, _ in
             let alice = try await Client.signedIn("alice@example.com", at: server)

@@ -4,7 +4,7 @@ import StratusKit
 import Testing
 
 @Suite struct WatchingTests {
-    @Test("it says that it lives and that it can serve, to whoever asks")
+    @Test("it answers every caller whether it is alive and ready")
     func health() async throws {
         try await withServer { server, _, _ in
             let anybody = Client(server: server)
