@@ -11,7 +11,7 @@ enum ParticipantGrowth: Workload {
     static let title = "growth: participants of a share"
     private static let counts = [1, 2, 5, 10, 20, 50, 100]
     private static let note = """
-        Who participates stands in the share itself, as in CloudKit: accepting writes the share anew, and reading it gives everybody \
+        The share itself holds its participants, as in CloudKit: accepting writes the share again, and reading it returns everybody \
         with their name, which is one look at an account each: both grow with the participants. Entries do not: each participant's \
         acceptance is a key of its own, and *may they write this record* asks for that key alone.
         """

@@ -67,7 +67,7 @@ enum QueryPageWorkload: Workload {
                 workload: name, title: "a sorted page", xLabel: "results", yLabel: "µs",
                 series: zip(["Stratus", "GRDB"], points).map { Series($0, $1) },
                 note: """
-                    A request has a constant: whoever asks is looked up, the query is checked against the schema, and an index \
+                    A request has a constant: the caller is looked up, the query is checked against the schema, and an index \
                     is chosen. Then each result adds the same.
                     """))
     }

@@ -29,7 +29,7 @@ extension Guide {
         // snippet
         let plan = try await cloud.explainQuery(
             query, inZoneWith: zoneID, inContainer: "iCloud.com.example.app", as: alice)
-        print(plan)  // which index was walked, what was looked at, how many reads it took
+        print(plan)  // which index was read, how many entries were examined, how many reads it took
         // end
         return plan.resultCount
     }

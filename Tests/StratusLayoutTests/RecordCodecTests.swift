@@ -119,7 +119,7 @@ struct RecordCodecTests {
         var stored = LayoutSamples.smallRecord
         stored.record.fields["big"] = Field(.bytes([UInt8](repeating: 0, count: 1_300_000)))
         let error = #expect(throws: StoreError.self) { try RecordCodec.encoded(stored) }
-        #expect(error?.code == .tooLarge)
+        #expect(error?.code == .invalidRequest)
     }
 
     @Test("a tombstone is recognised by its first byte, and never decodes as a live record")
@@ -229,6 +229,6 @@ struct RecordChunksTests {
         let error = #expect(throws: StoreError.self) {
             try RecordChunks.split(value, record: "big", changeSequence: 1)
         }
-        #expect(error?.code == .tooLarge)
+        #expect(error?.code == .invalidRequest)
     }
 }

@@ -42,7 +42,12 @@ struct ArchiveProcessTests {
             for target in Stratus{Kit,Cloud,Records,Layout,LevelDB,Store,Model} \\
                 C{LogSync,System} Logging CoreMetrics Metrics Crypto CryptoBoringWrapper \\
                 CCryptoBoringSSL CCryptoBoringSSLShims
-            do find "$PRODUCTS/$target.build" -name '*.o'; done | xargs ar qcsST libStratus.a
+            do
+                # The sources that a target has now: a build folder may hold objects of earlier ones.
+                if [ -f "$PRODUCTS/$target.build/sources" ]
+                then tr -d "'" <"$PRODUCTS/$target.build/sources" | sed "s|.*/|$PRODUCTS/$target.build/|; s|$|.o|"
+                else find "$PRODUCTS/$target.build" -name '*.o'; fi
+            done | xargs ar qcsST libStratus.a
             ar sT libStratus.a
             MAPS=$(for map in "$PRODUCTS"/C{LogSync,System}.build "$PACKAGE/Sources/CLevelDB"
                 do echo "-Xcc -fmodule-map-file=$map/module.modulemap"; done)

@@ -42,14 +42,14 @@ package enum RecordChunks {
 
     /// The values to write for an encoded record: the value itself, or its chunks, the first under the record's key.
     ///
-    /// `changeSequence` is that of the record. Throws `.tooLarge` beyond `LayoutLimits`.
+    /// `changeSequence` is that of the record. Throws `.invalidRequest` beyond `LayoutLimits`.
     package static func split(
         _ value: [UInt8], record: RecordName, changeSequence: UInt64
     ) throws(StoreError) -> [[UInt8]] {
         guard needsSplit(value) else { return [value] }
         guard value.count <= maximumByteCount else {
             throw StoreError(
-                .tooLarge, "The record is too large: move content into assets or into further records.",
+                .invalidRequest, "The record is too large: move content into assets or into further records.",
                 ["record": record.text, "byteCount": "\(value.count)", "limit": "\(maximumByteCount)"])
         }
         let count = chunkCount(ofByteCount: value.count)

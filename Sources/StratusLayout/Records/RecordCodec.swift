@@ -25,7 +25,7 @@ package enum RecordCodec {
     /// Empties `bytes`, keeping its capacity, and writes a record into it. Pass large ones to `RecordChunks.split`.
     ///
     /// Throws `.invalidRequest` if a field cannot be stored (a list of mixed kinds or of lists, an asset's digest of
-    /// another length), and `.tooLarge` for a record over `LayoutLimits`.
+    /// another length), and `.invalidRequest` for a record over `LayoutLimits`.
     package static func encode(_ stored: StoredRecord, into bytes: inout [UInt8]) throws(StoreError) {
         bytes.removeAll(keepingCapacity: true)
         RecordHeader.append(stored, to: &bytes)
@@ -37,7 +37,7 @@ package enum RecordCodec {
             let byteCount = try FieldCodec.byteCount(fields[index].value.value)
             guard bytes.count - headerByteCount + byteCount <= LayoutLimits.maximumFieldsByteCount else {
                 throw StoreError(
-                    .tooLarge, "The record is too large: move content into assets or into further records.",
+                    .invalidRequest, "The record is too large: move content into assets or into further records.",
                     ["name": stored.record.name.text, "limit": "\(LayoutLimits.maximumRecordByteCount)"])
             }
             ValueWriter.append(fields[index].key.text, to: &bytes)

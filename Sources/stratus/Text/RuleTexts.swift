@@ -227,7 +227,7 @@ extension BehaviourRule {
         E-07 must Only account, network, throttling and zoneBusy errors are retried automatically
         E-08 must Batch init walks pending up to the limit, skips nil records; atomicByZone default false
         E-09 must State is not persisted by the engine; stateUpdate also follows app-made changes
-        E-10 must StoredAccount switch clears state and pending; offline switches collapse to one event
+        E-10 must Account switch clears state and pending; offline switches collapse to one event
         E-11 must automaticallySync false disables all scheduling
         E-12 must Engine creates its own database subscription (overridable ID); several engines allowed
         E-13 must Pending changes added while handling sent events need not trigger another send
