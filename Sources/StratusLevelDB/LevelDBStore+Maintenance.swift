@@ -117,7 +117,7 @@ extension LevelDBStore {
                     StoreError(
                         .corruption,
                         "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                        ["path": path, "candidateFiles": file]))
+                        ["path": path, "candidateFiles": file], damage: .files))
             }
             return report
         }

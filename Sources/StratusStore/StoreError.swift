@@ -7,7 +7,7 @@
 
 /// An error below the server: a code, a message with the remedy, the variables as fields, and the cause.
 package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of error it is. The raw values are sent between processes and are names of `StratusError`'s codes.
+    /// What kind of error it is. The raw values are the codes' names in messages.
     package enum Code: String, Hashable, Codable, Sendable, CaseIterable {
         /// Another transaction changed what this one read: run it again.
         case conflict
@@ -55,17 +55,36 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
         case rebuilding
     }
 
+    /// Where a corruption was found.
+    package enum Damage: Hashable, Sendable {
+        /// In the store's files: LevelDB cannot read them, so entries around them cannot be read either.
+        case files
+        /// In one key or value, whose bytes are not what this software writes.
+        case entry
+        /// Between entries, which contradict each other.
+        case entries
+    }
+
     package let code: Code
+    /// Where a corruption was found; nil for other codes.
+    package let damage: Damage?
     package let message: String
     package private(set) var fields: [String: String]
     package let cause: String?
 
-    package init(_ code: Code, _ message: StaticString, _ fields: [String: String] = [:], cause: String? = nil) {
+    package init(
+        _ code: Code, _ message: StaticString, _ fields: [String: String] = [:], cause: String? = nil,
+        damage: Damage = .entries
+    ) {
         self.code = code
+        self.damage = code == .corruption ? damage : nil
         self.message = "\(message)"
         self.fields = fields
         self.cause = cause
     }
+
+    /// Whether one entry, or entries together, are damaged, while the others can be read.
+    package var isDamagedEntry: Bool { damage == .entry || damage == .entries }
 
     /// The same error with more variables, which replace those of the same name.
     package func adding(_ more: [String: String]) -> StoreError {
@@ -81,6 +100,7 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
     private init(copying other: StoreError, fields: [String: String], cause: String?) {
         code = other.code
+        damage = other.damage
         message = other.message
         self.fields = fields
         self.cause = cause

@@ -88,9 +88,10 @@ struct DeliveryRun {
                     step.isMoreComing = true
                     break
                 }
-            } catch let error as StoreError where error.code == .corruption {
+            } catch let error as StoreError where error.isDamagedEntry {
                 state = before
-                step.damage = step.damage ?? StoreError(damaged: entry.key, "\(error)")
+                let damage = error.damage == .entry ? StoreError(damaged: entry.key, "\(error)") : error
+                step.damage = step.damage ?? damage
             }
             step.last = entry.key
         }

@@ -173,7 +173,7 @@ private final class SubscriptionCheck {
     ) throws -> Parts? {
         do {
             return try read(key, value)
-        } catch let error as StoreError {
+        } catch let error as StoreError where error.isDamagedEntry {
             report.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
         }
         return nil

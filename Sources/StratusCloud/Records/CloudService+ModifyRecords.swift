@@ -64,7 +64,8 @@ extension CloudService {
 
     /// Runs one zone's transaction. Returns a failure only if the store fails.
     private func write(
-        _ request: ZoneRequest, _ caller: Caller, _ account: StoredAccount, _ intake: AssetIntake, _ event: inout CloudEvent
+        _ request: ZoneRequest, _ caller: Caller, _ account: StoredAccount, _ intake: AssetIntake,
+        _ event: inout CloudEvent
     ) -> Result<ZoneAnswer, CloudError> {
         if let fault = request.error { return .success(request.answer(failing: fault)) }
         let outset = BatchOutset(

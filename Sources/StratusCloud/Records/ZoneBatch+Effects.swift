@@ -303,6 +303,7 @@ extension ZoneBatch {
             guard let parent = stored.record.parent, saved[parent] == nil else { continue }
             touched.insert(parent)
         }
+        guard !touched.isEmpty else { return }
         let zone = request.zone.id
         let plan = try transaction.planNewTags(for: touched.sorted(), salt: outset.tagSalt, in: zone)
         try transaction.apply(plan, in: zone)

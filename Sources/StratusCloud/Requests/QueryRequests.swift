@@ -125,4 +125,3 @@ package struct FetchNotificationChangesResponse: Codable, Sendable {
         self.isMoreComing = isMoreComing
     }
 }
-

@@ -68,4 +68,3 @@ package struct FetchRecordsResponse: Codable, Sendable {
 
     package init(records: [Result<ClientRecord, CloudError>]) { self.records = records }
 }
-

@@ -44,4 +44,3 @@ package struct ClientShareMetadata: Hashable, Codable, Sendable {
         self.owner = owner
     }
 }
-

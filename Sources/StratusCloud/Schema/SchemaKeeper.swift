@@ -171,7 +171,8 @@ extension SchemaKeeper {
     ///
     /// Throws `invalidArguments` or `limitExceeded` if the change is not allowed; then nothing changes.
     package func replaceSchema(
-        of container: ContainerName, with new: ContainerSchema, mode: SchemaEnvironment, in transaction: RecordTransaction
+        of container: ContainerName, with new: ContainerSchema, mode: SchemaEnvironment,
+        in transaction: RecordTransaction
     ) throws {
         let old = try schema(of: container, in: transaction)
         let change = try SchemaChange(from: old, to: new, mode: mode)

@@ -205,7 +205,9 @@ extension CloudService {
                 name: mayBeKnown ? found.name : nil))
     }
 
-    private func account(_ lookup: IdentityLookup, _ asking: StoredAccount, in reader: RecordReader) throws -> StoredAccount? {
+    private func account(_ lookup: IdentityLookup, _ asking: StoredAccount, in reader: RecordReader) throws
+        -> StoredAccount?
+    {
         switch lookup {
         case .email, .phone: try lookup.handle.flatMap { try accountDirectory.account(handle: $0, in: reader) }
         case .userRecord(ZoneAddress.currentUser): asking

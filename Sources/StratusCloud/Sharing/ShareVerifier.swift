@@ -149,7 +149,7 @@ private struct ShareCheck {
             try verifyMarks(zone)
             try verifyTokens(zone)
             try verifyEnded(zone, identity: identity)
-        } catch let error as StoreError where error.code == .corruption {
+        } catch let error as StoreError where error.isDamagedEntry {
             note(.damaged, "zone \(ReadableText.quoted(zone.id.name.text))", "cannot be verified to its end: \(error)")
         }
     }
@@ -187,7 +187,7 @@ private struct ShareCheck {
     private mutating func readContent(of record: Record, _ place: SharePlace) throws -> ShareContent? {
         do {
             return try ShareContentEntry(of: record).content
-        } catch let error as StoreError where error.code == .corruption {
+        } catch let error as StoreError where error.isDamagedEntry {
             note(.damaged, place, "cannot be read: \(error)")
         }
         return nil

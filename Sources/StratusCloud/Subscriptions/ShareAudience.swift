@@ -36,7 +36,7 @@ struct ShareAudience {
             guard let content = try zone.record(share)?.record.shareContent() else { return [] }
             return content.viewers.subtracting([zone.id.database.owner].compactMap { $0 }).sorted()
         } catch let error as StoreError {
-            guard error.code == .corruption else { throw error }
+            guard error.isDamagedEntry else { throw error }
             return nil
         }
     }

@@ -16,7 +16,7 @@ extension StoreError {
         let hex = key.count > shownByteCount ? "\(digits)… (\(key.count.counting("byte")))" : digits
         return StoreError(
             .corruption, message, ["keyspace": keyspace, "position": "\(position)", "hex": hex],
-            cause: cause.map { "\($0)" })
+            cause: cause.map { "\($0)" }, damage: .entry)
     }
 
     /// An error about a damaged value, which it shows as hex unless it may hold a secret.
@@ -26,14 +26,16 @@ extension StoreError {
         if SecretBytes.mayBe(in: value) { return corruptSecret(message, value, at: position, in: item) }
         return StoreError(
             .corruption, message,
-            ["item": item, "position": "\(position)", "hex": Hex.text(value, limit: shownByteCount)])
+            ["item": item, "position": "\(position)", "hex": Hex.text(value, limit: shownByteCount)], damage: .entry)
     }
 
     /// An error about a damaged value that holds a secret. It shows how many bytes there are, and none of them.
     static func corruptSecret(
         _ message: StaticString, _ value: Span<UInt8>, at position: Int, in item: String
     ) -> StoreError {
-        StoreError(.corruption, message, ["item": item, "position": "\(position)", "byteCount": "\(value.count)"])
+        StoreError(
+            .corruption, message, ["item": item, "position": "\(position)", "byteCount": "\(value.count)"],
+            damage: .entry)
     }
 }
 

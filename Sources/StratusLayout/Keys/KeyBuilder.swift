@@ -40,7 +40,7 @@ package struct ZoneNumber: RawRepresentable, Hashable, Comparable, Sendable, Cus
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Keys from `lower` up to but not including `upper`, in byte order. This target does not know the store's own type.
+/// Keys from `lower` up to but not including `upper`, in byte order.
 package struct LayoutRange: Hashable, Sendable {
     package var lower: [UInt8]
     package var upper: [UInt8]

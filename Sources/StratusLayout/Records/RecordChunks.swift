@@ -73,7 +73,7 @@ package enum RecordChunks {
     /// Throws `.corruption` if a chunk is missing, doubled, of another write or of another length.
     package static func join(_ chunks: [[UInt8]]) throws(StoreError) -> [UInt8] {
         guard let first = chunks.first else {
-            throw StoreError(.corruption, "A record has no chunks: check or restore the store.")
+            throw StoreError(.corruption, "A record has no chunks: check or restore the store.", damage: .entry)
         }
         var reader = ValueReader(first.span, RecordChunks.self, isSecret: true)
         guard try RecordValueKind(of: first.span) == .firstChunk else {

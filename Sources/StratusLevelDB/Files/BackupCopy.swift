@@ -130,7 +130,7 @@ struct BackupCopy {
     }
 
     private func corruption(_ message: StaticString, _ file: String) -> StoreError {
-        StoreError(.corruption, message, ["path": source, "candidateFiles": file])
+        StoreError(.corruption, message, ["path": source, "candidateFiles": file], damage: .files)
     }
 
     /// Links or copies the tables. Returns false if one is gone.

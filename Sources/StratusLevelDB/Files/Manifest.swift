@@ -142,7 +142,7 @@ extension Manifest {
             throw StoreError(
                 .corruption,
                 "The MANIFEST that CURRENT names is missing: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                ["path": directory, "file": name])
+                ["path": directory, "file": name], damage: .files)
         } catch { throw error.storeError }
     }
 
@@ -155,14 +155,14 @@ extension Manifest {
             throw StoreError(
                 .corruption,
                 "CURRENT is missing from the store: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                ["path": directory])
+                ["path": directory], damage: .files)
         } catch { throw error.storeError }
         let name = String(decoding: current.dropLast(), as: UTF8.self)
         guard current.last == UInt8(ascii: "\n"), case .manifest = StoreFileName(name) else {
             throw StoreError(
                 .corruption,
                 "CURRENT does not name a MANIFEST: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                ["path": directory, "contents": hexadecimal(current)])
+                ["path": directory, "contents": hexadecimal(current)], damage: .files)
         }
         return (current, name)
     }

@@ -21,7 +21,7 @@ extension EngineError {
                 .corruption,
                 "Bytes on disk are not what was written: restore a backup, or run 'stratus repair-losing-damaged-data'.",
                 fields,
-                cause: text)
+                cause: text, damage: .files)
         case .diskFull:
             return StoreError(.diskFull, "There is no room left on the disk: make some.", fields, cause: text)
         case .notPermitted:

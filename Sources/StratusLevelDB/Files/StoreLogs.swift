@@ -78,13 +78,13 @@ struct StoreLogs {
                 throw StoreError(
                     .corruption,
                     "A log of the store is missing: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                    ["path": place.path, "candidateFiles": StoreFileName.logName(number)])
+                    ["path": place.path, "candidateFiles": StoreFileName.logName(number)], damage: .files)
             }
             if acknowledged.contains(number), try SystemFiles.status("\(place.directory)/\(name)")?.byteCount == 0 {
                 throw StoreError(
                     .corruption,
                     "A log of the store is empty, and held commits: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                    ["path": place.path, "candidateFiles": name])
+                    ["path": place.path, "candidateFiles": name], damage: .files)
             }
         }
     }
@@ -93,7 +93,7 @@ struct StoreLogs {
         StoreError(
             .corruption,
             "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-            ["path": place.path, "candidateFiles": file])
+            ["path": place.path, "candidateFiles": file], damage: .files)
     }
 }
 

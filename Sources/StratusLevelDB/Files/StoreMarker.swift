@@ -53,7 +53,7 @@ struct StoreMarker: Equatable {
         guard let marker = StoreMarker(bytes) else {
             throw StoreError(
                 .corruption, "The store's marker file is damaged: restore it from a backup.",
-                ["path": directory, "file": fileName])
+                ["path": directory, "file": fileName], damage: .files)
         }
         return marker
     }

@@ -51,7 +51,7 @@ struct SystemError: Error {
         StoreError(
             .corruption,
             "A pipe, a device or a directory is in place of a file of the store: move it away, and restore a backup.",
-            ["path": SystemFiles.parent(of: path), "file": path])
+            ["path": SystemFiles.parent(of: path), "file": path], damage: .files)
     }
 }
 

@@ -29,12 +29,12 @@ package final class RecordEngine: Sendable {
     ///
     /// Throws `StoreError` with `newerFormat` when a newer version of this software wrote the store, with
     /// `olderFormat` when an older one did and the options refuse that, with `notAStore` when it holds something else,
-    /// and the store's own errors as `StoreError` of the same code.
+    /// and the store's own errors.
     package init(store: any OrderedStore, options: RecordEngineOptions = .init(), incarnation: UUID) throws {
         self.store = store
         self.options = options
         self.ancestorCache = AncestorCache(capacityByteCount: options.ancestorCacheByteCount)
-        let (opened, rebuilding) = try Self.wrappingErrors {
+        let (opened, rebuilding) = try Self.explainingErrors {
             let opened = try StoreFormat.check(store, incarnation: incarnation, olderFormat: options.olderFormat)
             return (opened, try store.read { try RebuildMark.zones(in: $0) })
         }
@@ -44,9 +44,9 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` on a snapshot of everything committed.
     ///
-    /// Throws what `body` throws. Errors of the floors below are wrapped in `StoreError`.
+    /// Throws what `body` throws. A `StoreError` gets readable descriptions of its keys.
     package func read<Result>(_ body: (RecordReader) throws -> Result) throws -> Result {
-        try Self.wrappingErrors {
+        try Self.explainingErrors {
             try store.read { reader in
                 try body(RecordReader(store: reader, transaction: nil, engine: self))
             }
@@ -55,19 +55,24 @@ package final class RecordEngine: Sendable {
 
     /// Runs `body` as one transaction and returns when it is durable. The body may run twice.
     ///
-    /// Throws what `body` throws, with nothing written. Errors of the floors below are wrapped in `StoreError`.
+    /// Throws what `body` throws, with nothing written. A `StoreError` gets readable descriptions of its keys.
     @discardableResult
     package func transact<Result>(_ body: (RecordTransaction) throws -> Result) throws -> Result {
-        try Self.wrappingErrors {
+        try Self.explainingErrors {
             try store.transact { writer in
                 try body(RecordTransaction(writer, engine: self))
             }
         }
     }
 
-    private static func wrappingErrors<Result>(_ body: () throws -> Result) throws -> Result {
+    /// Runs `body`. An error about bytes gets a remedy, and its own text becomes the cause; keys get descriptions.
+    private static func explainingErrors<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()
+        } catch let error as StoreError where error.damage == .entry {
+            throw StoreError(
+                .corruption, "A key or value is damaged: verify the store, then restore it from a backup.",
+                error.fields, cause: "\(error)")
         } catch let error as StoreError {
             throw error.describingKeys
         }

@@ -41,7 +41,7 @@ extension RecordEngine {
                 zones.begin()
                 do {
                     try verifyZone(zone, listing, &report, ZoneVerifierProgress(meter: zones, toldCount: toldCount))
-                } catch let error as StoreError where error.code == .corruption {
+                } catch let error as StoreError where error.isDamagedEntry {
                     report.note(.wrong, "zone \(id.name)", "could not be verified to its end: \(error)")
                 }
                 zones.end()
@@ -120,7 +120,7 @@ struct ZoneVerifier {
             }
             do {
                 try verify(StoredState(decoding: value, name: parts.name), parts.name, value)
-            } catch let error as StoreError {
+            } catch let error as StoreError where error.damage == .entry {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
             progress.tell(.records, liveCount, of: Int(summable: header.recordCount))
@@ -255,7 +255,7 @@ struct ZoneVerifier {
             // A record may be too deep if an ancestor was moved down, and the counts on the way are verified record by
             // record. A missing entry on the way is a separate finding.
             return
-        } catch let error as StoreError where error.code == .corruption {
+        } catch let error as StoreError where error.isDamagedEntry {
             report.note(.wrong, key: zone.keys.shareRoot(name), "the way up is broken: \(error)")
         }
     }

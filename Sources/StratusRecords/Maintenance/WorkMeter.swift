@@ -129,7 +129,7 @@ extension ZoneReader {
     package func recordBound() throws -> Int {
         do {
             return Int(summable: try header().recordCount)
-        } catch let error as StoreError where error.code == .corruption {
+        } catch let error as StoreError where error.isDamagedEntry {
             return 0
         }
     }
