@@ -28,7 +28,8 @@ package struct NoDatabase: Codable, Sendable {
     package init() {}
 }
 
-/// The names of all requests. They are sent between processes: if you change one, change `LocalFrame.version` too.
+/// The names of all requests. They are sent between processes, as are the properties of requests, answers and `Client…`
+/// values: if you change one, raise `LocalFrame.version`.
 package enum RequestName: String, Codable, Sendable, CaseIterable {
     case modifyRecords
     case fetchRecords

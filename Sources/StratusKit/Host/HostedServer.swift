@@ -256,21 +256,27 @@ final class HostedServer: @unchecked Sendable {
             case .closed:
                 throw Self.closedError
             case .failed(let error):
-                throw CloudError(
-                    .serviceUnavailable,
-                    "The store could not be created again: the host has to fix the cause, then recover or reopen it.",
-                    cause: "\(error)", retryAfterSeconds: Self.retrySeconds)
+                throw unopened(
+                    error,
+                    "The store could not be created again: the host has to fix the cause, then recover or reopen it.")
             case .recovering:
                 throw CloudError(
                     .serviceUnavailable, "The store is being opened again after a failed write: try again.",
                     retryAfterSeconds: Self.retrySeconds)
             case .unrecovered(_, let error):
-                throw CloudError(
-                    .serviceUnavailable,
-                    "The store could not be opened again after a failed write: the host has to look into the cause.",
-                    cause: "\(error)", retryAfterSeconds: Self.retrySeconds)
+                throw unopened(
+                    error,
+                    "The store could not be opened again after a failed write: the host has to look into the cause.")
             }
         }
+    }
+
+    /// The answer while the store is not open.
+    private func unopened(_ error: any Error, _ message: StaticString) -> CloudError {
+        var answer = CloudError(
+            .serviceUnavailable, message, cause: "\(error)", retryAfterSeconds: Self.retrySeconds)
+        if (error as? StoreError)?.code == .corruption { answer.isDamage = true }
+        return answer
     }
 
     private func end() {

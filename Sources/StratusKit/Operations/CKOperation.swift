@@ -148,7 +148,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         let actions: [OperationAction]? = locked {
             guard !watches.contains(where: { $0.dependency === op }) else { return nil }
             watches.append(watch)
-            return state.acceptsConfiguration ? state.receive(.dependencyAdded) : nil
+            return state.isWaiting ? state.receive(.dependencyAdded) : nil
         }
         guard let actions else { return }
         for action in actions { run(action) }
@@ -286,7 +286,7 @@ extension CKOperation {
     private func count(waiting: CKOperation?) {
         let session = effectiveScope(effectiveConfiguration).session
         locked {
-            guard surroundings.countedBy == nil, surroundings.refusal == nil, state.acceptsConfiguration else { return }
+            guard surroundings.countedBy == nil, surroundings.refusal == nil, state.isWaiting else { return }
             if session.activity.accept(waiting) {
                 surroundings.countedBy = session
             } else {

@@ -183,6 +183,7 @@ enum LongLivedArchive {
             "code": NSNumber(value: error.errorCode), "texts": archived(info.compactMapValues { $0 as? String }),
             "retry": error.retryAfterSeconds.map { NSNumber(value: $0) },
             "isReset": info[CKErrorUserDidResetEncryptedDataKey] as? NSNumber,
+            "isDamage": info[CKError.storeIsDamagedKey] as? NSNumber,
             "inner": inner.map { NSNumber(value: $0.code) },
             "innerTexts": inner.flatMap { archived($0.userInfo.compactMapValues { $0 as? String }) },
             "server": error.serverRecord, "ancestor": error.ancestorRecord,
@@ -200,6 +201,7 @@ enum LongLivedArchive {
         info[CKErrorUserDidResetEncryptedDataKey] = (values["isReset"] as? NSNumber).map {
             NSNumber(value: $0.boolValue)
         }
+        info[CKError.storeIsDamagedKey] = (values["isDamage"] as? NSNumber).map { NSNumber(value: $0.boolValue) }
         info[CKRecordChangedErrorServerRecordKey] = values["server"] as? CKRecord
         info[CKRecordChangedErrorAncestorRecordKey] = values["ancestor"] as? CKRecord
         info[NSUnderlyingErrorKey] = (values["inner"] as? NSNumber).map {

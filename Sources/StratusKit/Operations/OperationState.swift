@@ -221,6 +221,10 @@ package struct OperationState: Hashable, Sendable {
 
     package var isFinished: Bool { phase == .finished }
 
+    /// Whether the operation has not started. It can still enter a queue and get dependencies, also after its inputs are
+    /// fixed: by a direct call of `main`, which is refused while the operation is not ready.
+    package var isWaiting: Bool { phase == .waiting }
+
     /// Whether callbacks and settings may still be assigned; later changes are ignored (O-07).
     package var acceptsConfiguration: Bool { phase == .waiting && rules == nil }
 
@@ -277,7 +281,7 @@ extension OperationState {
     }
 
     private mutating func enteredOwnQueue() -> [OperationAction] {
-        guard acceptsConfiguration, !isMainCalled else { return [.refuse(.alreadyStarted)] }
+        guard isWaiting, !isMainCalled else { return [.refuse(.alreadyStarted)] }
         guard !isEnqueued, !isInOwnQueue else { return [.refuse(.alreadyEnqueued)] }
         isInOwnQueue = true
         return []

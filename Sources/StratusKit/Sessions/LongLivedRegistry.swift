@@ -7,8 +7,9 @@
 //   3. An operation is dropped when the last object that runs it has called its last block, or when it is cancelled. An
 //      answered one that no program resumes is dropped after a day. One without an account, which no deletion of an
 //      account removes, is dropped after a month, answered or not.
-//   4. Nothing is stored for an account that was forgotten, not even for operations under way. The registry blocks its
-// thread, as the store does: use it on the pool's threads only.
+//   4. Nothing is stored for an account that was forgotten, not even for operations under way.
+//
+// The registry blocks its thread, as the store does: use it on the pool's threads only.
 
 package import Foundation
 package import StratusCloud

@@ -50,7 +50,7 @@ struct OperationHistory: Hashable {
         case .dependencyAdded: hasStarted
         case .dependencyFinished: !hasStarted && unfinishedDependencyCount == 0
         case .enqueued: hasStarted || queueCount > 0
-        case .enteredOwnQueue: hasStarted || rules != nil || isMainCalled || queueCount > 0
+        case .enteredOwnQueue: hasStarted || isMainCalled || queueCount > 0
         case .startCalled: hasStarted || isMainCalled
         case .inputsFixed: hasStarted || rules != nil
         case .startRequested: hasStarted || (unfinishedDependencyCount > 0 && !wasCancelled)
