@@ -89,6 +89,11 @@ bench: bootstrap ## Measures against SQLite and raw LevelDB and prints the table
 	scripts/bootstrap libsqlite3-dev
 	STRATUS_BENCHMARKS=1 scripts/bench
 
+.PHONY: bench-build
+bench-build: bootstrap ## Compiles the benchmarks without optimisation, to see that they still fit the code
+	scripts/bootstrap libsqlite3-dev
+	STRATUS_BENCHMARKS=1 swift build --scratch-path .build/benchmarks --product stratus-benchmarks
+
 .PHONY: bench-large
 bench-large: bootstrap ## The same with ten times the data
 	scripts/bootstrap libsqlite3-dev

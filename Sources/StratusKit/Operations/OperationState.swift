@@ -221,8 +221,8 @@ package struct OperationState: Hashable, Sendable {
 
     package var isFinished: Bool { phase == .finished }
 
-    /// Whether the operation has not started. It can still enter a queue and get dependencies, also after its inputs are
-    /// fixed: by a direct call of `main`, which is refused while the operation is not ready.
+    /// Whether the operation has not started. It can still enter a queue and get dependencies, also after its inputs
+    /// are fixed: by a direct call of `main`, which is refused while the operation is not ready.
     package var isWaiting: Bool { phase == .waiting }
 
     /// Whether callbacks and settings may still be assigned; later changes are ignored (O-07).

@@ -109,7 +109,9 @@ struct ServedDepartureTests {
     }
 
     /// The user record is gone; the person's public records belong to the app.
-    private static func checkPublic(_ gone: StoredAccount, asSeenBy account: StoredAccount, _ bench: AccountBench) throws {
+    private static func checkPublic(
+        _ gone: StoredAccount, asSeenBy account: StoredAccount, _ bench: AccountBench
+    ) throws {
         let names = [gone.userName.text, "public of \(gone.userName)", account.userName.text]
         let fetch = FetchRecordsRequest(addresses: names.map { RecordAddress(recordName: $0) })
         let found = try bench.service.fetchRecords(fetch, as: bench.caller(account), in: .public).records

@@ -154,7 +154,8 @@ struct AssetCopyTests {
             #expect(
                 error.message.hasPrefix("The copy of the asset that the fetch returns cannot be written:"), "\(error)")
             #expect(
-                error.message.contains("Free space where the copies are stored, then fetch again") == (number != 5), "\(error)")
+                error.message.contains("Free space where the copies are stored, then fetch again") == (number != 5),
+                "\(error)")
             #expect(error.fields["path"]?.hasPrefix("/store/assets/copies/") == true)
             #expect(error.fields["byteCount"] == "7")
         }

@@ -58,7 +58,8 @@ struct AssetTown {
     }
 
     func modify(
-        _ saves: [RecordSave], deleting deletes: [RecordAddress] = [], atomic: Bool = true, by account: StoredAccount? = nil,
+        _ saves: [RecordSave], deleting deletes: [RecordAddress] = [], atomic: Bool = true,
+        by account: StoredAccount? = nil,
         in database: DatabaseSelector = .private
     ) throws -> ModifyRecordsResponse {
         let request = ModifyRecordsRequest(saves: saves, deletes: deletes, policy: .changedKeys, isAtomic: atomic)

@@ -23,7 +23,8 @@ extension RecordBench {
 
     /// One page of a database's feed.
     func zonePage(
-        _ token: [UInt8]? = nil, limit: Int = 0, by account: StoredAccount? = nil, in database: DatabaseSelector = .private
+        _ token: [UInt8]? = nil, limit: Int = 0, by account: StoredAccount? = nil,
+        in database: DatabaseSelector = .private
     ) throws -> FetchDatabaseChangesResponse {
         let request = FetchDatabaseChangesRequest(token: token, limit: limit)
         return try service.fetchDatabaseChanges(request, as: caller(account ?? alice), in: database)

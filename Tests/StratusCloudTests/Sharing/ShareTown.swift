@@ -44,7 +44,9 @@ final class ShareTown: Sendable {
             .new("page", parent: "folder"), .new("other"))
     }
 
-    private static func settle(_ account: StoredAccount, _ name: String, _ service: CloudService) throws -> StoredAccount {
+    private static func settle(
+        _ account: StoredAccount, _ name: String, _ service: CloudService
+    ) throws -> StoredAccount {
         try service.setName(PersonName(given: name.capitalized), of: account.id)
         return try service.addHandle(.email("\(name)@example.com"), to: account.id)
     }

@@ -32,7 +32,8 @@ extension RecordBench {
 
     /// Saves subscriptions that must all be saved.
     func subscribe(
-        _ subscriptions: ClientSubscription..., by account: StoredAccount? = nil, in database: DatabaseSelector = .private
+        _ subscriptions: ClientSubscription..., by account: StoredAccount? = nil,
+        in database: DatabaseSelector = .private
     ) throws {
         let request = ModifySubscriptionsRequest(saves: subscriptions)
         let answer = try service.modifySubscriptions(request, as: caller(account ?? alice), in: database)
@@ -55,7 +56,8 @@ extension RecordBench {
 
     @discardableResult
     func save(
-        _ saves: RecordSave..., on device: String, by account: StoredAccount? = nil, in database: DatabaseSelector = .private
+        _ saves: RecordSave..., on device: String, by account: StoredAccount? = nil,
+        in database: DatabaseSelector = .private
     ) throws -> [ClientRecord] {
         let request = ModifyRecordsRequest(saves: saves, policy: .allKeys)
         return try service.modifyRecords(request, as: caller(account ?? alice, on: device), in: database).saves

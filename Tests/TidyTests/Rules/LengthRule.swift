@@ -1,5 +1,5 @@
-// Sizes that a reader can remember: the aim is 200 lines per file, 400 are questioned, 600 refused; 70 lines per
-// function.
+// Sizes that a reader can keep in mind: files of 150 to 400 lines, 600 at most; functions of 70 lines; comments of
+// 120 columns.
 
 enum LengthRule {
     static let questionedFileLineCount = 400
