@@ -76,7 +76,6 @@ let package = Package(
                 "StratusKit", "StratusCloud", "StratusRecords", "StratusLayout", "StratusLevelDB", "StratusStore",
                 "StratusModel", "CSystem",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Crypto", package: "swift-crypto"),
             ],
             swiftSettings: spans),
 

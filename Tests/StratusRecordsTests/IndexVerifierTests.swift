@@ -5,6 +5,7 @@ import StratusLayout
 import StratusModel
 @testable import StratusRecords
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @Suite("Index verifier and rebuilder")
@@ -16,6 +17,28 @@ struct IndexVerifierTests {
         #expect(report.isClean, "\(report.findings)")
         #expect(report.summary == "0 missing, 0 dangling, 0 wrong counts")
         #expect(report.recordsChecked == 8)
+    }
+
+    @Test(
+        "a store that cannot be read ends the verification with its error, wherever reading fails",
+        arguments: [
+            StoreError(.inputOutput, "A planned fault: reading failed."),
+            StoreError(.corruption, "A planned fault: a file is damaged.", damage: .files),
+        ])
+    func failedReads(error: StoreError) throws {
+        let sample = try SampleZone.filled()
+        let counting = FaultInjectingStore(sample.store.reopened())
+        let engine = try RecordEngine(store: counting, incarnation: UUID())
+        for point in [FaultPoint.read, .scanStep] {
+            let before = counting.count(of: point)
+            _ = try engine.verify()
+            let count = counting.count(of: point) - before
+            #expect(count > 10)
+            for occurrence in 1...count {
+                counting.arm(Fault(point, at: occurrence, error))
+                #expect(throws: error, "\(point) \(occurrence)") { try engine.verify() }
+            }
+        }
     }
 
     @Test("every single index entry that disappears is found, and rebuilding writes it again")

@@ -13,7 +13,6 @@
 //
 // Each client gets a new copy of a content, which it may change, keep or delete.
 
-import Crypto
 package import FoundationEssentials
 package import StratusModel
 import StratusStore
@@ -295,7 +294,7 @@ extension AssetStore {
 
     /// Copies a file and returns the digest of its content, which is the same before and after.
     private func copy(_ source: AssetSource, path: String, to target: Int32) throws(CloudError) -> [UInt8] {
-        var hash = SHA256()
+        var digest = ContentDigest()
         var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
         var total: Int64 = 0
         while true {
@@ -306,7 +305,7 @@ extension AssetStore {
             if count == 0 { break }
             total += Int64(count)
             guard total <= source.facts.byteCount else { throw Self.modified(path) }
-            hash.update(data: buffer[..<count])
+            digest.add(buffer[..<count])
             do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
                 throw Self.unavailable(error)
             }
@@ -316,7 +315,7 @@ extension AssetStore {
             throw Self.unreadable(error, path)
         }
         guard total == source.facts.byteCount, facts == source.facts else { throw Self.modified(path) }
-        return Array(hash.finalize())
+        return digest.finish()
     }
 
     private static func modified(_ path: String) -> CloudError {
@@ -391,15 +390,15 @@ extension AssetStore {
         of source: Int32, _ key: AssetKey,
         _ visit: (_ buffer: [UInt8], _ count: Int) throws(CloudError) -> Void = { _, _ in }
     ) throws(CloudError) -> [UInt8] {
-        var hash = SHA256()
+        var digest = ContentDigest()
         var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
         while true {
             let count: Int
             do throws(FileFailure) { count = try files.read(source, into: &buffer) } catch {
                 throw Self.lost(key, error)
             }
-            if count == 0 { return Array(hash.finalize()) }
-            hash.update(data: buffer[..<count])
+            if count == 0 { return digest.finish() }
+            digest.add(buffer[..<count])
             try visit(buffer, count)
         }
     }

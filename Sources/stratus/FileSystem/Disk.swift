@@ -1,10 +1,8 @@
 // Calls on files and directories, whose paths are bytes: facts, link targets, contents, digests, listings.
-//
-// This is the one file of the tool that imports Crypto.
 
 import CSystem
-import Crypto
 import FoundationEssentials
+import StratusCloud
 
 /// What kind of thing a path names.
 enum FileKind: Hashable, Sendable {
@@ -46,18 +44,6 @@ struct FileFacts: Hashable, Sendable {
     }
 }
 
-/// SHA-256.
-struct ByteDigest {
-    private var hash = SHA256()
-
-    mutating func update(_ bytes: some DataProtocol) { hash.update(data: bytes) }
-
-    /// The digest, 32 bytes.
-    func finish() -> [UInt8] { Array(hash.finalize()) }
-
-    static func of(_ bytes: some DataProtocol) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
-}
-
 /// Calls on files and directories.
 enum Disk {
     /// The facts of a path, without following a symbolic link.
@@ -83,11 +69,11 @@ enum Disk {
     static func digest(
         of path: [UInt8], atMost limit: Int64, buffer: inout [UInt8]
     ) throws(FileError) -> [UInt8]? {
-        var digest = ByteDigest()
+        var digest = ContentDigest()
         var total: Int64 = 0
         try read(path, &buffer) { piece in
             total += Int64(piece.count)
-            digest.update(piece)
+            digest.add(piece)
             return total <= limit
         }
         return total <= limit ? digest.finish() : nil

@@ -2,6 +2,7 @@
 
 import Foundation
 import FoundationEssentials
+import StratusCloud
 import StratusKit
 import StratusLayout
 import StratusModel
@@ -89,7 +90,7 @@ struct TreeNaming {
         if relativePath.isEmpty { return top }
         let whole = "\(top.text)/\(PercentText.escaping(relativePath))"
         guard whole.utf8.count > Self.maximumByteCount else { return RecordName(whole) }
-        let digest = Hex.text(Array(ByteDigest.of(relativePath).prefix(Self.digestByteCount)))
+        let digest = Hex.text(Array(ContentDigest.sha256(relativePath).prefix(Self.digestByteCount)))
         let kept = Self.prefix(
             of: whole, byteCount: Self.maximumByteCount - Self.digestMark.utf8.count - digest.utf8.count)
         return RecordName(kept + Self.digestMark + digest)

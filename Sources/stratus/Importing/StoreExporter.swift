@@ -221,11 +221,11 @@ struct StoreExporter {
         defer { try? file.close() }
         var rest = asset.byteCount
         var part = 0
-        var digest = ByteDigest()
+        var digest = ContentDigest()
         repeat {
             let data = try file.read(upToCount: Int(min(rest, Int64(Self.partByteCount)))) ?? Data()
             guard !data.isEmpty || rest == 0 else { throw damage }
-            digest.update(data)
+            digest.add(data)
             rest -= Int64(data.count)
             // Check before writing the last part, so that no complete asset in an export is damaged.
             guard rest > 0 || digest.finish() == asset.digest else { throw damage }

@@ -1,6 +1,7 @@
 // The frame, the style and the colours of pages: one file without scripts and requests.
 
 import Foundation
+import StratusCloud
 
 enum PageFrame {
     /// A whole page with a title above `body`.
@@ -9,7 +10,7 @@ enum PageFrame {
     /// mistake.
     static func text(heading: String, body: HTML) -> String {
         let style = PageStyle.text
-        let hash = Data(ByteDigest.of(Data(style.markup.utf8))).base64EncodedString()
+        let hash = Data(ContentDigest.sha256(Data(style.markup.utf8))).base64EncodedString()
         let policy = "default-src 'none'; style-src 'sha256-\(hash)'; base-uri 'none'; form-action 'none'"
         let page: HTML = """
             <!DOCTYPE html>

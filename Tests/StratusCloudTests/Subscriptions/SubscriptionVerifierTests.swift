@@ -1,5 +1,6 @@
 // The verifier of subscriptions finds the planted faults, and nothing else.
 
+import FoundationEssentials
 import StratusCloud
 import StratusLayout
 import StratusModel
@@ -109,6 +110,23 @@ struct SubscriptionVerifierTests {
         #expect(try findings(planting: left.map { ($0.0, .some($0.1)) }).count == 2)
         let leaving = left + [(departure, DepartureEntry(account: "ghost").encoded())]
         #expect(try findings(planting: leaving.map { ($0.0, .some($0.1)) }) == [])
+    }
+
+    @Test("a store that cannot be read ends the verification with its error, wherever reading fails")
+    func failedReads() throws {
+        let counting = FaultInjectingStore(bench.service.engine.store)
+        let engine = try RecordEngine(store: counting, incarnation: UUID())
+        let error = StoreError(.inputOutput, "A planned fault: reading failed.")
+        for point in [FaultPoint.read, .scanStep] {
+            let before = counting.count(of: point)
+            _ = try SubscriptionVerifier(engine: engine).verify()
+            let count = counting.count(of: point) - before
+            #expect(count > 2)
+            for occurrence in 1...count {
+                counting.arm(Fault(point, at: occurrence, error))
+                #expect(throws: error, "\(point) \(occurrence)") { try SubscriptionVerifier(engine: engine).verify() }
+            }
+        }
     }
 
     @Test("of very many faults, the first of each kind are kept and all are counted")

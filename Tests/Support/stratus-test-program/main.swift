@@ -168,7 +168,9 @@ switch arguments.dropFirst().first {
 case "costs"?: countCosts(Array(arguments.dropFirst(2)))
 case "crash"?: commitUntilKilled(Array(arguments.dropFirst(2)))
 case "journey"?: await Journey.run(Array(arguments.dropFirst(2)))
-case "fuzz"?: FuzzCommand.main(Array(arguments.dropFirst(2)))
+case "fuzz"?:
+    FuzzCommand.main(Array(arguments.dropFirst(2)))
+    exit(0)
 default: break
 }
 guard arguments.count == 3 else {
