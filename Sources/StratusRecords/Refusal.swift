@@ -7,6 +7,16 @@ package import StratusModel
 package import StratusStore
 
 extension StoreError {
+    /// Returns what `body` returns, or nil if an entry is damaged, which another check reports. Throws all other
+    /// errors.
+    static func unlessDamaged<Value>(_ body: () throws -> Value?) throws -> Value? {
+        do {
+            return try body()
+        } catch let error as StoreError where error.isDamagedEntry {
+            return nil
+        }
+    }
+
     /// The same error with a readable description of each key among its fields.
     package var describingKeys: StoreError {
         var more: [String: String] = [:]

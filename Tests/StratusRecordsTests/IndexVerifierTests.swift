@@ -27,18 +27,14 @@ struct IndexVerifierTests {
         ])
     func failedReads(error: StoreError) throws {
         let sample = try SampleZone.filled()
-        let counting = FaultInjectingStore(sample.store.reopened())
-        let engine = try RecordEngine(store: counting, incarnation: UUID())
-        for point in [FaultPoint.read, .scanStep] {
-            let before = counting.count(of: point)
-            _ = try engine.verify()
-            let count = counting.count(of: point) - before
-            #expect(count > 10)
-            for occurrence in 1...count {
-                counting.arm(Fault(point, at: occurrence, error))
-                #expect(throws: error, "\(point) \(occurrence)") { try engine.verify() }
-            }
+        let report = try FaultSweep.run(
+            [.read, .scanStep], makeStore: { sample.store.reopened() }, error: { _ in error }
+        ) {
+            _ = try RecordEngine(store: $0, incarnation: UUID()).verify()
+        } verify: { _, fault, thrown in
+            #expect((thrown as? StoreError)?.with(fields: [:], cause: nil) == error, "\(fault)")
         }
+        #expect(report.runCounts.values.allSatisfy { $0 > 10 })
     }
 
     @Test("every single index entry that disappears is found, and rebuilding writes it again")

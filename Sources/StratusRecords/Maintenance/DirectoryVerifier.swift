@@ -100,7 +100,7 @@ struct DirectoryVerifier {
         of zone: ZoneReader, _ listing: ZoneListing, _ keys: DatabaseKeys, _ report: inout IndexReport
     ) throws {
         // The zone's own verification reports a header that cannot be read.
-        guard let header = try? zone.header() else { return }
+        guard let header = try StoreError.unlessDamaged({ try zone.header() }) else { return }
         let key = keys.change(header.databaseCounter)
         let entry = try reader.store.withValue(forKey: key) { try DatabaseChangeEntry(decoding: $0) }
         guard let entry else { return report.note(.missing, key: key, "the zone is not in its database's feed") }

@@ -249,7 +249,8 @@ extension ZoneVerifier {
             let parts = try zone.keys.readRecordKey(key)
             progress.tellOfLook()
             // A record that cannot be read has been reported.
-            guard parts.chunkIndex == nil, let stored = try? zone.record(parts.name),
+            guard parts.chunkIndex == nil,
+                let stored = try StoreError.unlessDamaged({ try zone.record(parts.name) }),
                 let indexes = queryIndexes[stored.record.type]
             else { return .next }
             let facts = QueryFacts(of: stored, indexes, in: [.ready]).leaving { !unfinishedFields.contains($0) }
