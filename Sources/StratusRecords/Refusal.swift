@@ -9,7 +9,7 @@ package import StratusStore
 extension StoreError {
     /// Returns what `body` returns, or nil if an entry is damaged, which another check reports. Throws all other
     /// errors.
-    static func unlessDamaged<Value>(_ body: () throws -> Value?) throws -> Value? {
+    package static func unlessDamaged<Value>(_ body: () throws -> Value?) throws -> Value? {
         do {
             return try body()
         } catch let error as StoreError where error.isDamagedEntry {

@@ -152,7 +152,7 @@ package struct AssetCollector: Sendable {
     package func forgetOwner(_ owner: UserName, didLook: (_ fileCount: Int) throws -> Void = { _ in }) throws {
         let limit = engine.options.limits.purgeBatchCount
         while true {
-            let keys = try engine.read { try $0.store.keys(in: GlobalKeys.assets(of: owner).keyRange, limit: limit) }
+            let keys = try engine.read { try $0.store.keys(in: GlobalKeys.assets(of: owner), limit: limit) }
             if keys.isEmpty { break }
             try engine.transact { transaction in
                 for key in keys { try transaction.delete(key) }

@@ -198,7 +198,7 @@ struct DepartureRunner {
         while count == Self.entryBatchCount {
             try checkpoint()
             count = try engine.transact { transaction in
-                let keys = try transaction.store.keys(in: range.keyRange, limit: Self.entryBatchCount)
+                let keys = try transaction.store.keys(in: range, limit: Self.entryBatchCount)
                 for key in keys { try transaction.delete(key) }
                 try didRemove(keys, transaction)
                 return keys.count

@@ -211,7 +211,7 @@ struct ShareDeparture {
 
     /// Removes acceptances up to the first one whose share it leaves. Returns how many, and whether there may be more.
     private func leaveSome(in transaction: RecordTransaction) throws -> (count: Int, hasMore: Bool) {
-        let keys = try transaction.store.keys(in: GlobalKeys.acceptances(of: user).keyRange, limit: Self.batchCount)
+        let keys = try transaction.store.keys(in: GlobalKeys.acceptances(of: user), limit: Self.batchCount)
         for (index, key) in keys.enumerated() where try leave(key, in: transaction) { return (index + 1, true) }
         return (keys.count, keys.count == Self.batchCount)
     }

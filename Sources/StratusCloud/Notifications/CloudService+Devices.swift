@@ -46,7 +46,7 @@ extension CloudService {
         try answering {
             try engine.transact { transaction in
                 guard try transaction.store.contains(key) else { return }
-                let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+                let range = GlobalKeys.notifications(for: device.account, device.name)
                 for key in try [key] + transaction.store.keys(in: range) { try transaction.delete(key) }
             }
         }

@@ -214,7 +214,7 @@ extension ZoneBatch {
         if let settlement { try shareWriter.write(settlement) }
         for save in saves { invitations += invitations(of: save) }
         // One seek finds whether anything in the zone was ever shared. It saves a look-up for every deletion elsewhere.
-        guard !removed.isEmpty, try zone.store.hasEntry(in: zone.keys.shareTokens.keyRange) else { return }
+        guard !removed.isEmpty, try zone.store.hasEntries(in: zone.keys.shareTokens) else { return }
         for record in removed { try shareWriter.forgetToken(of: record.name) }
     }
 

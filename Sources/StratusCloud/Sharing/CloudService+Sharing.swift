@@ -226,7 +226,7 @@ extension CloudService {
         while shouldContinue() {
             let deleted = try engine.transact { transaction in
                 guard let keys = try transaction.zone(zone)?.keys else { return 0 }
-                var range = keys.shareEvents.keyRange
+                var range = keys.shareEvents
                 range.upper = newest + [0]
                 let expired = try transaction.store.keys(in: range, limit: engine.options.limits.purgeBatchCount)
                 for key in expired { try transaction.delete(key) }

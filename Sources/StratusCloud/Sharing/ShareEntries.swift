@@ -179,7 +179,7 @@ struct ShareReleaser {
 
     /// Whether a zone holds a share: one seek.
     static func holdsShares(_ zone: ZoneReader) throws -> Bool {
-        try zone.store.hasEntry(in: zone.keys.types(of: ShareContent.recordType).keyRange)
+        try zone.store.hasEntries(in: zone.keys.types(of: ShareContent.recordType))
     }
 
     /// How many shares of a zone `releaseShares` will read.

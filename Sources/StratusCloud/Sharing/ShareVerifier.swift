@@ -357,7 +357,7 @@ private struct ShareCheck {
             let place = SharePlace(
                 container: entry.container, owner: entry.owner, zone: entry.zone, zoneIdentity: parts.zone,
                 share: parts.share)
-            if content(at: place).map({ $0.accepted[parts.user] == nil }) ?? true {
+            if try content(at: place).map({ $0.accepted[parts.user] == nil }) ?? true {
                 note(.dangling, key: bytes, "no share says that it was accepted")
             }
             return .next
@@ -376,7 +376,7 @@ private struct ShareCheck {
             }
             guard !released.contains(entry.zoneIdentity) else { return .next }
             let place = SharePlace(entry)
-            let entries = content(at: place).map { ShareEntries.urlEntries(of: $0, at: place) } ?? []
+            let entries = try content(at: place).map { ShareEntries.urlEntries(of: $0, at: place) } ?? []
             if !entries.contains(where: { $0.key == bytes }) {
                 note(.dangling, key: bytes, "no share has a URL with this secret")
             }
@@ -385,11 +385,13 @@ private struct ShareCheck {
     }
 
     /// The content of a share; nil if there is no readable one.
-    private func content(at place: SharePlace) -> ShareContent? {
-        guard let listing = try? reader.listing(of: place.zoneID), listing.entry.identity == place.zoneIdentity,
-            let zone = try? reader.zone(place.zoneID)
-        else { return nil }
-        return try? Self.content(of: place.share, zone)
+    private func content(at place: SharePlace) throws -> ShareContent? {
+        try StoreError.unlessDamaged {
+            guard let listing = try reader.listing(of: place.zoneID), listing.entry.identity == place.zoneIdentity,
+                let zone = try reader.zone(place.zoneID)
+            else { return nil }
+            return try Self.content(of: place.share, zone)
+        }
     }
 
     /// The content of a zone's share. Throws if the record cannot be read.

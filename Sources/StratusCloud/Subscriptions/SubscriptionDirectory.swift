@@ -114,7 +114,7 @@ package final class SubscriptionDirectory: Sendable {
         _ question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange
     ) throws -> Bool {
         let answer = try answer(to: question, transaction, range()) { range in
-            (.flag(try transaction.store.hasEntry(in: range)), 0)
+            (.flag(try transaction.store.hasEntries(in: range)), 0)
         }
         guard case .flag(let isThere) = answer else { return true }
         return isThere
@@ -292,6 +292,6 @@ extension RecordReader {
 extension RecordReader {
     /// Whether the outbox has an entry after a key. One seek.
     func hasOutbox(after position: [UInt8]?) throws -> Bool {
-        try store.hasEntry(in: (position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox).keyRange)
+        try store.hasEntries(in: (position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox))
     }
 }

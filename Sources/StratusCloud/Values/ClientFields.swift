@@ -5,6 +5,7 @@
 
 import Crypto
 package import FoundationEssentials
+import StratusLayout
 package import StratusModel
 
 /// Fields by key: a read-only dictionary.
@@ -218,4 +219,12 @@ package struct ContentDigest {
 
     /// The SHA-256 of some bytes: 32 bytes.
     package static func sha256(_ bytes: some DataProtocol) -> [UInt8] { Array(SHA256.hash(data: bytes)) }
+}
+
+extension FieldSelection {
+    /// The fields with the desired keys; all fields if there are none. The participants of a share are not a field, and
+    /// always included.
+    static func desired(_ keys: Set<String>?) -> FieldSelection {
+        keys.map { .only(Set($0.map { FieldKey($0) }).union([ShareContent.fieldKey])) } ?? .all
+    }
 }

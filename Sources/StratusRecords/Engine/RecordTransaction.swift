@@ -191,7 +191,7 @@ package final class RecordTransaction: RecordReader {
                 .invalidRequest, "A database is removed after its zones: delete them and let them be purged.",
                 ["database": "\(entry.number)"])
         }
-        let found = try store.collect(keys.all, limit: limit) { key, _ in [UInt8](copying: key) }
+        let found = try store.keys(in: keys.all, limit: limit)
         let isLast = found.count < limit
         // The header goes last, with the place in the directory: a database that is listed has a header.
         for key in found where isLast || key != keys.header() { try delete(key) }

@@ -78,7 +78,7 @@ extension RecordEngine {
     /// Deletes the first keys of a range, and returns them. No transaction writes them, so listing and deleting them
     /// need not be one transaction.
     private func deleteEntries(in range: LayoutRange, limit: Int) throws -> [[UInt8]] {
-        let keys = try read { try $0.store.collect(range, limit: limit) { key, _ in [UInt8](copying: key) } }
+        let keys = try read { try $0.store.keys(in: range, limit: limit) }
         guard !keys.isEmpty else { return [] }
         try transact { transaction in for key in keys { try transaction.delete(key) } }
         return keys

@@ -209,9 +209,12 @@ extension LayoutRange {
 
 extension StoreReader {
     /// Whether the range holds any key. One seek.
-    func hasEntries(in range: LayoutRange) throws -> Bool {
+    package func hasEntries(in range: LayoutRange) throws -> Bool { try hasEntries(in: range.keyRange) }
+
+    /// Whether the range holds any key. One seek.
+    package func hasEntries(in range: KeyRange) throws -> Bool {
         var isThere = false
-        try scan(range.keyRange, .forward, limit: 1) { _, _ in
+        try scan(range, .forward, limit: 1) { _, _ in
             isThere = true
             return .stop
         }
@@ -219,7 +222,7 @@ extension StoreReader {
     }
 
     /// What `read` returns for the entries of a range, at most `limit` of them.
-    func collect<Value>(
+    package func collect<Value>(
         _ range: LayoutRange, limit: Int = .max, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
     ) throws -> [Value] {
         var values: [Value] = []
@@ -228,6 +231,11 @@ extension StoreReader {
             return .next
         }
         return values
+    }
+
+    /// The first keys of a range.
+    package func keys(in range: LayoutRange, limit: Int = .max) throws -> [[UInt8]] {
+        try collect(range, limit: limit) { key, _ in [UInt8](copying: key) }
     }
 }
 

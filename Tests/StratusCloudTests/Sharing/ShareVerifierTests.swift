@@ -53,6 +53,25 @@ struct ShareVerifierTests {
         }
     }
 
+    @Test("a store that cannot be read ends the verification of shares with its error, wherever reading fails")
+    func failedReads() throws {
+        let store = try Scene().town.engine.store
+        func verify(_ store: any OrderedStore) throws {
+            _ = try ShareVerifier(engine: RecordEngine(store: store, incarnation: UUID())).verify()
+        }
+        let error = StoreError(.inputOutput, "A planned fault: reading failed.")
+        for point in [FaultPoint.read, .scanStep] {
+            let counting = FaultInjectingStore(store)
+            try verify(counting)
+            let count = counting.count(of: point)
+            #expect(count > 10)
+            for occurrence in 1...count {
+                let failing = FaultInjectingStore(store, fault: Fault(point, at: occurrence, error))
+                #expect(throws: StoreError.self, "\(point) \(occurrence)") { try verify(failing) }
+            }
+        }
+    }
+
     @Test("valid shares have no findings: of a folder, of a whole zone, changed, stopped and shared again")
     func clean() throws {
         let scene = try Scene()
