@@ -15,14 +15,7 @@ import StratusModel
 /// The person with a URL: an account in good standing, with the handles that the host has verified.
 struct ShareGuest: Hashable, Sendable {
     let user: UserName
-    let handles: Set<Handle>
-
-    init(user: UserName, handles: Set<Handle> = []) {
-        self.user = user
-        self.handles = handles
-    }
-
-    init(_ account: StoredAccount) { self.init(user: account.userName, handles: account.handles) }
+    var handles: Set<Handle> = []
 
     /// Whether a pending invitation is for this person.
     func isInvited(by participant: ShareParticipant) -> Bool {
@@ -31,6 +24,10 @@ struct ShareGuest: Hashable, Sendable {
         guard case .handle(let handle)? = participant.invitation else { return false }
         return handles.contains(handle)
     }
+}
+
+extension ShareGuest {
+    init(_ account: StoredAccount) { self.init(user: account.userName, handles: account.handles) }
 }
 
 enum JoinVerdict: Hashable, Sendable {

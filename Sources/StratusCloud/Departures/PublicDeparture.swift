@@ -235,12 +235,11 @@ struct ShareDeparture {
     ) throws -> Bool {
         let database = DatabaseID(container: entry.container, owner: entry.owner, scope: .private)
         let id = ZoneID(database: database, name: entry.zone)
-        guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id),
-            let stored = try zone.record(parts.share), let old = try stored.record.shareContent(),
-            let left = ShareRevision(leaving: user, old)
-        else { return false }
-        _ = try ShareWriter(acceptances, to: zone, in: transaction, journal).write(
-            left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+        guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id) else {
+            return false
+        }
+        let writer = ShareWriter(acceptances: acceptances, zone: zone, transaction: transaction, journal: journal)
+        guard try writer.leave(parts.share, user, stamp: stamp, tagSalt: tagSalt) else { return false }
         try ClientTokens.forget(user, in: zone, transaction)
         return true
     }

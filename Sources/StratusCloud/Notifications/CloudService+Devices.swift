@@ -62,14 +62,11 @@ extension CloudService {
     /// The devices for which notifications wait. Call it after opening a store.
     package func waitingDevices() throws(CloudError) -> [DeviceAddress] {
         try reading { reader in
-            var devices: [DeviceAddress] = []
-            try reader.store.scan(GlobalKeys.devices.keyRange) { key, value in
-                guard try DeviceEntry(decoding: value).count > 0 else { return .next }
+            try reader.store.collect(GlobalKeys.devices) { key, value in
+                guard try DeviceEntry(decoding: value).count > 0 else { return nil }
                 let parts = try GlobalKeys.readDeviceKey(key)
-                devices.append(DeviceAddress(account: parts.account, name: parts.name))
-                return .next
-            }
-            return devices
+                return DeviceAddress(account: parts.account, name: parts.name)
+            }.compactMap { $0 }
         }
     }
 
@@ -86,16 +83,12 @@ extension CloudService {
         return try answering {
             try engine.transact { transaction in
                 guard try waiting(for: device, in: transaction) != nil else { return [] }
-                var keys: [[UInt8]] = []
-                var taken: [ClientNotification] = []
-                let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
-                try transaction.store.scan(range, .forward, limit: limit) { key, value in
-                    keys.append([UInt8](copying: key))
-                    taken.append(try ClientNotification(NotificationEntry(decoding: value)))
-                    return .next
+                let range = GlobalKeys.notifications(for: device.account, device.name)
+                let taken = try transaction.store.collect(range, limit: limit) { key, value in
+                    ([UInt8](copying: key), try ClientNotification(NotificationEntry(decoding: value)))
                 }
-                try remove(keys, from: device, in: transaction)
-                return taken
+                try remove(taken.map(\.0), from: device, in: transaction)
+                return taken.map(\.1)
             }
         }
     }
@@ -153,12 +146,7 @@ extension CloudService {
 extension RecordReader {
     /// The names of an account's devices, in their byte order.
     func deviceNames(of account: AccountID) throws -> [String] {
-        var names: [String] = []
-        try store.scan(GlobalKeys.devices(of: account).keyRange) { key, _ in
-            names.append(try GlobalKeys.readDeviceKey(key).name)
-            return .next
-        }
-        return names
+        try store.collect(GlobalKeys.devices(of: account)) { key, _ in try GlobalKeys.readDeviceKey(key).name }
     }
 }
 
@@ -189,19 +177,13 @@ struct DeviceQueue {
         self.address = address
         self.header = header
         self.limit = max(1, limit)
-        var found: [Waiting] = []
-        if header.count > 0 {
-            let range = GlobalKeys.notifications(for: address.account, address.name).keyRange
-            try transaction.store.scan(range) { key, value in
-                let entry = try NotificationEntry(decoding: value)
-                found.append(
-                    Waiting(
-                        order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason,
-                        added: nil))
-                return .next
-            }
+        guard header.count > 0 else { return }
+        let range = GlobalKeys.notifications(for: address.account, address.name)
+        waiting = try transaction.store.collect(range) { key, value in
+            let entry = try NotificationEntry(decoding: value)
+            return Waiting(
+                order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason, added: nil)
         }
-        waiting = found
     }
 
     /// Adds the notification that `make` creates. It gets the incremented badge if `badges` is set.

@@ -97,12 +97,10 @@ extension ZoneBatch {
 
     /// The root with the smallest name in the zone.
     private func firstRoot() throws -> (RecordName, RecordName)? {
-        var found: RecordName?
-        try zone.store.scan(zone.keys.shareRoots.keyRange, .forward, limit: 1) { key, _ in
-            found = try zone.keys.readShareRootKey(key)
-            return .stop
-        }
-        guard let root = found, let share = try zone.node(root)?.share else { return nil }
+        let first = try zone.store.collect(zone.keys.shareRoots, limit: 1) { key, _ in
+            try zone.keys.readShareRootKey(key)
+        }.first
+        guard let root = first, let share = try zone.node(root)?.share else { return nil }
         return (root, share)
     }
 
@@ -219,7 +217,9 @@ extension ZoneBatch {
     }
 
     /// Writes everything except the records. The batch writes the records themselves.
-    private var shareWriter: ShareWriter { ShareWriter(service.acceptanceDirectory, to: zone, in: transaction) }
+    private var shareWriter: ShareWriter {
+        ShareWriter(acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction)
+    }
 
     private func invitations(of save: JudgedSave) -> [ShareInvitation] {
         guard let draft = save.share, !draft.invited.isEmpty, let owner = request.zone.id.database.owner else {

@@ -23,13 +23,6 @@ extension CloudService {
         try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).userName }
     }
 
-    /// Whether the host lets others find the caller.
-    ///
-    /// Throws like `userName`.
-    package func isDiscoverable(_ caller: Caller) throws(CloudError) -> Bool {
-        try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).isDiscoverable }
-    }
-
     /// The caller's account, if it may be used now. Needs no look-up in the store if the cache has it.
     ///
     /// Throws `notAuthenticated` if no account is signed in or it was deleted or closed, `managedAccountRestricted` if

@@ -98,13 +98,8 @@ extension CloudService {
     /// which stays until the purge horizon, for their feeds.
     private func checkReturns(of found: FoundShare, _ transaction: RecordTransaction) throws {
         let zone = try transaction.existingZone(found.place.zoneID)
-        var count = 0
-        let range = zone.keys.endedAcceptances(of: found.guest.user).keyRange
-        try zone.store.scan(range, .forward, limit: options.returnCount) { _, _ in
-            count += 1
-            return .next
-        }
-        guard count >= options.returnCount else { return }
+        let range = zone.keys.endedAcceptances(of: found.guest.user)
+        guard try zone.store.keys(in: range, limit: options.returnCount).count >= options.returnCount else { return }
         throw found.refusal(
             CloudError(
                 .requestRateLimited, inner: CloudError.InnerCode.limit,
@@ -121,7 +116,7 @@ extension CloudService {
     ) throws -> StoredRecord {
         guard content != found.content else { return found.stored }
         let zone = try transaction.existingZone(found.place.zoneID)
-        return try ShareWriter(acceptanceDirectory, to: zone, in: transaction, journal(draw.origin)).write(
+        return try ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction, journal: journal(draw.origin)).write(
             content, replacing: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: user),
             actor: found.guest.user, tagSalt: draw.tagSalt)
     }
@@ -179,7 +174,7 @@ extension CloudService {
             of: found.content, found.verdict, askedBy: found.guest, id: draw.id, date: draw.date)
         guard let requesters else { return ShareAnswer(value: (), hasWritten: false) }
         let zone = try transaction.existingZone(found.place.zoneID)
-        try ShareWriter(acceptanceDirectory, to: zone, in: transaction).write(
+        try ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction).write(
             requesters, of: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: found.guest.user))
         return ShareAnswer(value: (), hasWritten: true)
     }

@@ -61,11 +61,6 @@ extension CloudService {
             "Shared zone update is not enabled for container"
         ).ofSharing(rule: "P-19")
     }
-
-    /// Runs `body` for an item that may fail separately; the store's failures are those of the request.
-    func item<Value>(_ body: () throws -> Value) throws -> Result<Value, CloudError> {
-        do { return .success(try body()) } catch let error as CloudError { return .failure(error) }
-    }
 }
 
 // MARK: Metadata
@@ -90,7 +85,7 @@ extension CloudService {
                 let account = try accountDirectory.requireAccount(of: caller, in: reader)
                 let finder = ShareFinder(accounts: accountDirectory, reader: reader)
                 return try request.urls.map { url in
-                    try item { try metadata(of: finder.share(url, for: account), url, request, in: reader) }
+                    try Result.item { try metadata(of: finder.share(url, for: account), url, request, in: reader) }
                 }
             }
             event.count(answers)

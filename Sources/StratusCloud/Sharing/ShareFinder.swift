@@ -93,10 +93,8 @@ struct ShareFinder {
             try ZoneEntry(decoding: $0)
         }
         let keys = ZoneKeys(database: database, zone: zone?.number ?? Self.noZone)
-        var value: [[UInt8]] = []
-        try reader.store.scan(keys.recordWithChunks(place.share).keyRange) { _, chunk in
-            value.append([UInt8](copying: chunk))
-            return .next
+        let value = try reader.store.collect(keys.recordWithChunks(place.share)) { _, chunk in
+            [UInt8](copying: chunk)
         }
         return (zone?.identity, value)
     }

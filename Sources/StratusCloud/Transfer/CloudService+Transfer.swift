@@ -64,7 +64,7 @@ extension CloudService {
                     request.queryIndexes[type] = schema?.queryIndexes ?? [:]
                 }
                 let plan = try transaction.plan(request, in: id)
-                let writer = ShareWriter(acceptanceDirectory, to: zone, in: transaction)
+                let writer = ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction)
                 let settlements = try settlements(of: new, with: plan, writer)
                 try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
                 try transaction.apply(plan, in: id)

@@ -53,19 +53,13 @@ extension CloudService {
 
     /// Adds reviews for all types of a store from before there were indexes for queries: once in the life of a store.
     private func putUpOldTypes() throws {
-        let types = try engine.read { reader in
-            var types: [(ContainerName, RecordType)] = []
-            if try reader.store.contains(GlobalKeys.indexing()) { return types }
-            try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
-                let parts = try GlobalKeys.readSchemaKey(key)
-                if let type = parts.type { types.append((parts.container, type)) }
-                return .next
-            }
-            return types
+        let types: [(container: ContainerName, type: RecordType?)] = try engine.read { reader in
+            if try reader.store.contains(GlobalKeys.indexing()) { return [] }
+            return try reader.store.collect(GlobalKeys.schema) { key, _ in try GlobalKeys.readSchemaKey(key) }
         }
-        guard !types.isEmpty else { return }
+        guard types.contains(where: { $0.type != nil }) else { return }
         try engine.transact { transaction in
-            for (container, type) in types {
+            for case (let container, let type?) in types {
                 let key = GlobalKeys.indexReview(container, type)
                 guard try !transaction.store.contains(key) else { continue }
                 try transaction.set(key, to: IndexReviewEntry().encoded())
@@ -119,15 +113,12 @@ extension CloudService {
 
     private func nextReview() throws -> Review? {
         try engine.read { reader in
-            var next: Review?
-            try reader.store.scan(GlobalKeys.indexReviews.keyRange, .forward, limit: 1) { key, value in
+            try reader.store.collect(GlobalKeys.indexReviews, limit: 1) { key, value in
                 let (container, type) = try GlobalKeys.readIndexReviewKey(key)
-                next = Review(
+                return Review(
                     container: container, type: type, entry: try IndexReviewEntry(decoding: value),
                     wanted: try wantedIndexes(of: type, in: container, reader))
-                return .stop
-            }
-            return next
+            }.first
         }
     }
 

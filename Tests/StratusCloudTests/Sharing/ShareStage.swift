@@ -2,7 +2,7 @@
 // these tests of entries, releases and verifiers do not depend on the rules of who may share what.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

@@ -1,7 +1,7 @@
 // A server with feeds that a test writes down, for the operations that read them.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 
 @testable import StratusKit

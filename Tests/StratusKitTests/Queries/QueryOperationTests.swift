@@ -1,7 +1,7 @@
 // Queries and their options, with a server that answers as the test says.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore

@@ -1,7 +1,7 @@
 // Shares, participants and a server to answer about them, for tests that need no store.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusStore
 import Synchronization
