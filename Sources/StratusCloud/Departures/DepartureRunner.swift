@@ -23,22 +23,22 @@ struct DepartureRunner {
     /// Entries deleted in one commit.
     static let entryBatchCount = 1_000
 
-    let engine: RecordEngine
+    let service: CloudService
     let departure: Departure
-    /// The stamp of the user record's deletion.
+    /// The stamp of all changes, which are the person's.
     let stamp: Stamp
     let tagSalt: UInt32
-    let assetLedger: AssetLedger
-    let acceptances: AcceptanceDirectory
-    let journal: CommitJournal
-    /// Delivers the outbox, before the data that determines the recipients is deleted.
-    let deliver: () throws -> Void
-    /// Removes the files of the person's assets; nil if the store has no assets.
-    let collector: AssetCollector?
     /// Counts the work of `workCount` and `fileCount`.
     let meter: WorkMeter?
     /// Called before each commit; throws to stop. Finished work stays.
     let checkpoint: () throws -> Void
+
+    var engine: RecordEngine { service.engine }
+    var journal: CommitJournal { service.journal() }
+    /// Removes the files of the person's assets; nil if the store has no assets.
+    private var collector: AssetCollector? {
+        service.assets.map { AssetCollector(engine: engine, store: $0) }
+    }
 
     /// How many entries, zones, shares and records step 2 will read, as far as known before it. Some are deleted with
     /// others.
@@ -75,14 +75,12 @@ struct DepartureRunner {
     /// Step 2: makes everything unreachable. `workCount` is its count from before.
     func removeContent(workCount: Int = 0) throws {
         let doneBefore = meter?.done ?? 0
-        try ShareDeparture(
-            engine: engine, acceptances: acceptances, journal: journal, user: departure.userName, stamp: stamp,
-            tagSalt: tagSalt, meter: meter, checkpoint: checkpoint
-        ).run()
+        try leaveShares()
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
         }
-        try deliver()
+        // Before the data that determines the recipients is deleted.
+        try service.deliverBetween()
         for container in try engine.read({ try $0.containers() }) {
             try abandonReleases(of: privateDatabase(container))
             try removePublic(in: container)
@@ -176,18 +174,14 @@ struct DepartureRunner {
     }
 
     private func publicDeparture(_ container: ContainerName) -> PublicDeparture {
-        PublicDeparture(
-            engine: engine,
-            zone: ZoneID(database: publicDatabase(container), name: ZoneName(ZoneAddress.defaultZoneName)),
-            userRecord: RecordName(departure.userName.text), stamp: stamp, tagSalt: tagSalt, assetLedger: assetLedger,
-            journal: journal, meter: meter, checkpoint: checkpoint)
+        let zone = ZoneID(database: publicDatabase(container), name: ZoneName(ZoneAddress.defaultZoneName))
+        return PublicDeparture(runner: self, zone: zone)
     }
 
     private func removeSubscriptions(in container: ContainerName) throws {
-        let directory = journal.directory
         try removeEntries(GlobalKeys.subscriptions(of: departure.userName, in: container)) { keys, transaction in
             let parts = try keys.map { try GlobalKeys.readSubscriptionKey($0.span) }
-            directory.note(parts.map { ($0, nil) }, in: transaction)
+            service.subscriptionDirectory.note(parts.map { ($0, nil) }, in: transaction)
         }
     }
 
@@ -354,10 +348,8 @@ extension CloudService {
         _ departure: Departure, _ meter: WorkMeter? = nil, _ checkpoint: @escaping () throws -> Void = {}
     ) -> DepartureRunner {
         DepartureRunner(
-            engine: engine, departure: departure,
+            service: self, departure: departure,
             stamp: Stamp(date: environment.clock.now, user: departure.userName),
-            tagSalt: environment.identifiers.makeSalt(), assetLedger: assetLedger, acceptances: acceptanceDirectory,
-            journal: journal(), deliver: { try self.deliverBetween() },
-            collector: assets.map { AssetCollector(engine: engine, store: $0) }, meter: meter, checkpoint: checkpoint)
+            tagSalt: environment.identifiers.makeSalt(), meter: meter, checkpoint: checkpoint)
     }
 }

@@ -48,24 +48,10 @@ struct GuestFeed {
     var seenNow: Set<RecordName> = []
     /// The current walk of the round.
     var walker: GuestWalker?
-    private var changedShares: [RecordName] = []
+    var changedShares: [RecordName] = []
     /// Whether the round reads every record of the zone, so that no other walks are needed.
     private var coversZone: Bool { changedShares == [ShareContent.zoneWideName] }
-    private var batch: ArraySlice<LatestWrite> = []
-
-    init(
-        zone: ZoneReader, admissions: Admissions, view: RecordPresenter, fields: FieldSelection, now: UInt64,
-        progress: GuestProgress, page: FeedPage
-    ) {
-        self.zone = zone
-        history = ZoneHistory(zone, now: now)
-        self.admissions = admissions
-        self.view = view
-        self.fields = fields
-        self.now = now
-        self.progress = progress
-        self.page = page
-    }
+    var batch: ArraySlice<LatestWrite> = []
 
     /// The end of the round.
     var end: UInt64 { progress.round?.end ?? progress.base }

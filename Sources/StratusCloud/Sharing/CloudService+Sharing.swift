@@ -1,4 +1,4 @@
-// Requests about shares that change nothing: people to invite, shares by their URLs, permissions for the host, and the
+// Requests about shares that change nothing: shares by their URLs, permissions for the host, and the
 // trail of what happened to a zone's shares.
 
 import FoundationEssentials
@@ -8,27 +8,6 @@ import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// People as new participants of a share (P-01), in the order of `lookups`, each with a new identifier. Writes
-    /// nothing.
-    ///
-    /// Throws like `resolveInvited`.
-    package func shareParticipants(
-        for lookups: [IdentityLookup], as caller: Caller
-    ) throws(CloudError) -> [Result<ClientParticipant, CloudError>] {
-        let people = try resolveInvited(lookups, as: caller, reporting: .shareParticipants)
-        let own = try requireAccount(caller).userName
-        return people.map { person in
-            person.map { person in
-                ClientParticipant(
-                    id: makeParticipantID().text,
-                    identity: ClientIdentity(
-                        lookup: person.lookup,
-                        userName: person.userName.map { $0 == own ? ZoneAddress.currentUser : $0.text },
-                        name: person.name, hasAccount: person.hasAccount))
-            }
-        }
-    }
-
     /// What a caller may know of a share's record; nil for every other record, and if the record was read
     /// without the field that holds the content. `own` is the caller's own entry if it does not have their user name.
     func sharing(

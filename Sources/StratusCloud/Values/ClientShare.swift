@@ -161,13 +161,3 @@ package struct DiscoveredIdentity: Hashable, Codable, Sendable {
     package var userName: UserName
     package var name: PersonName
 }
-
-/// A person who can be invited to a share, with or without an account.
-package struct InvitableIdentity: Hashable, Sendable {
-    package var lookup: IdentityLookup
-    package var hasAccount: Bool
-    /// Known if the person was named by it or may be discovered (P-03).
-    package var userName: UserName?
-    /// Known if the person may be discovered.
-    package var name: PersonName?
-}
