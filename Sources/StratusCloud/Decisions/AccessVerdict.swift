@@ -47,7 +47,7 @@ enum AccessVerdict {
     }
 
     static func denied(_ text: StaticString, _ name: RecordName) -> CloudError {
-        CloudError(.permissionFailure, inner: CloudError.InnerCode.permission, text, ["record": name.text])
+        CloudError.notPermitted(text, ["record": name.text])
     }
 
     /// The same for a broken rule of sharing. Root and share are those in which the caller sees the record.

@@ -131,7 +131,7 @@ enum JoinVerdict: Hashable, Sendable {
 
     /// The answer to a URL that leads to no share, or to none for this person: the same for all (M-04, M-05, X-18).
     static var notFound: CloudError {
-        CloudError(.unknownItem, inner: CloudError.InnerCode.unknownItem, "Share not found")
+        CloudError.notFound("Share not found")
     }
 
     static var alreadyInvited: CloudError {
@@ -151,10 +151,8 @@ enum JoinVerdict: Hashable, Sendable {
     static func outsiderError(_ content: ShareContent, hasUnclaimedHandle: Bool) -> CloudError {
         guard content.allowsAccessRequests else { return notFound }
         guard hasUnclaimedHandle else {
-            return CloudError(
-                .permissionFailure, inner: CloudError.InnerCode.permission,
-                "The share is only for invited people. Ask its owner for access."
-            ).ofSharing(rule: "M-04")
+            return CloudError.notPermitted("The share is only for invited people. Ask its owner for access.").ofSharing(
+                rule: "M-04")
         }
         return CloudError(
             .participantMayNeedVerification,
@@ -198,10 +196,9 @@ enum AccessRequestVerdict {
         guard content.allowsAccessRequests else { throw JoinVerdict.notFound }
         guard !content.requesters.contains(where: { $0.user == guest.user }) else { return content.requesters }
         guard content.requesters.count < requesterLimit else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
+            throw CloudError.overLimit(
                 "Too many people wait for access to the share. Ask again after its owner has answered some.",
-                ["limit": "\(requesterLimit)"]
+                limit: requesterLimit
             ).ofSharing(rule: "P-20")
         }
         guard !content.blocked.contains(where: { $0.user == guest.user }) else { return content.requesters }

@@ -145,9 +145,7 @@ extension ShareRevision {
     }
 
     static var notAllowed: CloudError {
-        CloudError(
-            .permissionFailure, inner: CloudError.InnerCode.permission, "WRITE operation not permitted",
-            ["rule": "X-13"])
+        CloudError.notPermitted("WRITE operation not permitted", ["rule": "X-13"])
     }
 
     // MARK: Requests for access
@@ -175,10 +173,9 @@ extension ShareRevision {
             content.blocked.append(blocked)
         }
         guard claim.blocked.isEmpty || content.blocked.count <= AccessRequestVerdict.blockedLimit else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
+            throw CloudError.overLimit(
                 "Too many people are blocked from the share. Unblock some of them (P-20).",
-                ["limit": "\(AccessRequestVerdict.blockedLimit)", "rule": "P-20"])
+                limit: AccessRequestVerdict.blockedLimit, ["rule": "P-20"])
         }
     }
 

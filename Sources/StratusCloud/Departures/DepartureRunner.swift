@@ -204,21 +204,27 @@ struct DepartureRunner {
 
 // MARK: Progress
 
-/// The progress of one part of freeing deleted data. Each part has its own total.
-package struct FreeingProgress: Hashable, Sendable {
-    /// The parts of the work. `departures` and `entries` may come twice, and then continue.
-    package enum Part: String, Sendable {
-        /// Counting the work, before each of the others.
-        case counting
-        /// Records and shares of deleted zones, which hold assets and acceptances.
-        case holders
-        /// The data of deleted accounts outside their zones, with the files of their assets.
-        case departures
-        /// The entries of deleted zones.
-        case entries
-    }
+/// The parts of freeing deleted data. `departures` and `entries` may come twice, and then continue.
+package enum FreeingPart: String, WorkPart {
+    /// Counting the work, before each of the others.
+    case counting
+    /// Records and shares of deleted zones, which hold assets and acceptances.
+    case holders
+    /// The data of deleted accounts outside their zones, with the files of their assets.
+    case departures
+    /// The entries of deleted zones.
+    case entries
+}
 
-    package typealias Listener = (FreeingProgress) -> Void
+/// The progress of one part of freeing deleted data.
+package typealias FreeingProgress = PartProgress<FreeingPart>
+
+/// A part of long work, by its name in messages.
+package protocol WorkPart: RawRepresentable<String>, Hashable, Sendable {}
+
+/// The progress of one part of long work. Each part has its own total.
+package struct PartProgress<Part: WorkPart>: Hashable, Sendable {
+    package typealias Listener = (PartProgress) -> Void
 
     package var part: Part
     package var doneCount: Int
@@ -230,10 +236,10 @@ package struct FreeingProgress: Hashable, Sendable {
     }
 }
 
-extension FreeingProgress.Part {
+extension WorkPart {
     /// A listener that reports progress of this part.
-    func telling(_ tell: @escaping FreeingProgress.Listener) -> WorkMeter.Listener {
-        { tell(FreeingProgress(part: self, doneCount: $0, totalCount: $1)) }
+    func telling(_ tell: @escaping PartProgress<Self>.Listener) -> (_ done: Int, _ total: Int?) -> Void {
+        { tell(PartProgress(part: self, doneCount: $0, totalCount: $1)) }
     }
 }
 
@@ -271,7 +277,7 @@ extension CloudService {
             // The account is already deleted, so never stop before the rest is.
             let counter = tell.map { WorkCounter($0, shouldContinue: { true }) }
             let workCount = try counter.map { try self.workCount(of: departure, $0) } ?? 0
-            let meter = tell.map { WorkMeter(total: workCount, FreeingProgress.Part.departures.telling($0)) }
+            let meter = tell.map { WorkMeter(total: workCount, FreeingPart.departures.telling($0)) }
             try runner(departure, meter).removeContent(workCount: workCount)
         }
     }
@@ -299,7 +305,7 @@ extension CloudService {
             let meter = tell.map {
                 WorkMeter(
                     total: workCounts.reduce(0, +) + fileCount(of: departures),
-                    FreeingProgress.Part.departures.telling($0))
+                    FreeingPart.departures.telling($0))
             }
             do {
                 for (departure, workCount) in zip(departures, workCounts) {

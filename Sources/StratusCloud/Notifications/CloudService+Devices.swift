@@ -28,10 +28,8 @@ extension CloudService {
                 }
                 guard try !transaction.store.contains(key) else { return }
                 guard try transaction.deviceNames(of: device.account).count < options.deviceCount else {
-                    throw CloudError(
-                        .limitExceeded, inner: CloudError.InnerCode.limit,
-                        "The account has the maximum number of devices. Remove one first.",
-                        ["limit": "\(options.deviceCount)"])
+                    throw CloudError.overLimit(
+                        "The account has the maximum number of devices. Remove one first.", limit: options.deviceCount)
                 }
                 try transaction.set(key, to: DeviceEntry(next: first).encoded())
             }
@@ -137,9 +135,7 @@ extension CloudService {
     }
 
     private static func unknownDevice(_ device: DeviceAddress) -> CloudError {
-        CloudError(
-            .unknownItem, inner: CloudError.InnerCode.unknownItem, "The device is unknown. Register it first.",
-            ["device": device.name])
+        CloudError.notFound("The device is unknown. Register it first.", ["device": device.name])
     }
 }
 
@@ -182,7 +178,8 @@ struct DeviceQueue {
         waiting = try transaction.store.collect(range) { key, value in
             let entry = try NotificationEntry(decoding: value)
             return Waiting(
-                order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason, added: nil)
+                order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason, added: nil
+            )
         }
     }
 

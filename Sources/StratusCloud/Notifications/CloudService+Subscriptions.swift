@@ -158,10 +158,9 @@ struct SubscriptionChanges {
         if try !transaction.store.contains(key) {
             let counted = try count ?? transaction.subscriptions(of: parts.user, in: parts.container, database).count
             guard counted < service.options.subscriptionCount else {
-                throw CloudError(
-                    .limitExceeded, inner: CloudError.InnerCode.limit,
+                throw CloudError.overLimit(
                     "The database has the maximum number of subscriptions. Delete one first.",
-                    ["limit": "\(service.options.subscriptionCount)"])
+                    limit: service.options.subscriptionCount)
             }
             count = counted + 1
         }

@@ -125,9 +125,7 @@ extension CloudService {
         if isPublic {
             let permissions = GrantVerdict.permissions(type, hasAccount: account != nil, isCreator: true)
             guard permissions.contains(.read) else {
-                throw CloudError(
-                    .permissionFailure, inner: CloudError.InnerCode.permission, "QUERY operation not permitted",
-                    ["recordType": query.recordType])
+                throw CloudError.notPermitted("QUERY operation not permitted", ["recordType": query.recordType])
             }
         }
         return verdict

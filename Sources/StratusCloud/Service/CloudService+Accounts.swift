@@ -184,9 +184,7 @@ extension CloudService {
         let found = try account(lookup, asking, in: reader)
         if found == nil, case .userRecord(let name) = lookup {
             return .failure(
-                CloudError(
-                    .unknownItem, inner: CloudError.InnerCode.unknownItem,
-                    "No person has this user record. Look them up by a handle.", ["userRecord": name]))
+                CloudError.notFound("No person has this user record. Look them up by a handle.", ["userRecord": name]))
         }
         guard let found, found.standing != .suspended else {
             return .success(ClientIdentity(lookup: lookup, userName: nil, name: nil, hasAccount: false))
@@ -211,10 +209,9 @@ extension CloudService {
 
     private func checkCount(of lookups: [IdentityLookup]) throws(CloudError) {
         guard lookups.count <= options.requestItemCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The request looks up too many people. Split it.",
-                ["count": "\(lookups.count)", "limit": "\(options.requestItemCount)"])
+            throw CloudError.overLimit(
+                "The request looks up too many people. Split it.", limit: options.requestItemCount,
+                ["count": "\(lookups.count)"])
         }
     }
 }

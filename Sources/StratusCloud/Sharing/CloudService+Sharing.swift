@@ -35,10 +35,7 @@ extension CloudService {
     /// Throws if sharing is switched off for the container (P-19).
     func requireSharing(in container: ContainerName) throws(CloudError) {
         guard !options.isSharingEnabled(in: container) else { return }
-        throw CloudError(
-            .permissionFailure, inner: CloudError.InnerCode.permission,
-            "Shared zone update is not enabled for container"
-        ).ofSharing(rule: "P-19")
+        throw CloudError.notPermitted("Shared zone update is not enabled for container").ofSharing(rule: "P-19")
     }
 }
 

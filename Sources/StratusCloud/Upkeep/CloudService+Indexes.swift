@@ -17,17 +17,17 @@ extension CloudService {
         progress tell: @escaping IndexingProgress.Listener
     ) throws {
         try putUpOldTypes()
-        let tellOfZones = IndexingProgress.Part.zones.telling(tell)
+        let tellOfZones = IndexingPart.zones.telling(tell)
         try reviewIndexes(
             pace, zonesAtOnce: reviewedZoneCount, WorkMeter(total: reviewableZoneCount()) { tellOfZones($0, $1) })
         guard pace.shouldContinue() else { return }
-        let tellOfCounting = IndexingProgress.Part.counting.telling(tell)
+        let tellOfCounting = IndexingPart.counting.telling(tell)
         let counter = WorkCounter { count in
             tellOfCounting(count, nil)
             return pace.shouldContinue() ? .next : .stop
         }
         let total = try engine.read { try $0.unbuiltRecordCount(counter) }
-        let tellOfRecords = IndexingProgress.Part.records.telling(tell)
+        let tellOfRecords = IndexingPart.records.telling(tell)
         try engine.buildIndexes(
             pause: pace.pause, rest: pace.restShortly,
             shouldContinue: {
@@ -223,29 +223,15 @@ extension CloudService {
     }
 }
 
-/// The progress of one part of the work on indexes. Each part has its own total.
-package struct IndexingProgress: Hashable, Sendable {
-    /// The parts of the work, in their order.
-    package enum Part: String, Sendable {
-        /// Reviewed zones, each once for every type whose indexes have changed.
-        case zones
-        /// Counting the records to read. It has no total.
-        case counting
-        /// Those records.
-        case records
-    }
-
-    package typealias Listener = (IndexingProgress) -> Void
-
-    package var part: Part
-    package var doneCount: Int
-    /// Nil while it is counted.
-    package var totalCount: Int?
+/// The parts of the work on indexes, in their order.
+package enum IndexingPart: String, WorkPart {
+    /// Reviewed zones, each once for every type whose indexes have changed.
+    case zones
+    /// Counting the records to read. It has no total.
+    case counting
+    /// Those records.
+    case records
 }
 
-extension IndexingProgress.Part {
-    /// A listener that reports progress of this part.
-    func telling(_ tell: @escaping IndexingProgress.Listener) -> (_ done: Int, _ total: Int?) -> Void {
-        { tell(IndexingProgress(part: self, doneCount: $0, totalCount: $1)) }
-    }
-}
+/// The progress of one part of the work on indexes.
+package typealias IndexingProgress = PartProgress<IndexingPart>

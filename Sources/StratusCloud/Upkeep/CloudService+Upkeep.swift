@@ -66,7 +66,7 @@ extension CloudService {
         _ pace: UpkeepPace, progress tell: @escaping FreeingProgress.Listener = { _ in }
     ) throws -> PurgeProgress {
         let counter = WorkCounter(tell, shouldContinue: pace.shouldContinue)
-        try releaseAssets(pace, progress: FreeingProgress.Part.holders.telling(tell), counter)
+        try releaseAssets(pace, progress: FreeingPart.holders.telling(tell), counter)
         let total = try engine.read { try $0.purgeableEntryCount(counter) }
         let zones = try engine.purgeDeletedZones(pause: pace.pause, rest: pace.rest) {
             tell(FreeingProgress(part: .entries, doneCount: $0.entriesDeleted, totalCount: total))

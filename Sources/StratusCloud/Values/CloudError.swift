@@ -108,6 +108,24 @@ package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
 }
 
 extension CloudError {
+    /// For more of something than a limit allows.
+    static func overLimit(_ message: StaticString, limit: Int, _ fields: [String: String] = [:]) -> CloudError {
+        CloudError(.limitExceeded, inner: InnerCode.limit, message, fields.merging(["limit": "\(limit)"]) { $1 })
+    }
+
+    static func notPermitted(_ message: StaticString, _ fields: [String: String] = [:]) -> CloudError {
+        CloudError(.permissionFailure, inner: InnerCode.permission, message, fields)
+    }
+
+    static func notFound(_ message: StaticString, _ fields: [String: String] = [:]) -> CloudError {
+        CloudError(.unknownItem, inner: InnerCode.unknownItem, message, fields)
+    }
+
+    /// For what a schema, or the rules for all schemas, do not allow.
+    static func ofSchema(_ message: StaticString, _ fields: [String: String]) -> CloudError {
+        CloudError(.invalidArguments, inner: InnerCode.schema, message, fields)
+    }
+
     /// For a new identity, name or secret that is already used. Nothing is overwritten.
     static let repeatedIdentity = CloudError(
         .internalError,

@@ -74,10 +74,8 @@ struct ZoneChanges {
         }
         var known = try known ?? KnownZones(of: zone.id.database, in: transaction)
         guard known.customCount < service.options.zoneCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The database has the maximum number of zones. Delete one first.",
-                ["limit": "\(service.options.zoneCount)"])
+            throw CloudError.overLimit(
+                "The database has the maximum number of zones. Delete one first.", limit: service.options.zoneCount)
         }
         guard known.identities.insert(birth.identity).inserted else { throw CloudError.repeatedIdentity }
         try service.makeZone(zone, sent.encryptionScope, birth, journal, in: transaction)
@@ -294,10 +292,9 @@ struct ZoneLeaving {
             try AcceptanceEntry(decoding: value).isOf(zone.id) ? try GlobalKeys.readAcceptanceKey(key).share : nil
         }.compactMap { $0 }
         guard names.count <= limit else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
+            throw CloudError.overLimit(
                 "Too many shares of the zone are accepted for one request. Delete some of the shares first.",
-                ["zone": zone.address.description, "limit": "\(limit)"])
+                limit: limit, ["zone": zone.address.description])
         }
         return names
     }

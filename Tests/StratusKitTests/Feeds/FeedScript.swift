@@ -21,10 +21,11 @@ enum FeedScript {
             } else {
                 response.changed.append(
                     ClientRecord(
-                        address: address, type: "Note", changeTag: "\(number)", creationDate: ShareSamples.date,
-                        modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
-                        lastModifiedUserName: CKCurrentUserDefaultName,
-                        fields: ["number": ClientField(.int64(Int64(number)))]))
+                        ToldRecord(
+                            address: address, type: "Note", changeTag: "\(number)", creationDate: ShareSamples.date,
+                            modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
+                            lastModifiedUserName: CKCurrentUserDefaultName,
+                            fields: ["number": ClientField(.int64(Int64(number)))])))
             }
         }
         if response.isMoreComing { response.clientChangeTokenData = [9] }

@@ -68,10 +68,11 @@ enum ShareSamples {
         var zone = zoneID.address
         if let owner { zone.ownerName = owner }
         return ClientRecord(
-            address: RecordAddress(recordName: name, zone: zone), type: "cloudkit.share", changeTag: tag,
-            creationDate: date, modificationDate: date + seconds, creatorUserName: CKCurrentUserDefaultName,
-            lastModifiedUserName: CKCurrentUserDefaultName,
-            fields: ["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)], sharing: sharing)
+            ToldRecord(
+                address: RecordAddress(recordName: name, zone: zone), type: "cloudkit.share", changeTag: tag,
+                creationDate: date, modificationDate: date + seconds, creatorUserName: CKCurrentUserDefaultName,
+                lastModifiedUserName: CKCurrentUserDefaultName,
+                fields: ["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)], sharing: sharing))
     }
 
     /// A share that was fetched.
