@@ -51,7 +51,8 @@ enum JoinVerdict: Hashable, Sendable {
             self = .outsider
             return
         }
-        let own = Self.invitation(of: guest, in: content)
+        // The invitation with the most rights; the first of equals.
+        let own = content.participants.filter { guest.isInvited(by: $0) }.max { $0.weight < $1.weight }
         if let oneTime {
             if let own {
                 self = .invitedOtherwise(own)
@@ -66,19 +67,6 @@ enum JoinVerdict: Hashable, Sendable {
         } else {
             self = content.publicPermission == .none ? .outsider : .open
         }
-    }
-
-    /// The invitation with the most rights; the first of equals.
-    private static func invitation(of guest: ShareGuest, in content: ShareContent) -> ShareParticipant? {
-        var best: ShareParticipant?
-        for participant in content.participants where guest.isInvited(by: participant) {
-            guard let known = best else {
-                best = participant
-                continue
-            }
-            if participant.weight > known.weight { best = participant }
-        }
-        return best
     }
 
     /// The participant that the person is, or would be after accepting; nil for an outsider. `id` is for a new

@@ -150,6 +150,12 @@ extension ZoneToken.Progress {
     }
 }
 
+/// The shares that a person sees at a sequence.
+struct GuestSight {
+    var sequence: UInt64 = 0
+    var shares: Set<RecordName> = []
+}
+
 /// Which shares of a zone a person could see at which time: from their current and ended acceptances with a permission
 /// (P-09, `SharedAccess`).
 struct Admissions {
@@ -187,6 +193,8 @@ struct Admissions {
         guard moment > 0 else { return [] }
         return Set(stays.lazy.filter { $0.contains(moment) }.map(\.share))
     }
+
+    func sight(at moment: UInt64) -> GuestSight { GuestSight(sequence: moment, shares: shares(at: moment)) }
 
     /// The shares that the person started or stopped seeing after `start` and up to `end`, by name. With
     /// `countingReturns` also those that are the same at both ends.

@@ -135,7 +135,7 @@ private struct WebClaim {
 
 extension WebClaim {
     /// Throws `CursorReader.Failure` for other bytes.
-    init(_ content: [UInt8]) throws(CursorReader.Failure) {
+    init(_ content: [UInt8]) throws {
         var reader = CursorReader(content)
         guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
         apiToken = try reader.readText()

@@ -231,7 +231,7 @@ enum SubscriptionCoding {
     }
 
     static func query(_ stored: SubscribedQuery, _ parts: SubscriptionKeyParts) throws -> ClientQuery {
-        do throws(CursorReader.Failure) {
+        do {
             var reader = CursorReader(stored.query)
             var query = try reader.readQuery()
             try reader.expectEnd()
