@@ -244,10 +244,12 @@ extension WorkPart {
 }
 
 extension WorkCounter {
-    /// A counter that reports progress of the part `counting`.
-    convenience init(_ tell: @escaping FreeingProgress.Listener, shouldContinue: @escaping () -> Bool) {
+    /// A counter that reports progress of a part.
+    convenience init<Part>(
+        _ part: Part, _ tell: @escaping PartProgress<Part>.Listener, shouldContinue: @escaping () -> Bool
+    ) {
         self.init { count in
-            tell(FreeingProgress(part: .counting, doneCount: count, totalCount: nil))
+            tell(PartProgress(part: part, doneCount: count, totalCount: nil))
             return shouldContinue() ? .next : .stop
         }
     }
@@ -275,7 +277,7 @@ extension CloudService {
                 }
             guard let departure else { throw AccountDirectory.unknownAccount }
             // The account is already deleted, so never stop before the rest is.
-            let counter = tell.map { WorkCounter($0, shouldContinue: { true }) }
+            let counter = tell.map { WorkCounter(FreeingPart.counting, $0, shouldContinue: { true }) }
             let workCount = try counter.map { try self.workCount(of: departure, $0) } ?? 0
             let meter = tell.map { WorkMeter(total: workCount, FreeingPart.departures.telling($0)) }
             try runner(departure, meter).removeContent(workCount: workCount)
@@ -298,7 +300,9 @@ extension CloudService {
         try answering {
             let departures = try engine.read { try accountDirectory.departures(in: $0) }
             guard !departures.isEmpty else { return 0 }
-            let counter = tell.map { WorkCounter($0, shouldContinue: { shouldContinue(PurgeProgress()) }) }
+            let counter = tell.map {
+                WorkCounter(FreeingPart.counting, $0, shouldContinue: { shouldContinue(PurgeProgress()) })
+            }
             let workCounts = try departures.map { departure in
                 try counter.map { try workCount(of: departure, $0) } ?? 0
             }

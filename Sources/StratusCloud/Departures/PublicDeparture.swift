@@ -119,11 +119,7 @@ struct PublicDeparture {
     private func releaseAssets(of records: [Record], in reader: ZoneReader, _ transaction: RecordTransaction) throws {
         var assets: [AssetDescriptor: Int] = [:]
         for record in records { assets.merge(record.assets, uniquingKeysWith: +) }
-        guard !assets.isEmpty else { return }
-        try runner.service.assetLedger.settle(
-            adding: [:], removing: assets, owner: AssetStore.publicOwner(of: zone.database.container), in: transaction)
-        try ZoneFacts.changeAssetCount(
-            by: -assets.values.reduce(0, +), of: zone.name, DatabaseKeys(reader.keys.database), in: transaction)
+        try runner.service.assetLedger.settle(adding: [:], removing: assets, in: reader, transaction)
     }
 }
 

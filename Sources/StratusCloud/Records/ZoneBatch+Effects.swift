@@ -36,7 +36,6 @@ struct AssetChange {
         for record in removed { gone.merge(record.assets, uniquingKeysWith: +) }
     }
 
-    var isEmpty: Bool { added.isEmpty && gone.isEmpty }
 }
 
 extension ZoneBatch {
@@ -276,13 +275,8 @@ extension ZoneBatch {
     }
 
     func settle(_ assets: AssetChange) throws {
-        guard !assets.isEmpty else { return }
         try service.assetLedger.settle(
-            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
-            atUptimeSeconds: outset.uptimeSeconds, in: transaction)
-        let change = assets.added.values.reduce(0, +) - assets.gone.values.reduce(0, +)
-        try ZoneFacts.changeAssetCount(
-            by: change, of: request.zone.id.name, DatabaseKeys(zone.keys.database), in: transaction)
+            adding: assets.added, removing: assets.gone, in: zone, atUptimeSeconds: outset.uptimeSeconds, transaction)
     }
 
     /// The maximum number of bytes that `charge` and `settle` write.

@@ -99,7 +99,8 @@ extension CloudService {
     private func checkReturns(of found: FoundShare, _ transaction: RecordTransaction) throws {
         let zone = try transaction.existingZone(found.place.zoneID)
         let range = zone.keys.endedAcceptances(of: found.guest.user)
-        guard try zone.store.keys(in: range, limit: options.returnCount).count >= options.returnCount else { return }
+        let count = try zone.store.keys(in: range, limit: options.returnCount).count
+        guard count >= options.returnCount else { return }
         throw found.refusal(
             CloudError(
                 .requestRateLimited, inner: CloudError.InnerCode.limit,
@@ -116,7 +117,9 @@ extension CloudService {
     ) throws -> StoredRecord {
         guard content != found.content else { return found.stored }
         let zone = try transaction.existingZone(found.place.zoneID)
-        return try ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction, journal: journal(draw.origin)).write(
+        return try ShareWriter(
+            acceptances: acceptanceDirectory, zone: zone, transaction: transaction, journal: journal(draw.origin)
+        ).write(
             content, replacing: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: user),
             actor: found.guest.user, tagSalt: draw.tagSalt)
     }

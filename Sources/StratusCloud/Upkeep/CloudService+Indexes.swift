@@ -17,15 +17,10 @@ extension CloudService {
         progress tell: @escaping IndexingProgress.Listener
     ) throws {
         try putUpOldTypes()
-        let tellOfZones = IndexingPart.zones.telling(tell)
-        try reviewIndexes(
-            pace, zonesAtOnce: reviewedZoneCount, WorkMeter(total: reviewableZoneCount()) { tellOfZones($0, $1) })
+        let meter = WorkMeter(total: try reviewableZoneCount(), IndexingPart.zones.telling(tell))
+        try reviewIndexes(pace, zonesAtOnce: reviewedZoneCount, meter)
         guard pace.shouldContinue() else { return }
-        let tellOfCounting = IndexingPart.counting.telling(tell)
-        let counter = WorkCounter { count in
-            tellOfCounting(count, nil)
-            return pace.shouldContinue() ? .next : .stop
-        }
+        let counter = WorkCounter(IndexingPart.counting, tell, shouldContinue: pace.shouldContinue)
         let total = try engine.read { try $0.unbuiltRecordCount(counter) }
         let tellOfRecords = IndexingPart.records.telling(tell)
         try engine.buildIndexes(
@@ -83,23 +78,17 @@ extension CloudService {
             try reader.store.scan(GlobalKeys.indexReviews.keyRange) { key, value in
                 let container = try GlobalKeys.readIndexReviewKey(key).container
                 let position = try IndexReviewEntry(decoding: value).last
-                let known = position == nil ? all[container] : nil
-                let found = try known ?? Self.zoneCount(of: container, behind: position, reader)
-                if position == nil { all[container] = found }
-                count += found
+                if position == nil, let known = all[container] {
+                    count += known
+                    return .next
+                }
+                let before = count
+                try Self.visitZones(of: container, behind: position, reader) { _ in count += 1 }
+                if position == nil { all[container] = count - before }
                 return .next
             }
             return count
         }
-    }
-
-    private static func zoneCount(
-        of container: ContainerName, behind position: (database: DatabaseNumber, zone: ZoneNumber)?,
-        _ reader: RecordReader
-    ) throws -> Int {
-        var count = 0
-        try visitZones(of: container, behind: position, reader) { _ in count += 1 }
-        return count
     }
 
     private struct Review {
