@@ -95,9 +95,7 @@ extension CloudService {
     func remove(_ keys: [[UInt8]], from device: DeviceAddress, in transaction: RecordTransaction) throws {
         guard !keys.isEmpty else { return }
         let place = GlobalKeys.device(of: device.account, device.name)
-        guard var header = try transaction.store.withValue(forKey: place, { try DeviceEntry(decoding: $0) }) else {
-            throw Self.unknownDevice(device)
-        }
+        var header = try entry(of: device, in: transaction)
         guard header.count >= UInt64(keys.count) else {
             throw StoreError(
                 .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
@@ -110,10 +108,7 @@ extension CloudService {
 
     /// The device, if notifications wait that it may get; nil otherwise. Throws `unknownItem` for an unknown device.
     private func waiting(for device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry? {
-        let key = GlobalKeys.device(of: device.account, device.name)
-        guard let entry = try reader.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
-            throw Self.unknownDevice(device)
-        }
+        let entry = try entry(of: device, in: reader)
         guard entry.count > 0 else { return nil }
         let account = try accountDirectory.account(device.account, in: reader)
         return AccountVerdict.status(of: account) == .available ? entry : nil
@@ -126,16 +121,20 @@ extension CloudService {
         let key = GlobalKeys.device(of: device.account, device.name)
         try answering {
             try engine.transact { transaction in
-                guard var header = try transaction.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) })
-                else { throw Self.unknownDevice(device) }
+                var header = try entry(of: device, in: transaction)
                 header.badge = UInt64(clamping: badge)
                 try transaction.set(key, to: header.encoded())
             }
         }
     }
 
-    private static func unknownDevice(_ device: DeviceAddress) -> CloudError {
-        CloudError.notFound("The device is unknown. Register it first.", ["device": device.name])
+    /// Throws `unknownItem` for an unknown device.
+    private func entry(of device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry {
+        let key = GlobalKeys.device(of: device.account, device.name)
+        guard let entry = try reader.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
+            throw CloudError.notFound("The device is unknown. Register it first.", ["device": device.name])
+        }
+        return entry
     }
 }
 

@@ -159,8 +159,8 @@ extension CloudService {
     }
 
     /// People as new participants of a share (P-01), in the order of `lookups`, each with a new identifier. An unknown
-    /// handle is a person without an account; a malformed one fails with `invalidArguments`, an unknown user record with
-    /// `unknownItem`. Writes nothing.
+    /// handle is a person without an account; a malformed one fails with `invalidArguments`, an unknown user record
+    /// with `unknownItem`. Writes nothing.
     ///
     /// Throws like `discover`.
     package func shareParticipants(

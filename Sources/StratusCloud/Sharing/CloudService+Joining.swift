@@ -89,9 +89,10 @@ extension CloudService {
                 in: found.content, guest: found.guest, id: draw.id, date: draw.date, limit: options.participantCount)
         } catch { throw found.refusal(error, rule: error.code == .tooManyParticipants ? "X-10" : "P-17") }
         let stored = try write(content, in: found, modifiedBy: found.guest.user, draw, transaction)
-        return ShareAnswer(
-            value: try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),
-            hasWritten: content != found.content)
+        return (
+            try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),
+            content != found.content
+        )
     }
 
     /// Throws if a person without an invitation has joined and left too often. Each time adds an entry to the zone,
@@ -135,10 +136,7 @@ struct ShareDraw: Sendable {
 }
 
 /// The answer of a transaction, and whether it wrote anything.
-struct ShareAnswer<Value> {
-    let value: Value
-    let hasWritten: Bool
-}
+typealias ShareAnswer<Value> = (value: Value, hasWritten: Bool)
 
 // MARK: Requests for access
 
@@ -175,10 +173,10 @@ extension CloudService {
     ) throws -> ShareAnswer<Void> {
         let requesters = try AccessRequestVerdict.requesters(
             of: found.content, found.verdict, askedBy: found.guest, id: draw.id, date: draw.date)
-        guard let requesters else { return ShareAnswer(value: (), hasWritten: false) }
+        guard let requesters else { return ((), false) }
         let zone = try transaction.existingZone(found.place.zoneID)
         try ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction).write(
             requesters, of: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: found.guest.user))
-        return ShareAnswer(value: (), hasWritten: true)
+        return ((), true)
     }
 }

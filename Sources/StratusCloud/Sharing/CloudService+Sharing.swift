@@ -2,7 +2,7 @@
 // trail of what happened to a zone's shares.
 
 import FoundationEssentials
-import StratusLayout
+package import StratusLayout
 package import StratusModel
 import StratusRecords
 import StratusStore
@@ -139,12 +139,7 @@ extension CloudService {
 // MARK: Trail
 
 /// The position of an event in a zone's trail.
-package struct ShareEventPosition: Hashable, Sendable {
-    /// The change of the zone that includes the event.
-    package var sequence: UInt64
-    /// The number of the event in that change, from 0.
-    package var index: UInt64
-}
+package typealias ShareEventPosition = ShareEventKeyParts
 
 /// Some events in the order in which they happened.
 package struct ShareTrailPage: Hashable, Sendable {
@@ -164,10 +159,7 @@ extension CloudService {
         let limit = min(max(limit, 1), Self.maximumEventCount)
         return try reading { reader in
             let keys = try reader.existingZone(zone).keys
-            let range =
-                position.map {
-                    keys.shareEvents(after: ShareEventKeyParts(sequence: $0.sequence, index: $0.index))
-                } ?? keys.shareEvents
+            let range = position.map { keys.shareEvents(after: $0) } ?? keys.shareEvents
             var page = ShareTrailPage(events: [], next: nil)
             var last: ShareEventPosition?
             try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
@@ -175,8 +167,7 @@ extension CloudService {
                     page.next = last
                     return .stop
                 }
-                let parts = try keys.readShareEventKey(key)
-                last = ShareEventPosition(sequence: parts.sequence, index: parts.index)
+                last = try keys.readShareEventKey(key)
                 page.events.append(try ShareEventEntry(decoding: value).event)
                 return .next
             }

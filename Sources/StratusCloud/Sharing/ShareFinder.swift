@@ -23,11 +23,7 @@ struct FoundShare {
     let verdict: JoinVerdict
 
     /// The share's zone as the caller's address (D-02).
-    var zone: ZoneAddress {
-        place.owner == guest.user
-            ? ZoneAddress(zoneName: place.zone.text)
-            : ZoneAddress(zoneName: place.zone.text, ownerName: place.owner.text)
-    }
+    var zone: ZoneAddress { ResolvedZone(id: place.zoneID, as: guest.user).address }
 
     /// A refusal for a caller who may know of the share.
     func refusal(_ error: CloudError, rule: String) -> CloudError {

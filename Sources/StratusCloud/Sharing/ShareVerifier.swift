@@ -84,13 +84,6 @@ package struct ShareVerifier: Sendable {
     }
 }
 
-extension CloudService {
-    /// The problems of the shares.
-    package func verifyShares() throws -> [ShareFinding] {
-        try ShareVerifier(engine: engine).findings()
-    }
-}
-
 /// One verification of all shares.
 private struct ShareCheck {
     private let reader: RecordReader

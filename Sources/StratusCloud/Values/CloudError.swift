@@ -145,6 +145,9 @@ extension CloudError {
     /// store's limit is `limitExceeded`. Damage is `internalError`.
     package init(_ error: StoreError) {
         let cause = "\(error)"
+        func unavailable(_ message: StaticString, retryAfterSeconds: Double? = nil) -> CloudError {
+            CloudError(.serviceUnavailable, message, cause: cause, retryAfterSeconds: retryAfterSeconds)
+        }
         switch error.code {
         case .commitUnknown:
             self.init(
@@ -155,24 +158,20 @@ extension CloudError {
                 .zoneBusy, "Other requests are writing the same data. Try again later.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
         case .rebuilding:
-            self.init(
-                .serviceUnavailable, "The host is rebuilding indexes. Try again later.", cause: cause,
-                retryAfterSeconds: Self.rebuildRetrySeconds)
+            self = unavailable(
+                "The host is rebuilding indexes. Try again later.", retryAfterSeconds: Self.rebuildRetrySeconds)
         case .reopening:
-            self.init(
-                .serviceUnavailable, "The store is being reopened after a failed write. Try again.", cause: cause,
+            self = unavailable(
+                "The store is being reopened after a failed write. Try again.",
                 retryAfterSeconds: Self.busyRetrySeconds)
         case .unavailable:
-            self.init(
-                .serviceUnavailable, "The store accepts no requests now. Try again after the host has recovered it.",
-                cause: cause, retryAfterSeconds: Self.recoveryRetrySeconds)
+            self = unavailable(
+                "The store accepts no requests now. Try again after the host has recovered it.",
+                retryAfterSeconds: Self.recoveryRetrySeconds)
         case .diskFull:
-            self.init(
-                .serviceUnavailable, "The disk of the store is full. The host must free space.", cause: cause)
+            self = unavailable("The disk of the store is full. The host must free space.")
         case .held, .closed, .notPermitted, .inputOutput, .olderFormat:
-            self.init(
-                .serviceUnavailable, "The store accepts no requests now. The host must check the cause.",
-                cause: cause)
+            self = unavailable("The store accepts no requests now. The host must check the cause.")
         case .tooLarge:
             self.init(
                 .limitExceeded, inner: InnerCode.limit,

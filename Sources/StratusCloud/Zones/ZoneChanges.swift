@@ -186,11 +186,10 @@ struct ZoneLookUp {
 
     private func others() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
         guard let user else { return [] }
-        let zones = try service.visibleZones(of: user, in: caller.container, reader).map { id, owner, listing in
-            let address = ZoneAddress(zoneName: id.name.text, ownerName: owner.text)
-            let zone = ResolvedZone(id: id, address: address, isShared: true)
+        let zones = try service.visibleZones(of: user, in: caller.container, reader).map { id, _, listing in
+            let zone = ResolvedZone(id: id, as: user)
             let shown = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
-            return (address, Result<ClientZone, CloudError>.success(shown))
+            return (zone.address, Result<ClientZone, CloudError>.success(shown))
         }
         return zones.sorted { left, right in
             let (one, other) = (left.0, right.0)
