@@ -233,14 +233,9 @@ extension AccountDirectory {
 
     /// The departures that are not finished, at most `limit` of them.
     package func departures(limit: Int = AccountLimits.pageCount, in reader: RecordReader) throws -> [Departure] {
-        var departures: [Departure] = []
-        try reader.store.scan(GlobalKeys.departures.keyRange, .forward, limit: limit) { key, value in
-            departures.append(
-                Departure(
-                    userName: try GlobalKeys.readDepartureKey(key),
-                    account: try DepartureEntry(decoding: value).account))
-            return .next
+        try reader.store.collect(GlobalKeys.departures, limit: limit) { key, value in
+            Departure(
+                userName: try GlobalKeys.readDepartureKey(key), account: try DepartureEntry(decoding: value).account)
         }
-        return departures
     }
 }

@@ -32,11 +32,6 @@ package struct AccountPage: Hashable, Sendable {
     package var accounts: [StoredAccount]
     /// Where the next page begins; nil after the last one.
     package var next: AccountID?
-
-    package init(accounts: [StoredAccount], next: AccountID?) {
-        self.accounts = accounts
-        self.next = next
-    }
 }
 
 /// The limits on an account.

@@ -91,13 +91,9 @@ package enum QuotaLedger {
 
     private static func byteCount(of value: FieldValue) -> Int64 {
         switch value {
-        case .string(let text): Int64(text.utf8.count)
-        case .int64, .double, .date: 8
-        case .bytes(let bytes): Int64(bytes.count)
-        case .location: 64
-        case .reference(let reference): Int64(reference.target.text.utf8.count + 1)
         case .asset(let asset): Int64(asset.digest.count).addingCapped(max(0, asset.byteCount))
         case .list(let items): items.reduce(0) { $0.addingCapped(max(1, byteCount(of: $1))) }
+        default: Int64(value.contentByteCount)
         }
     }
 }

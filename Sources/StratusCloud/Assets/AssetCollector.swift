@@ -6,7 +6,7 @@
 
 import StratusLayout
 package import StratusModel
-package import StratusRecords
+import StratusRecords
 import StratusStore
 
 /// The position from which a sweep continues.
@@ -40,13 +40,8 @@ package struct AssetCollector: Sendable {
     /// Contents checked in one transaction.
     static let batchCount = 256
 
-    private let engine: RecordEngine
-    private let store: AssetStore
-
-    package init(engine: RecordEngine, store: AssetStore) {
-        self.engine = engine
-        self.store = store
-    }
+    let engine: RecordEngine
+    let store: AssetStore
 
     /// Removes the contents that lost their last record, or were uploaded and not used, in this session. Costs nothing
     /// if there are none.

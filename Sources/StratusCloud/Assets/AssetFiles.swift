@@ -53,16 +53,9 @@ package struct FileFailure: Error, Hashable, Sendable {
 package struct AssetFileFacts: Hashable, Sendable {
     package var isRegular: Bool
     package var byteCount: Int64
-    package var modifiedNanoseconds: Int64
+    package var modifiedNanoseconds: Int64 = 0
     /// When content or attributes last changed, which no call can set back.
-    package var changedNanoseconds: Int64
-
-    package init(isRegular: Bool, byteCount: Int64, modifiedNanoseconds: Int64 = 0, changedNanoseconds: Int64 = 0) {
-        self.isRegular = isRegular
-        self.byteCount = byteCount
-        self.modifiedNanoseconds = modifiedNanoseconds
-        self.changedNanoseconds = changedNanoseconds
-    }
+    package var changedNanoseconds: Int64 = 0
 }
 
 /// Files by path. Every call may block its thread.

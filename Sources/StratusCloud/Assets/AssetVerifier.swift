@@ -205,12 +205,7 @@ package struct AssetVerifier: Sendable {
     /// The first owner in a part of the ledger: one seek.
     private func ledgerOwner(in range: LayoutRange) throws -> UserName? {
         try engine.read { reader in
-            var owner: UserName?
-            try reader.store.scan(range.keyRange, .forward, limit: 1) { key, _ in
-                owner = try GlobalKeys.readAssetKey(key).owner
-                return .stop
-            }
-            return owner
+            try reader.store.collect(range, limit: 1) { key, _ in try GlobalKeys.readAssetKey(key).owner }.first
         }
     }
 

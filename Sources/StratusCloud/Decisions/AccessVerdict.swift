@@ -47,7 +47,7 @@ enum AccessVerdict {
     }
 
     static func denied(_ text: StaticString, _ name: RecordName) -> CloudError {
-        CloudError(.permissionFailure, inner: CloudError.InnerCode.permission, text, ["record": name.text])
+        CloudError.notPermitted(text, ["record": name.text])
     }
 
     /// The same for a broken rule of sharing. Root and share are those in which the caller sees the record.
@@ -129,11 +129,11 @@ enum ScopeVerdict {
     ) throws(CloudError) -> ResolvedZone {
         let address = canonical(claimed, caller: caller)
         let isOwn = address.ownerName == ZoneAddress.currentUser
+        let database: DatabaseID
         switch selector {
         case .public:
             guard isOwn, address.zoneName == ZoneAddress.defaultZoneName else { throw zoneNotFound(claimed) }
-            let database = DatabaseID(container: container, owner: nil, scope: .public)
-            return ResolvedZone(id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address)
+            database = DatabaseID(container: container, owner: nil, scope: .public)
         case .private:
             guard isOwn else {
                 throw CloudError(
@@ -142,8 +142,7 @@ enum ScopeVerdict {
             }
             guard let caller else { throw CloudError(.notAuthenticated, "No account is signed in.") }
             guard NameRules.isZoneName(address.zoneName) else { throw zoneNotFound(claimed) }
-            let database = DatabaseID(container: container, owner: caller, scope: .private)
-            return ResolvedZone(id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address)
+            database = DatabaseID(container: container, owner: caller, scope: .private)
         case .shared:
             guard !isOwn else {
                 throw CloudError(
@@ -154,10 +153,11 @@ enum ScopeVerdict {
             guard NameRules.isZoneName(address.zoneName), address.zoneName != ZoneAddress.defaultZoneName,
                 NameRules.recordNameError(address.ownerName) == nil
             else { throw zoneNotFound(claimed) }
-            let database = DatabaseID(container: container, owner: UserName(address.ownerName), scope: .private)
-            return ResolvedZone(
-                id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address, isShared: true)
+            database = DatabaseID(container: container, owner: UserName(address.ownerName), scope: .private)
         }
+        return ResolvedZone(
+            id: ZoneID(database: database, name: ZoneName(address.zoneName)), address: address,
+            isShared: selector == .shared)
     }
 
     static func zoneNotFound(_ address: ZoneAddress) -> CloudError {

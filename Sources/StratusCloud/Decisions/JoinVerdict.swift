@@ -15,14 +15,7 @@ import StratusModel
 /// The person with a URL: an account in good standing, with the handles that the host has verified.
 struct ShareGuest: Hashable, Sendable {
     let user: UserName
-    let handles: Set<Handle>
-
-    init(user: UserName, handles: Set<Handle> = []) {
-        self.user = user
-        self.handles = handles
-    }
-
-    init(_ account: StoredAccount) { self.init(user: account.userName, handles: account.handles) }
+    var handles: Set<Handle> = []
 
     /// Whether a pending invitation is for this person.
     func isInvited(by participant: ShareParticipant) -> Bool {
@@ -31,6 +24,10 @@ struct ShareGuest: Hashable, Sendable {
         guard case .handle(let handle)? = participant.invitation else { return false }
         return handles.contains(handle)
     }
+}
+
+extension ShareGuest {
+    init(_ account: StoredAccount) { self.init(user: account.userName, handles: account.handles) }
 }
 
 enum JoinVerdict: Hashable, Sendable {
@@ -54,7 +51,8 @@ enum JoinVerdict: Hashable, Sendable {
             self = .outsider
             return
         }
-        let own = Self.invitation(of: guest, in: content)
+        // The invitation with the most rights; the first of equals.
+        let own = content.participants.filter { guest.isInvited(by: $0) }.max { $0.weight < $1.weight }
         if let oneTime {
             if let own {
                 self = .invitedOtherwise(own)
@@ -69,19 +67,6 @@ enum JoinVerdict: Hashable, Sendable {
         } else {
             self = content.publicPermission == .none ? .outsider : .open
         }
-    }
-
-    /// The invitation with the most rights; the first of equals.
-    private static func invitation(of guest: ShareGuest, in content: ShareContent) -> ShareParticipant? {
-        var best: ShareParticipant?
-        for participant in content.participants where guest.isInvited(by: participant) {
-            guard let known = best else {
-                best = participant
-                continue
-            }
-            if participant.weight > known.weight { best = participant }
-        }
-        return best
     }
 
     /// The participant that the person is, or would be after accepting; nil for an outsider. `id` is for a new
@@ -134,7 +119,7 @@ enum JoinVerdict: Hashable, Sendable {
 
     /// The answer to a URL that leads to no share, or to none for this person: the same for all (M-04, M-05, X-18).
     static var notFound: CloudError {
-        CloudError(.unknownItem, inner: CloudError.InnerCode.unknownItem, "Share not found")
+        CloudError.notFound("Share not found")
     }
 
     static var alreadyInvited: CloudError {
@@ -154,10 +139,8 @@ enum JoinVerdict: Hashable, Sendable {
     static func outsiderError(_ content: ShareContent, hasUnclaimedHandle: Bool) -> CloudError {
         guard content.allowsAccessRequests else { return notFound }
         guard hasUnclaimedHandle else {
-            return CloudError(
-                .permissionFailure, inner: CloudError.InnerCode.permission,
-                "The share is only for invited people. Ask its owner for access."
-            ).ofSharing(rule: "M-04")
+            return CloudError.notPermitted("The share is only for invited people. Ask its owner for access.").ofSharing(
+                rule: "M-04")
         }
         return CloudError(
             .participantMayNeedVerification,
@@ -201,10 +184,9 @@ enum AccessRequestVerdict {
         guard content.allowsAccessRequests else { throw JoinVerdict.notFound }
         guard !content.requesters.contains(where: { $0.user == guest.user }) else { return content.requesters }
         guard content.requesters.count < requesterLimit else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
+            throw CloudError.overLimit(
                 "Too many people wait for access to the share. Ask again after its owner has answered some.",
-                ["limit": "\(requesterLimit)"]
+                limit: requesterLimit
             ).ofSharing(rule: "P-20")
         }
         guard !content.blocked.contains(where: { $0.user == guest.user }) else { return content.requesters }

@@ -78,7 +78,7 @@ extension SaveVerdict.Reason {
 
 extension CloudError {
     static func recordNotFound(_ name: RecordName) -> CloudError {
-        CloudError(.unknownItem, inner: InnerCode.unknownItem, "Record not found", ["record": name.text])
+        CloudError.notFound("Record not found", ["record": name.text])
     }
 }
 
@@ -225,10 +225,8 @@ extension Refusal {
                 text: "Record save would make \(name) its own ancestor by its parent ([\(parent)]), rejecting update",
                 fields)
         case .tooDeep(let limit):
-            return CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record would be too deep in its hierarchy. Move it up.",
-                ["record": name.text, "limit": "\(limit)"])
+            return CloudError.overLimit(
+                "The record would be too deep in its hierarchy. Move it up.", limit: limit, ["record": name.text])
         case .alreadyShared(let conflict):
             return CloudError(
                 .alreadyShared, "The record would be in two shares. Remove it from one of them.",

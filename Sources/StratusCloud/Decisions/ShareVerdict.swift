@@ -17,19 +17,11 @@ import FoundationEssentials
 import StratusModel
 
 /// A person whom a claim names, as the server knows them.
-enum ResolvedPerson: Hashable, Sendable {
-    /// A handle in its normalized form, with the account that owns it now.
-    case handle(Handle, owner: UserName?)
-    case userRecord(UserName)
-
-    var handle: Handle? { if case .handle(let handle, _) = self { handle } else { nil } }
-
-    var user: UserName? {
-        switch self {
-        case .handle(_, let owner): owner
-        case .userRecord(let user): user
-        }
-    }
+struct ResolvedPerson: Hashable, Sendable {
+    /// In its normalized form; nil for a person who is named by a user record.
+    var handle: Handle?
+    /// The user, or the owner of the handle; nil if it belongs to no account now.
+    var user: UserName?
 }
 
 /// The secrets for the save of a share. The server draws them before the transaction, whose body may run twice.
@@ -145,9 +137,7 @@ extension ShareRevision {
     }
 
     static var notAllowed: CloudError {
-        CloudError(
-            .permissionFailure, inner: CloudError.InnerCode.permission, "WRITE operation not permitted",
-            ["rule": "X-13"])
+        CloudError.notPermitted("WRITE operation not permitted", ["rule": "X-13"])
     }
 
     // MARK: Requests for access
@@ -175,10 +165,9 @@ extension ShareRevision {
             content.blocked.append(blocked)
         }
         guard claim.blocked.isEmpty || content.blocked.count <= AccessRequestVerdict.blockedLimit else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
+            throw CloudError.overLimit(
                 "Too many people are blocked from the share. Unblock some of them (P-20).",
-                ["limit": "\(AccessRequestVerdict.blockedLimit)", "rule": "P-20"])
+                limit: AccessRequestVerdict.blockedLimit, ["rule": "P-20"])
         }
     }
 
@@ -377,11 +366,11 @@ private struct Claims {
 extension ShareParticipant {
     /// Whether the participant was invited in this way, or joined without an invitation by the link of a public share.
     fileprivate func isInvited(as person: ResolvedPerson) -> Bool {
-        switch (invitation, person) {
-        case (.handle(let own)?, .handle(let other, _)): own == other
-        case (.userRecord?, .userRecord): true
-        case (nil, _): role != .owner
-        case (.handle?, .userRecord), (.userRecord?, .handle), (.oneTime?, _): false
+        switch invitation {
+        case .handle(let handle)?: handle == person.handle
+        case .userRecord?: person.handle == nil
+        case .oneTime?: false
+        case nil: role != .owner
         }
     }
 }

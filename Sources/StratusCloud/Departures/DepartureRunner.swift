@@ -23,22 +23,22 @@ struct DepartureRunner {
     /// Entries deleted in one commit.
     static let entryBatchCount = 1_000
 
-    let engine: RecordEngine
+    let service: CloudService
     let departure: Departure
-    /// The stamp of the user record's deletion.
+    /// The stamp of all changes, which are the person's.
     let stamp: Stamp
     let tagSalt: UInt32
-    let assetLedger: AssetLedger
-    let acceptances: AcceptanceDirectory
-    let journal: CommitJournal
-    /// Delivers the outbox, before the data that determines the recipients is deleted.
-    let deliver: () throws -> Void
-    /// Removes the files of the person's assets; nil if the store has no assets.
-    let collector: AssetCollector?
     /// Counts the work of `workCount` and `fileCount`.
     let meter: WorkMeter?
     /// Called before each commit; throws to stop. Finished work stays.
     let checkpoint: () throws -> Void
+
+    var engine: RecordEngine { service.engine }
+    var journal: CommitJournal { service.journal() }
+    /// Removes the files of the person's assets; nil if the store has no assets.
+    private var collector: AssetCollector? {
+        service.assets.map { AssetCollector(engine: engine, store: $0) }
+    }
 
     /// How many entries, zones, shares and records step 2 will read, as far as known before it. Some are deleted with
     /// others.
@@ -75,14 +75,12 @@ struct DepartureRunner {
     /// Step 2: makes everything unreachable. `workCount` is its count from before.
     func removeContent(workCount: Int = 0) throws {
         let doneBefore = meter?.done ?? 0
-        try ShareDeparture(
-            engine: engine, acceptances: acceptances, journal: journal, user: departure.userName, stamp: stamp,
-            tagSalt: tagSalt, meter: meter, checkpoint: checkpoint
-        ).run()
+        try leaveShares()
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
         }
-        try deliver()
+        // Before the data that determines the recipients is deleted.
+        try service.deliverBetween()
         for container in try engine.read({ try $0.containers() }) {
             try abandonReleases(of: privateDatabase(container))
             try removePublic(in: container)
@@ -176,18 +174,14 @@ struct DepartureRunner {
     }
 
     private func publicDeparture(_ container: ContainerName) -> PublicDeparture {
-        PublicDeparture(
-            engine: engine,
-            zone: ZoneID(database: publicDatabase(container), name: ZoneName(ZoneAddress.defaultZoneName)),
-            userRecord: RecordName(departure.userName.text), stamp: stamp, tagSalt: tagSalt, assetLedger: assetLedger,
-            journal: journal, meter: meter, checkpoint: checkpoint)
+        let zone = ZoneID(database: publicDatabase(container), name: ZoneName(ZoneAddress.defaultZoneName))
+        return PublicDeparture(runner: self, zone: zone)
     }
 
     private func removeSubscriptions(in container: ContainerName) throws {
-        let directory = journal.directory
         try removeEntries(GlobalKeys.subscriptions(of: departure.userName, in: container)) { keys, transaction in
             let parts = try keys.map { try GlobalKeys.readSubscriptionKey($0.span) }
-            directory.note(parts.map { ($0, nil) }, in: transaction)
+            service.subscriptionDirectory.note(parts.map { ($0, nil) }, in: transaction)
         }
     }
 
@@ -210,21 +204,27 @@ struct DepartureRunner {
 
 // MARK: Progress
 
-/// The progress of one part of freeing deleted data. Each part has its own total.
-package struct FreeingProgress: Hashable, Sendable {
-    /// The parts of the work. `departures` and `entries` may come twice, and then continue.
-    package enum Part: String, Sendable {
-        /// Counting the work, before each of the others.
-        case counting
-        /// Records and shares of deleted zones, which hold assets and acceptances.
-        case holders
-        /// The data of deleted accounts outside their zones, with the files of their assets.
-        case departures
-        /// The entries of deleted zones.
-        case entries
-    }
+/// The parts of freeing deleted data. `departures` and `entries` may come twice, and then continue.
+package enum FreeingPart: String, WorkPart {
+    /// Counting the work, before each of the others.
+    case counting
+    /// Records and shares of deleted zones, which hold assets and acceptances.
+    case holders
+    /// The data of deleted accounts outside their zones, with the files of their assets.
+    case departures
+    /// The entries of deleted zones.
+    case entries
+}
 
-    package typealias Listener = (FreeingProgress) -> Void
+/// The progress of one part of freeing deleted data.
+package typealias FreeingProgress = PartProgress<FreeingPart>
+
+/// A part of long work, by its name in messages.
+package protocol WorkPart: RawRepresentable<String>, Hashable, Sendable {}
+
+/// The progress of one part of long work. Each part has its own total.
+package struct PartProgress<Part: WorkPart>: Hashable, Sendable {
+    package typealias Listener = (PartProgress) -> Void
 
     package var part: Part
     package var doneCount: Int
@@ -236,18 +236,20 @@ package struct FreeingProgress: Hashable, Sendable {
     }
 }
 
-extension FreeingProgress.Part {
+extension WorkPart {
     /// A listener that reports progress of this part.
-    func telling(_ tell: @escaping FreeingProgress.Listener) -> WorkMeter.Listener {
-        { tell(FreeingProgress(part: self, doneCount: $0, totalCount: $1)) }
+    func telling(_ tell: @escaping PartProgress<Self>.Listener) -> (_ done: Int, _ total: Int?) -> Void {
+        { tell(PartProgress(part: self, doneCount: $0, totalCount: $1)) }
     }
 }
 
 extension WorkCounter {
-    /// A counter that reports progress of the part `counting`.
-    convenience init(_ tell: @escaping FreeingProgress.Listener, shouldContinue: @escaping () -> Bool) {
+    /// A counter that reports progress of a part.
+    convenience init<Part>(
+        _ part: Part, _ tell: @escaping PartProgress<Part>.Listener, shouldContinue: @escaping () -> Bool
+    ) {
         self.init { count in
-            tell(FreeingProgress(part: .counting, doneCount: count, totalCount: nil))
+            tell(PartProgress(part: part, doneCount: count, totalCount: nil))
             return shouldContinue() ? .next : .stop
         }
     }
@@ -275,9 +277,9 @@ extension CloudService {
                 }
             guard let departure else { throw AccountDirectory.unknownAccount }
             // The account is already deleted, so never stop before the rest is.
-            let counter = tell.map { WorkCounter($0, shouldContinue: { true }) }
+            let counter = tell.map { WorkCounter(FreeingPart.counting, $0, shouldContinue: { true }) }
             let workCount = try counter.map { try self.workCount(of: departure, $0) } ?? 0
-            let meter = tell.map { WorkMeter(total: workCount, FreeingProgress.Part.departures.telling($0)) }
+            let meter = tell.map { WorkMeter(total: workCount, FreeingPart.departures.telling($0)) }
             try runner(departure, meter).removeContent(workCount: workCount)
         }
     }
@@ -298,14 +300,16 @@ extension CloudService {
         try answering {
             let departures = try engine.read { try accountDirectory.departures(in: $0) }
             guard !departures.isEmpty else { return 0 }
-            let counter = tell.map { WorkCounter($0, shouldContinue: { shouldContinue(PurgeProgress()) }) }
+            let counter = tell.map {
+                WorkCounter(FreeingPart.counting, $0, shouldContinue: { shouldContinue(PurgeProgress()) })
+            }
             let workCounts = try departures.map { departure in
                 try counter.map { try workCount(of: departure, $0) } ?? 0
             }
             let meter = tell.map {
                 WorkMeter(
                     total: workCounts.reduce(0, +) + fileCount(of: departures),
-                    FreeingProgress.Part.departures.telling($0))
+                    FreeingPart.departures.telling($0))
             }
             do {
                 for (departure, workCount) in zip(departures, workCounts) {
@@ -354,10 +358,8 @@ extension CloudService {
         _ departure: Departure, _ meter: WorkMeter? = nil, _ checkpoint: @escaping () throws -> Void = {}
     ) -> DepartureRunner {
         DepartureRunner(
-            engine: engine, departure: departure,
+            service: self, departure: departure,
             stamp: Stamp(date: environment.clock.now, user: departure.userName),
-            tagSalt: environment.identifiers.makeSalt(), assetLedger: assetLedger, acceptances: acceptanceDirectory,
-            journal: journal(), deliver: { try self.deliverBetween() },
-            collector: assets.map { AssetCollector(engine: engine, store: $0) }, meter: meter, checkpoint: checkpoint)
+            tagSalt: environment.identifiers.makeSalt(), meter: meter, checkpoint: checkpoint)
     }
 }

@@ -5,7 +5,7 @@
 // crash the user record still leads to the rest. A record that is the parent of others stays, without its contents
 // . That is decided after everything else is deleted, because the others may be deleted too.
 //
-// `ShareDeparture` leaves the shares of others that the person has accepted (P-13), as if the person had deleted them.
+// `leaveShares` leaves the shares of others that the person has accepted (P-13), as if the person had deleted them.
 // Each share is its own commit, which also deletes the acceptance, so that a crash needs no second check. Places that
 // the person has not accepted stay: nothing leads from a person to them, and no one can accept them any longer.
 
@@ -21,16 +21,10 @@ struct PublicDeparture {
     /// The maximum number of records that are counted before, because counting keeps their names in memory.
     private static let countedCount = 200_000
 
-    let engine: RecordEngine
+    let runner: DepartureRunner
     let zone: ZoneID
-    let userRecord: RecordName
-    let stamp: Stamp
-    let tagSalt: UInt32
-    let assetLedger: AssetLedger
-    let journal: CommitJournal
-    let meter: WorkMeter?
-    /// Called before each commit; throws to stop.
-    let checkpoint: () throws -> Void
+
+    private var userRecord: RecordName { RecordName(runner.departure.userName.text) }
 
     /// How many records must be removed or emptied, up to the maximum that is counted.
     func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
@@ -44,13 +38,13 @@ struct PublicDeparture {
         var limit = Self.batchCount
         var isLastRound = false
         while true {
-            try checkpoint()
+            try runner.checkpoint()
             do {
-                let batch = try engine.transact { transaction in
+                let batch = try runner.engine.transact { transaction in
                     try remove(in: transaction, limit: limit, deferring: isLastRound ? nil : deferred)
                 }
                 deferred.formUnion(batch.refused)
-                meter?.add(batch.count)
+                runner.meter?.add(batch.count)
                 if batch.isEmpty {
                     guard !isLastRound, !deferred.isEmpty else { return }
                     isLastRound = true
@@ -93,7 +87,7 @@ struct PublicDeparture {
             let plan: MutationPlan
             do {
                 plan = try transaction.plan(
-                    MutationRequest(mutations, stamp: stamp, tagSalt: tagSalt), in: zone)
+                    MutationRequest(mutations, stamp: runner.stamp, tagSalt: runner.tagSalt), in: zone)
             } catch let refused as RequestRefused {
                 let stay = going.intersection(refused.refusals.keys)
                 guard !stay.isEmpty else { throw refused }
@@ -104,7 +98,7 @@ struct PublicDeparture {
             let changed = going.union(emptied).compactMap { records[$0] }
             try releaseAssets(of: changed, in: reader, transaction)
             try charge(changed, leaving: emptied.compactMap { empty[$0] }, in: reader, transaction)
-            try journal.apply(plan, in: zone, transaction)
+            try runner.journal.apply(plan, in: zone, transaction)
             batch.count = changed.count
             break
         }
@@ -125,11 +119,7 @@ struct PublicDeparture {
     private func releaseAssets(of records: [Record], in reader: ZoneReader, _ transaction: RecordTransaction) throws {
         var assets: [AssetDescriptor: Int] = [:]
         for record in records { assets.merge(record.assets, uniquingKeysWith: +) }
-        guard !assets.isEmpty else { return }
-        try assetLedger.settle(
-            adding: [:], removing: assets, owner: AssetStore.publicOwner(of: zone.database.container), in: transaction)
-        try ZoneFacts.changeAssetCount(
-            by: -assets.values.reduce(0, +), of: zone.name, DatabaseKeys(reader.keys.database), in: transaction)
+        try runner.service.assetLedger.settle(adding: [:], removing: assets, in: reader, transaction)
     }
 }
 
@@ -182,24 +172,13 @@ private struct OwnedRecordWalk {
     }
 }
 
-/// Leaves every share that one person has accepted.
-struct ShareDeparture {
-    let engine: RecordEngine
-    let acceptances: AcceptanceDirectory
-    let journal: CommitJournal
-    let user: UserName
-    /// The stamp of the changes, which are the person's.
-    let stamp: Stamp
-    let tagSalt: UInt32
-    let meter: WorkMeter?
-    /// Called before each commit; throws to stop.
-    let checkpoint: () throws -> Void
+// MARK: Shares
 
-    /// Acceptances read in one commit. At most one of them is alive.
-    private static let batchCount = 1_000
-
+extension DepartureRunner {
+    /// Leaves every share that the person has accepted.
+    ///
     /// Throws the store's errors, and `corruption` if an acceptance or its share cannot be read.
-    func run() throws {
+    func leaveShares() throws {
         var hasMore = true
         while hasMore {
             try checkpoint()
@@ -211,9 +190,11 @@ struct ShareDeparture {
 
     /// Removes acceptances up to the first one whose share it leaves. Returns how many, and whether there may be more.
     private func leaveSome(in transaction: RecordTransaction) throws -> (count: Int, hasMore: Bool) {
-        let keys = try transaction.store.keys(in: GlobalKeys.acceptances(of: user), limit: Self.batchCount)
+        // At most one of them is alive.
+        let keys = try transaction.store.keys(
+            in: GlobalKeys.acceptances(of: departure.userName), limit: Self.entryBatchCount)
         for (index, key) in keys.enumerated() where try leave(key, in: transaction) { return (index + 1, true) }
-        return (keys.count, keys.count == Self.batchCount)
+        return (keys.count, keys.count == Self.entryBatchCount)
     }
 
     /// Removes one acceptance. Returns whether a share was left with it.
@@ -225,7 +206,7 @@ struct ShareDeparture {
         if try leaveShare(parts, entry, in: transaction) { return true }
         // The zone was deleted, or the share does not have the person: only the entry exists.
         try transaction.delete(key)
-        acceptances.forget([key], in: transaction)
+        service.acceptanceDirectory.forget([key], in: transaction)
         return false
     }
 
@@ -235,13 +216,13 @@ struct ShareDeparture {
     ) throws -> Bool {
         let database = DatabaseID(container: entry.container, owner: entry.owner, scope: .private)
         let id = ZoneID(database: database, name: entry.zone)
-        guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id),
-            let stored = try zone.record(parts.share), let old = try stored.record.shareContent(),
-            let left = ShareRevision(leaving: user, old)
-        else { return false }
-        _ = try ShareWriter(acceptances, to: zone, in: transaction, journal).write(
-            left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
-        try ClientTokens.forget(user, in: zone, transaction)
+        guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id) else {
+            return false
+        }
+        let writer = ShareWriter(
+            acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction, journal: journal)
+        guard try writer.leave(parts.share, departure.userName, stamp: stamp, tagSalt: tagSalt) else { return false }
+        try ClientTokens.forget(departure.userName, in: zone, transaction)
         return true
     }
 }

@@ -11,10 +11,9 @@ enum RequestLimits {
     /// Throws `limitExceeded` for more bytes than a client may send with a change (T-11).
     static func checkClientToken(_ token: [UInt8]?, _ options: CloudOptions) throws(CloudError) {
         guard let token, token.count > options.clientChangeTokenByteCount else { return }
-        throw CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit,
-            "The client change token is too large. Send an identifier.",
-            ["bytes": "\(token.count)", "limit": "\(options.clientChangeTokenByteCount)"])
+        throw CloudError.overLimit(
+            "The client change token is too large. Send an identifier.", limit: options.clientChangeTokenByteCount,
+            ["bytes": "\(token.count)"])
     }
 
     /// Throws `limitExceeded` for more bytes than one request may have, assets not counted.
@@ -25,9 +24,8 @@ enum RequestLimits {
     /// Throws `limitExceeded` for more bytes than one request may have.
     static func checkByteCount(_ byteCount: Int, _ options: CloudOptions) throws(CloudError) {
         guard byteCount > options.requestByteCount else { return }
-        throw CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "The request is too large. Split it in half.",
-            ["bytes": "\(byteCount)", "limit": "\(options.requestByteCount)"])
+        throw CloudError.overLimit(
+            "The request is too large. Split it in half.", limit: options.requestByteCount, ["bytes": "\(byteCount)"])
     }
 }
 

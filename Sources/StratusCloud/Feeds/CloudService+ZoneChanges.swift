@@ -66,10 +66,12 @@ struct ZoneFeed {
         let view = RecordPresenter(service: service, zone: zone, viewer: account, reader: reader)
         let fields = FieldSelection.desired(request.desiredKeys)
         let page = FeedPage(FeedLimits(asked: request.limit, service.options), of: zone)
+        let history = ZoneHistory(zoneReader, now: header.sequence)
         switch progress {
         case .owner(let progress):
             var feed = OwnerFeed(
-                zone: zoneReader, view: view, fields: fields, now: header.sequence, progress: progress, page: page)
+                zone: zoneReader, history: history, view: view, fields: fields, now: header.sequence,
+                start: progress.position, progress: progress, page: page)
             try feed.run()
             return try response(
                 feed.page, .owner(feed.progress), told: progress.position...feed.progress.position, header, zoneReader)
@@ -77,8 +79,8 @@ struct ZoneFeed {
             let admissions = try Admissions(
                 of: account.userName, to: zoneReader, identity: header.identity, since: progress.base)
             var feed = GuestFeed(
-                zone: zoneReader, admissions: admissions, view: view, fields: fields, now: header.sequence,
-                progress: progress, page: page)
+                zone: zoneReader, history: history, admissions: admissions, view: view, fields: fields,
+                now: header.sequence, progress: progress, page: page)
             try feed.run()
             return try response(
                 feed.page, .guest(feed.progress), told: progress.base...feed.progress.base, header, zoneReader)
@@ -148,6 +150,12 @@ extension ZoneToken.Progress {
     }
 }
 
+/// The shares that a person sees at a sequence.
+struct GuestSight {
+    var sequence: UInt64 = 0
+    var shares: Set<RecordName> = []
+}
+
 /// Which shares of a zone a person could see at which time: from their current and ended acceptances with a permission
 /// (P-09, `SharedAccess`).
 struct Admissions {
@@ -185,6 +193,8 @@ struct Admissions {
         guard moment > 0 else { return [] }
         return Set(stays.lazy.filter { $0.contains(moment) }.map(\.share))
     }
+
+    func sight(at moment: UInt64) -> GuestSight { GuestSight(sequence: moment, shares: shares(at: moment)) }
 
     /// The shares that the person started or stopped seeing after `start` and up to `end`, by name. With
     /// `countingReturns` also those that are the same at both ends.

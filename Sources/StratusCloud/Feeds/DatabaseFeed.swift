@@ -132,11 +132,9 @@ extension DatabaseFeed {
         _ response: inout FetchDatabaseChangesResponse, limit: Int, _ progress: inout OwnerProgress, now: UInt64,
         _ keys: DatabaseKeys, _ id: DatabaseID
     ) throws {
-        var changes: [(counter: UInt64, entry: DatabaseChangeEntry)] = []
-        let range = keys.changes(after: progress.position).keyRange
-        try reader.store.scan(range, .forward, limit: Self.lookCount) { key, value in
-            changes.append((try keys.readChangeKey(key), try DatabaseChangeEntry(decoding: value)))
-            return .next
+        let range = keys.changes(after: progress.position)
+        let changes = try reader.store.collect(range, limit: Self.lookCount) { key, value in
+            (try keys.readChangeKey(key), try DatabaseChangeEntry(decoding: value))
         }
         var gone: Set<ZoneName> = []
         for (counter, change) in changes {

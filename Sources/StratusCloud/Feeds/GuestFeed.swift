@@ -42,41 +42,27 @@ struct GuestFeed {
     let now: UInt64
     var progress: GuestProgress
     var page: FeedPage
-    /// The shares that are seen at the base, at the end, and now.
-    var atBase: Set<RecordName> = []
-    var atEnd: Set<RecordName> = []
-    var seenNow: Set<RecordName> = []
+    /// What is seen at the base, at the end, and now.
+    var atBase = GuestSight()
+    var atEnd = GuestSight()
+    var atNow = GuestSight()
     /// The current walk of the round.
     var walker: GuestWalker?
-    private var changedShares: [RecordName] = []
+    var changedShares: [RecordName] = []
     /// Whether the round reads every record of the zone, so that no other walks are needed.
     private var coversZone: Bool { changedShares == [ShareContent.zoneWideName] }
-    private var batch: ArraySlice<LatestWrite> = []
-
-    init(
-        zone: ZoneReader, admissions: Admissions, view: RecordPresenter, fields: FieldSelection, now: UInt64,
-        progress: GuestProgress, page: FeedPage
-    ) {
-        self.zone = zone
-        history = ZoneHistory(zone, now: now)
-        self.admissions = admissions
-        self.view = view
-        self.fields = fields
-        self.now = now
-        self.progress = progress
-        self.page = page
-    }
+    var batch: ArraySlice<LatestWrite> = []
 
     /// The end of the round.
     var end: UInt64 { progress.round?.end ?? progress.base }
     /// Whether nothing was seen at the base.
-    var isFresh: Bool { atBase.isEmpty }
+    var isFresh: Bool { atBase.shares.isEmpty }
     /// Whether the end is the page's own snapshot.
     var isEndNow: Bool { end == now }
 
     /// Fills the page, and advances the progress.
     mutating func run() throws {
-        seenNow = admissions.shares(at: now)
+        atNow = admissions.sight(at: now)
         while progress.round != nil || progress.base < now {
             if progress.round == nil { progress.round = GuestRound(end: now) }
             beginWithRound()
@@ -90,8 +76,8 @@ struct GuestFeed {
 
     /// Prepares a round, without reading.
     private mutating func beginWithRound() {
-        atBase = admissions.shares(at: progress.base)
-        atEnd = admissions.shares(at: end)
+        atBase = admissions.sight(at: progress.base)
+        atEnd = admissions.sight(at: end)
         changedShares = admissions.changed(
             after: progress.base, upTo: end, countingReturns: progress.redelivers && !isFresh)
         if changedShares.contains(ShareContent.zoneWideName) { changedShares = [ShareContent.zoneWideName] }
@@ -182,7 +168,7 @@ struct GuestFeed {
 
     /// Whether the visibility below a record has changed, or the records there must be delivered again.
     func isSeenOtherwise(_ name: RecordName) throws -> Bool {
-        let (before, after) = (try isSeen(name, .base), try isSeen(name, .end))
+        let (before, after) = (try isSeen(name, atBase), try isSeen(name, atEnd))
         return before != after || (progress.redelivers && after)
     }
 
@@ -265,7 +251,7 @@ extension GuestFeed {
                 ["zone": zone.id.name.text])
         }
         return GuestWalker(
-            walk: walk, below: (try isSeen(top, .base), try isSeen(top, .end)), isUnmarkedNow: isUnmarkedNow)
+            walk: walk, below: (try isSeen(top, atBase), try isSeen(top, atEnd)), isUnmarkedNow: isUnmarkedNow)
     }
 
     /// Whether a walk skips a record with everything below it: another share decides there, or it has its own walk.
@@ -287,7 +273,7 @@ extension GuestFeed {
     private mutating func finishZone(after last: RecordName?) throws -> Bool {
         var last = last
         // A zone that is shared as a whole has no other shares (SH-09): every live record is seen.
-        let isSimple = isFresh && isEndNow && atEnd.contains(ShareContent.zoneWideName)
+        let isSimple = isFresh && isEndNow && atEnd.shares.contains(ShareContent.zoneWideName)
         while true {
             let names = try recordNames(after: last, limit: Self.nameCount)
             for (name, isTombstone) in names {
@@ -324,13 +310,6 @@ extension GuestFeed {
 // MARK: One record
 
 extension GuestFeed {
-    /// A time of the round.
-    enum Moment {
-        case base
-        case end
-        case now
-    }
-
     /// Why a record is checked.
     enum Reason {
         /// It has changed up to the end.
@@ -341,30 +320,13 @@ extension GuestFeed {
         case covered
     }
 
-    func moment(_ moment: Moment) -> UInt64 {
-        switch moment {
-        case .base: progress.base
-        case .end: end
-        case .now: now
-        }
-    }
-
-    func shares(_ moment: Moment) -> Set<RecordName> {
-        switch moment {
-        case .base: atBase
-        case .end: atEnd
-        case .now: seenNow
-        }
-    }
-
     /// Whether a record, with everything below it down to other roots, was seen because of its place.
-    func isSeen(_ name: RecordName, _ when: Moment) throws -> Bool {
-        let shares = shares(when)
-        guard !shares.isEmpty else { return false }
-        switch try history.membership(name, at: moment(when)) {
+    func isSeen(_ name: RecordName, _ sight: GuestSight) throws -> Bool {
+        guard !sight.shares.isEmpty else { return false }
+        switch try history.membership(name, at: sight.sequence) {
         case .absent: return false
-        case .none: return shares.contains(SharedAccess.share(decidingFor: nil))
-        case .share(let share): return shares.contains(SharedAccess.share(decidingFor: share))
+        case .none: return sight.shares.contains(SharedAccess.share(decidingFor: nil))
+        case .share(let share): return sight.shares.contains(SharedAccess.share(decidingFor: share))
         }
     }
 
@@ -375,11 +337,11 @@ extension GuestFeed {
         below: (base: Bool, end: Bool)? = nil
     ) throws {
         page.look()
-        let (base, end) = (shares(.base).contains(name), shares(.end).contains(name))
+        let (base, end) = (atBase.shares.contains(name), atEnd.shares.contains(name))
         // Everyone who has accepted a share sees its record, in any place. The record's type is only read if there may
         // be something to deliver.
-        let mayEnd = try end || below?.end ?? isSeen(name, .end)
-        guard try mayEnd || base || below?.base ?? isSeen(name, .base) else { return }
+        let mayEnd = try end || below?.end ?? isSeen(name, atEnd)
+        guard try mayEnd || base || below?.base ?? isSeen(name, atBase) else { return }
         var decoded: DecodedRecord?
         let type: RecordType
         if case .deleted(let deletedType, _) = known {
@@ -417,14 +379,14 @@ extension GuestFeed {
 
     private func isSeenNow(_ name: RecordName, isShare: Bool) throws -> Bool {
         guard !isEndNow else { return true }
-        if seenNow.contains(name) { return true }
-        return try !isShare && isSeen(name, .now)
+        if atNow.shares.contains(name) { return true }
+        return try !isShare && isSeen(name, atNow)
     }
 
     private func wasSeen(_ name: RecordName, isShare: Bool, _ below: (base: Bool, end: Bool)?) throws -> Bool {
-        if atBase.contains(name) { return true }
+        if atBase.shares.contains(name) { return true }
         guard !isShare else { return false }
-        return try below?.base ?? isSeen(name, .base)
+        return try below?.base ?? isSeen(name, atBase)
     }
 
     private func deletedType(of name: RecordName) throws -> RecordType {

@@ -12,30 +12,15 @@ import StratusStore
 
 struct OwnerFeed {
     let zone: ZoneReader
+    let history: ZoneHistory
     let view: RecordPresenter
     let fields: FieldSelection
     /// The zone's last change.
     let now: UInt64
+    /// The sequence up to which everything was delivered before this page.
+    let start: UInt64
     var progress: OwnerProgress
     var page: FeedPage
-
-    private let history: ZoneHistory
-    /// The sequence up to which everything was delivered before this page.
-    private let start: UInt64
-
-    init(
-        zone: ZoneReader, view: RecordPresenter, fields: FieldSelection, now: UInt64, progress: OwnerProgress,
-        page: FeedPage
-    ) {
-        self.zone = zone
-        self.view = view
-        self.fields = fields
-        self.now = now
-        self.progress = progress
-        self.page = page
-        history = ZoneHistory(zone, now: now)
-        start = progress.position
-    }
 
     /// Changes that are read at once.
     private static let batchCount = 256

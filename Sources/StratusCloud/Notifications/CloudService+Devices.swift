@@ -28,10 +28,8 @@ extension CloudService {
                 }
                 guard try !transaction.store.contains(key) else { return }
                 guard try transaction.deviceNames(of: device.account).count < options.deviceCount else {
-                    throw CloudError(
-                        .limitExceeded, inner: CloudError.InnerCode.limit,
-                        "The account has the maximum number of devices. Remove one first.",
-                        ["limit": "\(options.deviceCount)"])
+                    throw CloudError.overLimit(
+                        "The account has the maximum number of devices. Remove one first.", limit: options.deviceCount)
                 }
                 try transaction.set(key, to: DeviceEntry(next: first).encoded())
             }
@@ -62,14 +60,11 @@ extension CloudService {
     /// The devices for which notifications wait. Call it after opening a store.
     package func waitingDevices() throws(CloudError) -> [DeviceAddress] {
         try reading { reader in
-            var devices: [DeviceAddress] = []
-            try reader.store.scan(GlobalKeys.devices.keyRange) { key, value in
-                guard try DeviceEntry(decoding: value).count > 0 else { return .next }
+            try reader.store.collect(GlobalKeys.devices) { key, value in
+                guard try DeviceEntry(decoding: value).count > 0 else { return nil }
                 let parts = try GlobalKeys.readDeviceKey(key)
-                devices.append(DeviceAddress(account: parts.account, name: parts.name))
-                return .next
-            }
-            return devices
+                return DeviceAddress(account: parts.account, name: parts.name)
+            }.compactMap { $0 }
         }
     }
 
@@ -86,16 +81,12 @@ extension CloudService {
         return try answering {
             try engine.transact { transaction in
                 guard try waiting(for: device, in: transaction) != nil else { return [] }
-                var keys: [[UInt8]] = []
-                var taken: [ClientNotification] = []
-                let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
-                try transaction.store.scan(range, .forward, limit: limit) { key, value in
-                    keys.append([UInt8](copying: key))
-                    taken.append(try ClientNotification(NotificationEntry(decoding: value)))
-                    return .next
+                let range = GlobalKeys.notifications(for: device.account, device.name)
+                let taken = try transaction.store.collect(range, limit: limit) { key, value in
+                    ([UInt8](copying: key), try ClientNotification(NotificationEntry(decoding: value)))
                 }
-                try remove(keys, from: device, in: transaction)
-                return taken
+                try remove(taken.map(\.0), from: device, in: transaction)
+                return taken.map(\.1)
             }
         }
     }
@@ -104,9 +95,7 @@ extension CloudService {
     func remove(_ keys: [[UInt8]], from device: DeviceAddress, in transaction: RecordTransaction) throws {
         guard !keys.isEmpty else { return }
         let place = GlobalKeys.device(of: device.account, device.name)
-        guard var header = try transaction.store.withValue(forKey: place, { try DeviceEntry(decoding: $0) }) else {
-            throw Self.unknownDevice(device)
-        }
+        var header = try entry(of: device, in: transaction)
         guard header.count >= UInt64(keys.count) else {
             throw StoreError(
                 .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
@@ -119,10 +108,7 @@ extension CloudService {
 
     /// The device, if notifications wait that it may get; nil otherwise. Throws `unknownItem` for an unknown device.
     private func waiting(for device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry? {
-        let key = GlobalKeys.device(of: device.account, device.name)
-        guard let entry = try reader.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
-            throw Self.unknownDevice(device)
-        }
+        let entry = try entry(of: device, in: reader)
         guard entry.count > 0 else { return nil }
         let account = try accountDirectory.account(device.account, in: reader)
         return AccountVerdict.status(of: account) == .available ? entry : nil
@@ -135,30 +121,27 @@ extension CloudService {
         let key = GlobalKeys.device(of: device.account, device.name)
         try answering {
             try engine.transact { transaction in
-                guard var header = try transaction.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) })
-                else { throw Self.unknownDevice(device) }
+                var header = try entry(of: device, in: transaction)
                 header.badge = UInt64(clamping: badge)
                 try transaction.set(key, to: header.encoded())
             }
         }
     }
 
-    private static func unknownDevice(_ device: DeviceAddress) -> CloudError {
-        CloudError(
-            .unknownItem, inner: CloudError.InnerCode.unknownItem, "The device is unknown. Register it first.",
-            ["device": device.name])
+    /// Throws `unknownItem` for an unknown device.
+    private func entry(of device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry {
+        let key = GlobalKeys.device(of: device.account, device.name)
+        guard let entry = try reader.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
+            throw CloudError.notFound("The device is unknown. Register it first.", ["device": device.name])
+        }
+        return entry
     }
 }
 
 extension RecordReader {
     /// The names of an account's devices, in their byte order.
     func deviceNames(of account: AccountID) throws -> [String] {
-        var names: [String] = []
-        try store.scan(GlobalKeys.devices(of: account).keyRange) { key, _ in
-            names.append(try GlobalKeys.readDeviceKey(key).name)
-            return .next
-        }
-        return names
+        try store.collect(GlobalKeys.devices(of: account)) { key, _ in try GlobalKeys.readDeviceKey(key).name }
     }
 }
 
@@ -189,19 +172,14 @@ struct DeviceQueue {
         self.address = address
         self.header = header
         self.limit = max(1, limit)
-        var found: [Waiting] = []
-        if header.count > 0 {
-            let range = GlobalKeys.notifications(for: address.account, address.name).keyRange
-            try transaction.store.scan(range) { key, value in
-                let entry = try NotificationEntry(decoding: value)
-                found.append(
-                    Waiting(
-                        order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason,
-                        added: nil))
-                return .next
-            }
+        guard header.count > 0 else { return }
+        let range = GlobalKeys.notifications(for: address.account, address.name)
+        waiting = try transaction.store.collect(range) { key, value in
+            let entry = try NotificationEntry(decoding: value)
+            return Waiting(
+                order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason, added: nil
+            )
         }
-        waiting = found
     }
 
     /// Adds the notification that `make` creates. It gets the incremented badge if `badges` is set.

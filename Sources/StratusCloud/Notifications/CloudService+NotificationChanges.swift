@@ -157,7 +157,7 @@ private struct NotificationPlace {
 
 extension NotificationPlace {
     /// Throws `CursorReader.Failure` for other bytes.
-    init(_ content: [UInt8]) throws(CursorReader.Failure) {
+    init(_ content: [UInt8]) throws {
         var reader = CursorReader(content)
         guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
         device = try reader.readText()

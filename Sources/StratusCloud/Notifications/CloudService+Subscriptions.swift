@@ -115,16 +115,12 @@ struct SubscriptionChanges {
     ) throws -> ModifySubscriptionsResponse {
         var response = ModifySubscriptionsResponse(saves: [], deletes: [])
         // Deletes first, so that a request at the limit can replace one subscription with another.
-        for id in request.deletes { response.deletes.append(try item { try $0.delete(id, in: transaction) }) }
+        for id in request.deletes { response.deletes.append(try Result.item { try delete(id, in: transaction) }) }
         for subscription in request.saves {
-            response.saves.append(try item { try $0.save(subscription, in: transaction) })
+            response.saves.append(try Result.item { try save(subscription, in: transaction) })
         }
         service.subscriptionDirectory.note(changes, in: transaction)
         return response
-    }
-
-    private mutating func item<Value>(_ body: (inout Self) throws -> Value) throws -> Result<Value, CloudError> {
-        do { return .success(try body(&self)) } catch let error as CloudError { return .failure(error) }
     }
 
     private func parts(_ id: String) -> SubscriptionKeyParts {
@@ -162,10 +158,9 @@ struct SubscriptionChanges {
         if try !transaction.store.contains(key) {
             let counted = try count ?? transaction.subscriptions(of: parts.user, in: parts.container, database).count
             guard counted < service.options.subscriptionCount else {
-                throw CloudError(
-                    .limitExceeded, inner: CloudError.InnerCode.limit,
+                throw CloudError.overLimit(
                     "The database has the maximum number of subscriptions. Delete one first.",
-                    ["limit": "\(service.options.subscriptionCount)"])
+                    limit: service.options.subscriptionCount)
             }
             count = counted + 1
         }

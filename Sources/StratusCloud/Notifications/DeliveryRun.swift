@@ -68,10 +68,8 @@ struct DeliveryRun {
     /// Delivers entries after `position`, until there is enough for one commit.
     mutating func run(after position: [UInt8]?) throws -> DeliveryStep {
         let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
-        var entries: [(key: [UInt8], value: [UInt8])] = []
-        try transaction.store.scan(range.keyRange, .forward, limit: Self.entryCount) { key, value in
-            entries.append(([UInt8](copying: key), [UInt8](copying: value)))
-            return .next
+        let entries = try transaction.store.collect(range, limit: Self.entryCount) { key, value in
+            (key: [UInt8](copying: key), value: [UInt8](copying: value))
         }
         step.isMoreComing = entries.count == Self.entryCount
         for (index, entry) in entries.enumerated() {

@@ -91,12 +91,8 @@ private final class SubscriptionCheck {
 
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
         (self.reader, self.meter) = (reader, meter)
-        var departing: Set<AccountID> = []
-        try reader.store.scan(GlobalKeys.departures.keyRange) { _, value in
-            departing.insert(try DepartureEntry(decoding: value).account)
-            return .next
-        }
-        self.departing = departing
+        departing = Set(
+            try reader.store.collect(GlobalKeys.departures) { _, value in try DepartureEntry(decoding: value).account })
     }
 
     func verifySubscriptions() throws {

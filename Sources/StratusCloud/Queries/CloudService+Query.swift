@@ -125,9 +125,7 @@ extension CloudService {
         if isPublic {
             let permissions = GrantVerdict.permissions(type, hasAccount: account != nil, isCreator: true)
             guard permissions.contains(.read) else {
-                throw CloudError(
-                    .permissionFailure, inner: CloudError.InnerCode.permission, "QUERY operation not permitted",
-                    ["recordType": query.recordType])
+                throw CloudError.notPermitted("QUERY operation not permitted", ["recordType": query.recordType])
             }
         }
         return verdict
@@ -167,22 +165,14 @@ struct QueryCursor: Hashable, Sendable {
 
 extension QueryCursor {
     /// Reads the sealed bytes. Throws `CursorReader.Failure` for other bytes.
-    init(_ content: [UInt8]) throws(CursorReader.Failure) {
+    init(_ content: [UInt8]) throws {
         var reader = CursorReader(content)
         guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
         query = try reader.readQuery()
-        zone = try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
-            try reader.readZone()
-        }
+        zone = try reader.readOptional { try $0.readZone() }
         lastZone = ZoneName(try reader.readText())
-        order = try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
-            FieldKey(try reader.readText())
-        }
-        let values = try reader.readEach { (reader: inout CursorReader) throws(CursorReader.Failure) in
-            try reader.readOptional { (reader: inout CursorReader) throws(CursorReader.Failure) in
-                try reader.readSortedValue()
-            }
-        }
+        order = try reader.readOptional { FieldKey(try $0.readText()) }
+        let values = try reader.readEach { try $0.readOptional { try $0.readSortedValue() } }
         position = QueryPosition(values: SortedValues(values), name: .name(RecordName(try reader.readText())))
         try reader.expectEnd()
     }

@@ -29,13 +29,13 @@ extension CloudService {
     /// Copies contents for one caller. Each copy succeeds or fails in its place.
     ///
     /// With a hold, all contents must be from an answer to the same caller whose snapshot is newer than the hold. They
-    /// are copied without a check, so never pass a client's claims. Without a hold, each is checked as `privateCopy`
+    /// are copied without a check, so never pass a client's claims. Without a hold, each is checked as `copyAsset`
     /// does. `shouldContinue` is called before each copy; after it returns false the rest fail with
     /// `operationCancelled`.
     ///
     /// Throws a planned fault, and the store's failures.
     package func copyAssets(
-        _ wanted: [HeldAsset], as caller: Caller, _ database: DatabaseSelector, under hold: AssetHold?,
+        _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
         shouldContinue: () -> Bool
     ) throws(CloudError) -> [Result<String, CloudError>] {
         try reporting(.fetchAssets, caller, itemCount: wanted.count) { event in
@@ -46,9 +46,7 @@ extension CloudService {
                 }
                 do throws(CloudError) {
                     guard let assets, let hold else {
-                        return .success(
-                            try privateCopy(
-                                of: wanted.asset, in: wanted.field, of: wanted.record, as: caller, database))
+                        return .success(try copyAsset(wanted, as: caller, in: database))
                     }
                     defer { withExtendedLifetime(hold) {} }
                     let zone = try ScopeVerdict.zone(
@@ -67,9 +65,8 @@ extension CloudService {
     /// Throws the errors of resolving the zone, of requiring an account, and of `AssetStore.privateCopy`. Throws
     /// `assetNotAvailable` if the record does not exist, may not be read, or holds something else, without saying
     /// which.
-    package func privateCopy(
-        of asset: AssetDescriptor, in field: String, of record: RecordAddress, as caller: Caller,
-        _ database: DatabaseSelector
+    package func copyAsset(
+        _ wanted: HeldAsset, as caller: Caller, in database: DatabaseSelector
     ) throws(CloudError) -> String {
         if database != .public { try requireAccount(caller) }
         guard let assets else {
@@ -78,21 +75,21 @@ extension CloudService {
         let owner: UserName? = try reading { reader in
             let account = try caller.account.flatMap { try accountDirectory.account($0, in: reader) }
             let zone = try ScopeVerdict.zone(
-                record.zone, in: database, container: caller.container, caller: account?.userName)
+                wanted.record.zone, in: database, container: caller.container, caller: account?.userName)
             var fetch = RecordFetch(
                 service: self, caller: caller, account: account, database: database,
-                fields: .only([FieldKey(field)]), reader: reader)
-            guard case .success(let found) = try fetch.record(record),
-                found.fields[field]?.value.holds(asset) == true
+                fields: .only([FieldKey(wanted.field)]), reader: reader)
+            guard case .success(let found) = try fetch.record(wanted.record),
+                found.fields[wanted.field]?.value.holds(wanted.asset) == true
             else { return nil }
             return Self.assetOwner(of: zone.id.database)
         }
         guard let owner else {
             throw CloudError(
                 .assetNotAvailable, "No readable record holds this content in the field. Fetch the record again.",
-                ["field": field, "record": record.description])
+                ["field": wanted.field, "record": wanted.record.description])
         }
-        return try copy(of: asset, owner, assets, for: caller, isHeld: false)
+        return try copy(of: wanted.asset, owner, assets, for: caller, isHeld: false)
     }
 
     /// Copies a content. The host gets an event if it is missing, damaged or unreadable, with its file.

@@ -70,15 +70,17 @@ extension CloudService {
         if let fault = request.error { return .success(request.answer(failing: fault)) }
         let outset = BatchOutset(
             container: caller.container, stamp: Stamp(date: environment.clock.now, user: account.userName),
-            tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName), intake: intake,
+            tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName),
             uptimeSeconds: environment.clock.uptimeSeconds, origin: CommitOrigin(caller))
         do {
             let answer = try engine.transact { transaction in
                 // Again, because the account may have been deleted since.
                 let account = try accountDirectory.requireAccount(of: caller, in: transaction)
-                var batch = try ZoneBatch(
+                let zone = try writableZone(request, outset.birth, transaction)
+                let judge = try ZoneJudge(self, request, account, transaction, zone: zone, intake: intake)
+                var batch = ZoneBatch(
                     service: self, request: request, outset: outset, account: account, transaction: transaction,
-                    zone: try writableZone(request, outset.birth, transaction))
+                    zone: zone, judge: judge, cascadeVisitCount: 4 * engine.options.limits.requestItemCount)
                 return try batch.run()
             }
             event.commitCount += 1

@@ -83,10 +83,9 @@ extension Record {
 
     func checkSize(_ options: CloudOptions) throws(CloudError) {
         guard fields.count <= Self.maximumFieldCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record has too many fields. Split it into several records.",
-                ["record": name.text, "fields": "\(fields.count)", "limit": "\(Self.maximumFieldCount)"])
+            throw CloudError.overLimit(
+                "The record has too many fields. Split it into several records.", limit: Self.maximumFieldCount,
+                ["record": name.text, "fields": "\(fields.count)"])
         }
         try check(contentByteCount, limit: options.recordByteCount)
         // This includes the overhead of short items and assets, so that no record can fail the commit of another.
@@ -99,9 +98,7 @@ extension Record {
 
     private func check(_ byteCount: Int, limit: Int) throws(CloudError) {
         guard byteCount > limit else { return }
-        throw CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "record too large",
-            ["record": name.text, "bytes": "\(byteCount)", "limit": "\(limit)"])
+        throw CloudError.overLimit("record too large", limit: limit, ["record": name.text, "bytes": "\(byteCount)"])
     }
 }
 

@@ -89,10 +89,9 @@ struct OwnedRecordLimit {
                 return count > limit ? .stop : .next
             }
             for name in names.dropFirst(max(0, limit - count)) {
-                errors[name] = CloudError(
-                    .limitExceeded, inner: CloudError.InnerCode.limit,
-                    "Limit exceeded for number of owning references to single record",
-                    ["record": name.text, "target": target.text, "limit": "\(limit)"])
+                errors[name] = CloudError.overLimit(
+                    "Limit exceeded for number of owning references to single record", limit: limit,
+                    ["record": name.text, "target": target.text])
             }
         }
         return errors

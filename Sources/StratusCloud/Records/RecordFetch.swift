@@ -19,10 +19,7 @@ struct RecordFetch {
     mutating func record(_ claimed: RecordAddress) throws -> Result<ClientRecord, CloudError> {
         let address = ScopeVerdict.canonical(claimed, caller: account?.userName)
         if let known = known[address] { return known }
-        let result: Result<ClientRecord, CloudError>
-        do {
-            result = .success(try found(address))
-        } catch let error as CloudError { result = .failure(error) }
+        let result = try Result.item { try found(address) }
         known[address] = result
         return result
     }
@@ -49,14 +46,13 @@ struct RecordFetch {
     private mutating func access(to address: ZoneAddress) throws -> ZoneAccess {
         if let known = zones[address] { return try known.get() }
         let isUsable = AccountVerdict.status(of: account) == .available
-        let result: Result<ZoneAccess, CloudError>
-        do {
+        let result = try Result.item {
             let zone = try ScopeVerdict.zone(
                 address, in: database, container: caller.container, caller: account?.userName)
             let access = try ZoneAccess(service, to: zone, caller: isUsable ? account?.userName : nil, in: reader)
             guard try access.isZoneVisible() else { throw ScopeVerdict.zoneNotFound(zone.address) }
-            result = .success(access)
-        } catch let error as CloudError { result = .failure(error) }
+            return access
+        }
         zones[address] = result
         return try result.get()
     }

@@ -36,7 +36,6 @@ struct AssetChange {
         for record in removed { gone.merge(record.assets, uniquingKeysWith: +) }
     }
 
-    var isEmpty: Bool { added.isEmpty && gone.isEmpty }
 }
 
 extension ZoneBatch {
@@ -97,12 +96,10 @@ extension ZoneBatch {
 
     /// The root with the smallest name in the zone.
     private func firstRoot() throws -> (RecordName, RecordName)? {
-        var found: RecordName?
-        try zone.store.scan(zone.keys.shareRoots.keyRange, .forward, limit: 1) { key, _ in
-            found = try zone.keys.readShareRootKey(key)
-            return .stop
-        }
-        guard let root = found, let share = try zone.node(root)?.share else { return nil }
+        let first = try zone.store.collect(zone.keys.shareRoots, limit: 1) { key, _ in
+            try zone.keys.readShareRootKey(key)
+        }.first
+        guard let root = first, let share = try zone.node(root)?.share else { return nil }
         return (root, share)
     }
 
@@ -219,7 +216,9 @@ extension ZoneBatch {
     }
 
     /// Writes everything except the records. The batch writes the records themselves.
-    private var shareWriter: ShareWriter { ShareWriter(service.acceptanceDirectory, to: zone, in: transaction) }
+    private var shareWriter: ShareWriter {
+        ShareWriter(acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction)
+    }
 
     private func invitations(of save: JudgedSave) -> [ShareInvitation] {
         guard let draft = save.share, !draft.invited.isEmpty, let owner = request.zone.id.database.owner else {
@@ -276,13 +275,8 @@ extension ZoneBatch {
     }
 
     func settle(_ assets: AssetChange) throws {
-        guard !assets.isEmpty else { return }
         try service.assetLedger.settle(
-            adding: assets.added, removing: assets.gone, owner: request.zone.assetOwner,
-            atUptimeSeconds: outset.uptimeSeconds, in: transaction)
-        let change = assets.added.values.reduce(0, +) - assets.gone.values.reduce(0, +)
-        try ZoneFacts.changeAssetCount(
-            by: change, of: request.zone.id.name, DatabaseKeys(zone.keys.database), in: transaction)
+            adding: assets.added, removing: assets.gone, in: zone, atUptimeSeconds: outset.uptimeSeconds, transaction)
     }
 
     /// The maximum number of bytes that `charge` and `settle` write.

@@ -25,7 +25,6 @@ struct BatchOutset: Sendable {
     let tagSalt: UInt32
     /// For the default zone, which the first write creates.
     let birth: ZoneBirth
-    let intake: AssetIntake
     /// The time at which leases are checked.
     let uptimeSeconds: Double
     /// The account and device that send the request.
@@ -56,20 +55,6 @@ struct ZoneBatch {
     var hasWritten = false
     /// How many records cascades may still visit, refused ones included. It bounds the work of a request.
     var cascadeVisitCount: Int
-
-    init(
-        service: CloudService, request: ZoneRequest, outset: BatchOutset, account: StoredAccount,
-        transaction: RecordTransaction, zone: ZoneReader
-    ) throws {
-        self.service = service
-        self.request = request
-        self.outset = outset
-        self.account = account
-        self.transaction = transaction
-        self.zone = zone
-        judge = try ZoneJudge(service, request, account, transaction, zone: zone, intake: outset.intake)
-        cascadeVisitCount = 4 * service.engine.options.limits.requestItemCount
-    }
 
     /// Returns the answers to all items. Throws `NothingWritten` with them when there is nothing to commit.
     mutating func run() throws -> ZoneAnswer {

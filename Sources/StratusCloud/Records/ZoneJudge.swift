@@ -307,16 +307,16 @@ extension ZoneJudge {
         if let handle = lookup.handle {
             let normalized = try AccountLimits.normalized(handle)
             let owner = try service.accountDirectory.account(handle: normalized, in: reader)
-            return .handle(normalized, owner: owner?.userName)
+            return ResolvedPerson(handle: normalized, user: owner?.userName)
         }
         guard case .userRecord(let name) = lookup, name != ZoneAddress.currentUser else {
-            return .userRecord(account.userName)
+            return ResolvedPerson(user: account.userName)
         }
         guard let found = try service.accountDirectory.account(userName: UserName(name), in: reader) else {
             throw CloudError(
                 .invalidArguments, "No person has this user record. Look them up by a handle.",
                 ["rule": "X-11", "userRecord": name])
         }
-        return .userRecord(found.userName)
+        return ResolvedPerson(user: found.userName)
     }
 }

@@ -208,10 +208,8 @@ extension RequestSorter {
     /// The error if the host has switched off sharing for the container (P-19).
     private func sharingDisabled(_ address: RecordAddress, _ isSharing: Bool) -> CloudError? {
         guard isSharing, !service.options.isSharingEnabled(in: caller.container) else { return nil }
-        return CloudError(
-            .permissionFailure, inner: CloudError.InnerCode.permission,
-            "Shared zone update is not enabled for container"
-        ).ofSharing(rule: "P-19", record: address.description)
+        return CloudError.notPermitted("Shared zone update is not enabled for container").ofSharing(
+            rule: "P-19", record: address.description)
     }
 
     /// The error of a share, or of a record that has a share's name.
@@ -256,10 +254,9 @@ extension RequestSorter {
             (claim.unblocked, AccessRequestVerdict.blockedLimit),
         ]
         for (people, limit) in lists where people.count > limit {
-            return CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
+            return CloudError.overLimit(
                 "Too many people are denied, blocked or unblocked. Name only people who requested access or are blocked.",
-                ["limit": "\(limit)", "people": "\(people.count)", "rule": "P-20"])
+                limit: limit, ["people": "\(people.count)", "rule": "P-20"])
         }
         return nil
     }

@@ -18,6 +18,13 @@ package struct Caller: Hashable, Codable, Sendable {
     }
 }
 
+extension Result where Failure == CloudError {
+    /// The result of an item that may fail alone. The store's failures are those of the request.
+    static func item(_ body: () throws -> Success) throws -> Self {
+        do { return .success(try body()) } catch let error as CloudError { return .failure(error) }
+    }
+}
+
 /// An answer that holds nothing.
 package struct Done: Codable, Sendable {
     package init() {}

@@ -52,12 +52,6 @@ package struct QueryResponse: Codable, Sendable {
     package var cursor: [UInt8]?
     /// What the server did for this page alone.
     package var work: QueryWork
-
-    package init(records: [QueryResult], cursor: [UInt8]?, work: QueryWork) {
-        self.records = records
-        self.cursor = cursor
-        self.work = work
-    }
 }
 
 /// Saves and deletes subscriptions.
@@ -118,10 +112,4 @@ package struct FetchNotificationChangesResponse: Codable, Sendable {
     package var notifications: [ClientNotification]
     package var token: [UInt8]
     package var isMoreComing: Bool
-
-    package init(notifications: [ClientNotification], token: [UInt8], isMoreComing: Bool) {
-        self.notifications = notifications
-        self.token = token
-        self.isMoreComing = isMoreComing
-    }
 }

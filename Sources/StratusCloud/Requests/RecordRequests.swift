@@ -34,16 +34,7 @@ package struct ModifyRecordsResponse: Codable, Sendable {
     @ItemResults package var saves: [Result<ClientRecord, CloudError>]
     @ItemVerdicts package var deletes: [Result<Void, CloudError>]
     /// The shares that the deletions have ended: stopped, left, or deleted with their roots (SH-10, SH-11, P-13).
-    package var endedShares: [RecordAddress]
-
-    package init(
-        saves: [Result<ClientRecord, CloudError>], deletes: [Result<Void, CloudError>],
-        endedShares: [RecordAddress] = []
-    ) {
-        self.saves = saves
-        self.deletes = deletes
-        self.endedShares = endedShares
-    }
+    package var endedShares: [RecordAddress] = []
 }
 
 /// Fetches records by name.
@@ -65,6 +56,4 @@ package struct FetchRecordsRequest: Codable, Sendable {
 /// An answer for every address, in the order of the request.
 package struct FetchRecordsResponse: Codable, Sendable {
     @ItemResults package var records: [Result<ClientRecord, CloudError>]
-
-    package init(records: [Result<ClientRecord, CloudError>]) { self.records = records }
 }

@@ -29,18 +29,4 @@ package struct ClientShareMetadata: Hashable, Codable, Sendable {
     package var status: AcceptanceStatus
     package var permission: ParticipantPermission
     package var owner: ClientIdentity
-
-    package init(
-        url: String, container: ContainerName, share: ClientRecord, rootRecord: ClientRecord? = nil,
-        role: ParticipantRole, status: AcceptanceStatus, permission: ParticipantPermission, owner: ClientIdentity
-    ) {
-        self.url = url
-        self.container = container
-        self.share = share
-        self.rootRecord = rootRecord
-        self.role = role
-        self.status = status
-        self.permission = permission
-        self.owner = owner
-    }
 }

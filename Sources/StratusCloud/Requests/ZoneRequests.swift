@@ -20,16 +20,7 @@ package struct ModifyZonesResponse: Codable, Sendable {
     @ItemVerdicts package var deletes: [Result<Void, CloudError>]
     /// The shares that ended with the zones, if the request wants them: at most `ZoneChanges.endedShareLimit` of each
     /// zone.
-    package var endedShares: [RecordAddress]
-
-    package init(
-        saves: [Result<ClientZone, CloudError>], deletes: [Result<Void, CloudError>],
-        endedShares: [RecordAddress] = []
-    ) {
-        self.saves = saves
-        self.deletes = deletes
-        self.endedShares = endedShares
-    }
+    package var endedShares: [RecordAddress] = []
 }
 
 /// Fetches zones: those named, or all of the database.
@@ -76,11 +67,6 @@ package enum ZoneDeletionReason: UInt8, Hashable, Codable, Sendable, CaseIterabl
 package struct ZoneDeletion: Hashable, Codable, Sendable {
     package var zone: ZoneAddress
     package var reason: ZoneDeletionReason
-
-    package init(zone: ZoneAddress, reason: ZoneDeletionReason) {
-        self.zone = zone
-        self.reason = reason
-    }
 }
 
 /// One page of a database's feed.
@@ -89,13 +75,6 @@ package struct FetchDatabaseChangesResponse: Codable, Sendable {
     package var deleted: [ZoneDeletion]
     package var token: [UInt8]
     package var isMoreComing: Bool
-
-    package init(changed: [ZoneAddress], deleted: [ZoneDeletion], token: [UInt8], isMoreComing: Bool) {
-        self.changed = changed
-        self.deleted = deleted
-        self.token = token
-        self.isMoreComing = isMoreComing
-    }
 }
 
 /// Fetches the records of one zone that changed since a token.
@@ -120,11 +99,6 @@ package struct FetchZoneChangesRequest: Codable, Sendable {
 package struct RecordDeletion: Hashable, Codable, Sendable {
     package var address: RecordAddress
     package var type: String
-
-    package init(address: RecordAddress, type: String) {
-        self.address = address
-        self.type = type
-    }
 }
 
 /// One page of a zone's feed.
@@ -136,17 +110,5 @@ package struct FetchZoneChangesResponse: Codable, Sendable {
     package var clientChangeTokenData: [UInt8]?
     package var isMoreComing: Bool
     /// How many records the server read for the page, whether the page has them or not.
-    package var lookCount: Int
-
-    package init(
-        changed: [ClientRecord], deleted: [RecordDeletion], token: [UInt8], clientChangeTokenData: [UInt8]? = nil,
-        isMoreComing: Bool, lookCount: Int = 0
-    ) {
-        self.changed = changed
-        self.deleted = deleted
-        self.token = token
-        self.clientChangeTokenData = clientChangeTokenData
-        self.isMoreComing = isMoreComing
-        self.lookCount = lookCount
-    }
+    package var lookCount = 0
 }

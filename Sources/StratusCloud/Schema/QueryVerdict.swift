@@ -34,9 +34,8 @@ struct QueryVerdict {
         self.type = type
         self.mode = mode
         guard query.filters.count <= Self.maximumClauseCount, query.sorts.count <= Self.maximumClauseCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit, "The query has too many comparisons or sort keys.",
-                ["limit": "\(Self.maximumClauseCount)"])
+            throw CloudError.overLimit(
+                "The query has too many comparisons or sort keys.", limit: Self.maximumClauseCount)
         }
         if query.filters.isEmpty, !query.matchesNothing { try check(.recordName, "recordName", .queryable) }
         for filter in query.filters { filterFields.append(try field(of: filter)) }
@@ -64,9 +63,9 @@ struct QueryVerdict {
 
     private mutating func field(of filter: QueryFilter) throws(CloudError) -> QueryField? {
         if case .list(let items) = filter.operand, items.count > Self.maximumListCount {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit, "The list of a comparison has too many values.",
-                ["field": filter.key, "limit": "\(Self.maximumListCount)", "values": "\(items.count)"])
+            throw CloudError.overLimit(
+                "The list of a comparison has too many values.", limit: Self.maximumListCount,
+                ["field": filter.key, "values": "\(items.count)"])
         }
         guard !filter.comparator.isSearch else {
             guard case .string = filter.operand else { throw Self.mismatch(filter, "allTokens", "STRING") }

@@ -53,10 +53,9 @@ enum SchemaVerdict: Sendable {
         guard isNew else { return .fits }
         let ownCount = schema.fields.keys.count { SystemFieldName.types[$0] == nil }
         guard ownCount <= maximumFieldCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record type would have too many fields. Use another type.",
-                ["limit": "\(maximumFieldCount)", "recordType": record.type.text])
+            throw CloudError.overLimit(
+                "The record type would have too many fields. Use another type.", limit: maximumFieldCount,
+                ["recordType": record.type.text])
         }
         return .teaches(schema)
     }
@@ -134,10 +133,7 @@ enum SchemaVerdict: Sendable {
     }
 
     private static func encryptedInPublic(_ key: FieldKey) -> CloudError {
-        CloudError(
-            .invalidArguments, inner: CloudError.InnerCode.schema,
-            "Encrypted values are not available in the public database.",
-            ["field": key.text])
+        CloudError.ofSchema("Encrypted values are not available in the public database.", ["field": key.text])
     }
 }
 
@@ -167,20 +163,13 @@ struct SchemaChange: Hashable, Sendable {
     init(from old: ContainerSchema, to new: ContainerSchema, mode: SchemaEnvironment) throws(CloudError) {
         roles = new.roles
         guard new.roles.count <= Self.maximumRoleCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit, "The schema creates too many roles.",
-                ["limit": "\(Self.maximumRoleCount)"])
+            throw CloudError.overLimit("The schema creates too many roles.", limit: Self.maximumRoleCount)
         }
         for role in new.roles.sorted() where !SchemaNames.isPlain(role.text) {
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema, "The role has no valid name.",
-                ["role": role.text])
+            throw CloudError.ofSchema("The role has no valid name.", ["role": role.text])
         }
         if mode == .production, let role = old.roles.subtracting(new.roles).min() {
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
-                "A role cannot be removed from a production schema.",
-                ["role": role.text])
+            throw CloudError.ofSchema("A role cannot be removed from a production schema.", ["role": role.text])
         }
         for (name, oldType) in old.types.sorted(by: { $0.key < $1.key }) where new.types[name] == nil {
             // A schema cannot remove the server's own type of user records.
@@ -213,14 +202,12 @@ struct SchemaChange: Hashable, Sendable {
             }
         }
         guard ownCount <= SchemaVerdict.maximumFieldCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The record type has too many fields. Use another type.",
-                ["limit": "\(SchemaVerdict.maximumFieldCount)", "recordType": type.name.text])
+            throw CloudError.overLimit(
+                "The record type has too many fields. Use another type.", limit: SchemaVerdict.maximumFieldCount,
+                ["recordType": type.name.text])
         }
         for role in type.grants.keys.sorted() where !RoleName.systemRoles.contains(role) && !roles.contains(role) {
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
+            throw CloudError.ofSchema(
                 "A permission is granted to a role that the schema does not create.",
                 ["recordType": type.name.text, "role": role.text])
         }
@@ -235,8 +222,7 @@ struct SchemaChange: Hashable, Sendable {
                 throw CloudError(ofSchema: "A field cannot be removed from a production schema.", new.name, key)
             }
             guard newField.type != oldField.type, !decides(oldField.type, newField.type) else { continue }
-            throw CloudError(
-                .invalidArguments, inner: CloudError.InnerCode.schema,
+            throw CloudError.ofSchema(
                 "The type of a field cannot change. Give the new field another name.",
                 [
                     "definedToBe": "\(oldField.type)", "field": key.text, "recordType": new.name.text,
@@ -350,8 +336,7 @@ enum SchemaNames {
     /// The error for an invalid name of a record type; nil for a valid one.
     static func error(of type: RecordType, record: String? = nil) -> CloudError? {
         guard !isValid(type) else { return nil }
-        return CloudError(
-            .invalidArguments, inner: CloudError.InnerCode.schema,
+        return CloudError.ofSchema(
             "The record type's name is invalid. Use a letter, then letters, digits and underscores, at most 255.",
             fields(type, nil, record))
     }
@@ -359,8 +344,7 @@ enum SchemaNames {
     /// The error for an invalid name of a field; nil for a valid one.
     static func error(of key: FieldKey, in type: RecordType, record: String? = nil) -> CloudError? {
         guard !isValid(key) else { return nil }
-        return CloudError(
-            .invalidArguments, inner: CloudError.InnerCode.schema,
+        return CloudError.ofSchema(
             "The field's name is invalid. Use a letter, then letters, digits and underscores, at most 255.",
             fields(type, key, record))
     }

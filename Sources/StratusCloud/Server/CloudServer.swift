@@ -42,17 +42,6 @@ extension CloudService: CloudServer {
     ) throws -> Request.Answer {
         try request.answer(by: self, as: caller, in: place)
     }
-
-    package func copyAssets(
-        _ wanted: [HeldAsset], as caller: Caller, in database: DatabaseSelector, under hold: AssetHold?,
-        shouldContinue: () -> Bool
-    ) throws -> [Result<String, CloudError>] {
-        try copyAssets(wanted, as: caller, database, under: hold, shouldContinue: shouldContinue)
-    }
-
-    package func copyAsset(_ wanted: HeldAsset, as caller: Caller, in database: DatabaseSelector) throws -> String {
-        try privateCopy(of: wanted.asset, in: wanted.field, of: wanted.record, as: caller, database)
-    }
 }
 
 /// A server that answers every request with one error: a store that could not be opened.

@@ -119,7 +119,9 @@ package struct DiscoverabilityRequest: CloudRequest {
     package init() {}
 
     package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Bool {
-        try service.isDiscoverable(caller)
+        try service.reporting(.userRecord, caller, itemCount: 1) { _ in
+            try service.requireAccount(caller).isDiscoverable
+        }
     }
 }
 

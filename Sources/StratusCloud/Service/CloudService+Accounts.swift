@@ -158,51 +158,43 @@ extension CloudService {
         }
     }
 
-    /// Looks up people to invite, in the order of `lookups`. An unknown handle is a person without an account; a
-    /// malformed one fails with `invalidArguments`, an unknown user record with `unknownItem`.
+    /// People as new participants of a share (P-01), in the order of `lookups`, each with a new identifier. An unknown
+    /// handle is a person without an account; a malformed one fails with `invalidArguments`, an unknown user record
+    /// with `unknownItem`. Writes nothing.
     ///
     /// Throws like `discover`.
-    package func resolveInvited(
-        _ lookups: [IdentityLookup], as caller: Caller
-    ) throws(CloudError) -> [Result<InvitableIdentity, CloudError>] {
-        try resolveInvited(lookups, as: caller, reporting: .discoverUsers)
-    }
-
-    /// The same, as another kind of request.
-    func resolveInvited(
-        _ lookups: [IdentityLookup], as caller: Caller, reporting kind: RequestKind
-    ) throws(CloudError) -> [Result<InvitableIdentity, CloudError>] {
-        try reporting(kind, caller, itemCount: lookups.count) { _ in
+    package func shareParticipants(
+        for lookups: [IdentityLookup], as caller: Caller
+    ) throws(CloudError) -> [Result<ClientParticipant, CloudError>] {
+        try reporting(.shareParticipants, caller, itemCount: lookups.count) { _ in
             let asking = try requireAccount(caller)
             try checkCount(of: lookups)
-            return try reading { reader in
-                try lookups.map { lookup in try resolve(lookup, asking, in: reader) }
-            }
+            let people = try reading { reader in try lookups.map { try person($0, asking, in: reader) } }
+            return people.map { $0.map { ClientParticipant(id: makeParticipantID().text, identity: $0) } }
         }
     }
 
-    private func resolve(
+    /// A person whom `asking` may invite. Has only what they may know (P-03).
+    private func person(
         _ lookup: IdentityLookup, _ asking: StoredAccount, in reader: RecordReader
-    ) throws -> Result<InvitableIdentity, CloudError> {
+    ) throws -> Result<ClientIdentity, CloudError> {
         if let handle = lookup.handle {
             do throws(CloudError) { _ = try AccountLimits.normalized(handle) } catch { return .failure(error) }
         }
         let found = try account(lookup, asking, in: reader)
         if found == nil, case .userRecord(let name) = lookup {
             return .failure(
-                CloudError(
-                    .unknownItem, inner: CloudError.InnerCode.unknownItem,
-                    "No person has this user record. Look them up by a handle.", ["userRecord": name]))
+                CloudError.notFound("No person has this user record. Look them up by a handle.", ["userRecord": name]))
         }
         guard let found, found.standing != .suspended else {
-            return .success(InvitableIdentity(lookup: lookup, hasAccount: false))
+            return .success(ClientIdentity(lookup: lookup, userName: nil, name: nil, hasAccount: false))
         }
         let mayBeKnown = found.isFound(by: asking)
+        let userName = found.id == asking.id ? ZoneAddress.currentUser : found.userName.text
         return .success(
-            InvitableIdentity(
-                lookup: lookup, hasAccount: true,
-                userName: mayBeKnown || lookup.handle == nil ? found.userName : nil,
-                name: mayBeKnown ? found.name : nil))
+            ClientIdentity(
+                lookup: lookup, userName: mayBeKnown || lookup.handle == nil ? userName : nil,
+                name: mayBeKnown ? found.name : nil, hasAccount: true))
     }
 
     private func account(_ lookup: IdentityLookup, _ asking: StoredAccount, in reader: RecordReader) throws
@@ -217,10 +209,9 @@ extension CloudService {
 
     private func checkCount(of lookups: [IdentityLookup]) throws(CloudError) {
         guard lookups.count <= options.requestItemCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The request looks up too many people. Split it.",
-                ["count": "\(lookups.count)", "limit": "\(options.requestItemCount)"])
+            throw CloudError.overLimit(
+                "The request looks up too many people. Split it.", limit: options.requestItemCount,
+                ["count": "\(lookups.count)"])
         }
     }
 }

@@ -23,13 +23,6 @@ extension CloudService {
         try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).userName }
     }
 
-    /// Whether the host lets others find the caller.
-    ///
-    /// Throws like `userName`.
-    package func isDiscoverable(_ caller: Caller) throws(CloudError) -> Bool {
-        try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).isDiscoverable }
-    }
-
     /// The caller's account, if it may be used now. Needs no look-up in the store if the cache has it.
     ///
     /// Throws `notAuthenticated` if no account is signed in or it was deleted or closed, `managedAccountRestricted` if
@@ -142,7 +135,7 @@ private struct WebClaim {
 
 extension WebClaim {
     /// Throws `CursorReader.Failure` for other bytes.
-    init(_ content: [UInt8]) throws(CursorReader.Failure) {
+    init(_ content: [UInt8]) throws {
         var reader = CursorReader(content)
         guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
         apiToken = try reader.readText()

@@ -130,9 +130,8 @@ package struct RequestSize: Hashable, Codable, Sendable {
     /// Throws `limitExceeded` for more items than one request may have (L-01).
     package func check(itemCount: Int) throws(CloudError) {
         guard itemCount > self.itemCount else { return }
-        throw CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "The request has too many items. Split it in half.",
-            ["items": "\(itemCount)", "limit": "\(self.itemCount)"])
+        throw CloudError.overLimit(
+            "The request has too many items. Split it in half.", limit: self.itemCount, ["items": "\(itemCount)"])
     }
 }
 

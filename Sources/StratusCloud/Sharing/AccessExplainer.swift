@@ -5,23 +5,12 @@ package import StratusModel
 import StratusRecords
 
 struct AccessExplainer {
-    private let service: CloudService
-    private let zone: ZoneID
-    private let name: RecordName
-    private let user: UserName
-    private let reader: RecordReader
-    private var explanation: AccessAnalysis
-
-    init(_ service: CloudService, _ name: RecordName, in zone: ZoneID, for user: UserName, reader: RecordReader) {
-        self.service = service
-        self.zone = zone
-        self.name = name
-        self.user = user
-        self.reader = reader
-        explanation = AccessAnalysis(
-            user: user.text, container: zone.database.container.text, owner: zone.database.owner?.text,
-            zone: zone.name.text, record: name.text)
-    }
+    let service: CloudService
+    let zone: ZoneID
+    let name: RecordName
+    let user: UserName
+    let reader: RecordReader
+    var explanation: AccessAnalysis
 
     consuming func explained() throws -> AccessAnalysis {
         let account = try service.accountDirectory.account(userName: user, in: reader)
@@ -151,7 +140,12 @@ extension CloudService {
         to record: RecordName, in zone: ZoneID, for user: UserName
     ) throws(CloudError) -> AccessAnalysis {
         try reading { reader in
-            try AccessExplainer(self, record, in: zone, for: user, reader: reader).explained()
+            try AccessExplainer(
+                service: self, zone: zone, name: record, user: user, reader: reader,
+                explanation: AccessAnalysis(
+                    user: user.text, container: zone.database.container.text, owner: zone.database.owner?.text,
+                    zone: zone.name.text, record: record.text)
+            ).explained()
         }
     }
 }

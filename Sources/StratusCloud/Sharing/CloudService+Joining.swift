@@ -89,21 +89,18 @@ extension CloudService {
                 in: found.content, guest: found.guest, id: draw.id, date: draw.date, limit: options.participantCount)
         } catch { throw found.refusal(error, rule: error.code == .tooManyParticipants ? "X-10" : "P-17") }
         let stored = try write(content, in: found, modifiedBy: found.guest.user, draw, transaction)
-        return ShareAnswer(
-            value: try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),
-            hasWritten: content != found.content)
+        return (
+            try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),
+            content != found.content
+        )
     }
 
     /// Throws if a person without an invitation has joined and left too often. Each time adds an entry to the zone,
     /// which stays until the purge horizon, for their feeds.
     private func checkReturns(of found: FoundShare, _ transaction: RecordTransaction) throws {
         let zone = try transaction.existingZone(found.place.zoneID)
-        var count = 0
-        let range = zone.keys.endedAcceptances(of: found.guest.user).keyRange
-        try zone.store.scan(range, .forward, limit: options.returnCount) { _, _ in
-            count += 1
-            return .next
-        }
+        let range = zone.keys.endedAcceptances(of: found.guest.user)
+        let count = try zone.store.keys(in: range, limit: options.returnCount).count
         guard count >= options.returnCount else { return }
         throw found.refusal(
             CloudError(
@@ -121,7 +118,9 @@ extension CloudService {
     ) throws -> StoredRecord {
         guard content != found.content else { return found.stored }
         let zone = try transaction.existingZone(found.place.zoneID)
-        return try ShareWriter(acceptanceDirectory, to: zone, in: transaction, journal(draw.origin)).write(
+        return try ShareWriter(
+            acceptances: acceptanceDirectory, zone: zone, transaction: transaction, journal: journal(draw.origin)
+        ).write(
             content, replacing: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: user),
             actor: found.guest.user, tagSalt: draw.tagSalt)
     }
@@ -137,10 +136,7 @@ struct ShareDraw: Sendable {
 }
 
 /// The answer of a transaction, and whether it wrote anything.
-struct ShareAnswer<Value> {
-    let value: Value
-    let hasWritten: Bool
-}
+typealias ShareAnswer<Value> = (value: Value, hasWritten: Bool)
 
 // MARK: Requests for access
 
@@ -177,10 +173,10 @@ extension CloudService {
     ) throws -> ShareAnswer<Void> {
         let requesters = try AccessRequestVerdict.requesters(
             of: found.content, found.verdict, askedBy: found.guest, id: draw.id, date: draw.date)
-        guard let requesters else { return ShareAnswer(value: (), hasWritten: false) }
+        guard let requesters else { return ((), false) }
         let zone = try transaction.existingZone(found.place.zoneID)
-        try ShareWriter(acceptanceDirectory, to: zone, in: transaction).write(
+        try ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction).write(
             requesters, of: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: found.guest.user))
-        return ShareAnswer(value: (), hasWritten: true)
+        return ((), true)
     }
 }

@@ -1,34 +1,13 @@
-// Requests about shares that change nothing: people to invite, shares by their URLs, permissions for the host, and the
+// Requests about shares that change nothing: shares by their URLs, permissions for the host, and the
 // trail of what happened to a zone's shares.
 
 import FoundationEssentials
-import StratusLayout
+package import StratusLayout
 package import StratusModel
 import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// People as new participants of a share (P-01), in the order of `lookups`, each with a new identifier. Writes
-    /// nothing.
-    ///
-    /// Throws like `resolveInvited`.
-    package func shareParticipants(
-        for lookups: [IdentityLookup], as caller: Caller
-    ) throws(CloudError) -> [Result<ClientParticipant, CloudError>] {
-        let people = try resolveInvited(lookups, as: caller, reporting: .shareParticipants)
-        let own = try requireAccount(caller).userName
-        return people.map { person in
-            person.map { person in
-                ClientParticipant(
-                    id: makeParticipantID().text,
-                    identity: ClientIdentity(
-                        lookup: person.lookup,
-                        userName: person.userName.map { $0 == own ? ZoneAddress.currentUser : $0.text },
-                        name: person.name, hasAccount: person.hasAccount))
-            }
-        }
-    }
-
     /// What a caller may know of a share's record; nil for every other record, and if the record was read
     /// without the field that holds the content. `own` is the caller's own entry if it does not have their user name.
     func sharing(
@@ -56,15 +35,7 @@ extension CloudService {
     /// Throws if sharing is switched off for the container (P-19).
     func requireSharing(in container: ContainerName) throws(CloudError) {
         guard !options.isSharingEnabled(in: container) else { return }
-        throw CloudError(
-            .permissionFailure, inner: CloudError.InnerCode.permission,
-            "Shared zone update is not enabled for container"
-        ).ofSharing(rule: "P-19")
-    }
-
-    /// Runs `body` for an item that may fail separately; the store's failures are those of the request.
-    func item<Value>(_ body: () throws -> Value) throws -> Result<Value, CloudError> {
-        do { return .success(try body()) } catch let error as CloudError { return .failure(error) }
+        throw CloudError.notPermitted("Shared zone update is not enabled for container").ofSharing(rule: "P-19")
     }
 }
 
@@ -90,7 +61,7 @@ extension CloudService {
                 let account = try accountDirectory.requireAccount(of: caller, in: reader)
                 let finder = ShareFinder(accounts: accountDirectory, reader: reader)
                 return try request.urls.map { url in
-                    try item { try metadata(of: finder.share(url, for: account), url, request, in: reader) }
+                    try Result.item { try metadata(of: finder.share(url, for: account), url, request, in: reader) }
                 }
             }
             event.count(answers)
@@ -168,12 +139,7 @@ extension CloudService {
 // MARK: Trail
 
 /// The position of an event in a zone's trail.
-package struct ShareEventPosition: Hashable, Sendable {
-    /// The change of the zone that includes the event.
-    package var sequence: UInt64
-    /// The number of the event in that change, from 0.
-    package var index: UInt64
-}
+package typealias ShareEventPosition = ShareEventKeyParts
 
 /// Some events in the order in which they happened.
 package struct ShareTrailPage: Hashable, Sendable {
@@ -193,10 +159,7 @@ extension CloudService {
         let limit = min(max(limit, 1), Self.maximumEventCount)
         return try reading { reader in
             let keys = try reader.existingZone(zone).keys
-            let range =
-                position.map {
-                    keys.shareEvents(after: ShareEventKeyParts(sequence: $0.sequence, index: $0.index))
-                } ?? keys.shareEvents
+            let range = position.map { keys.shareEvents(after: $0) } ?? keys.shareEvents
             var page = ShareTrailPage(events: [], next: nil)
             var last: ShareEventPosition?
             try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
@@ -204,8 +167,7 @@ extension CloudService {
                     page.next = last
                     return .stop
                 }
-                let parts = try keys.readShareEventKey(key)
-                last = ShareEventPosition(sequence: parts.sequence, index: parts.index)
+                last = try keys.readShareEventKey(key)
                 page.events.append(try ShareEventEntry(decoding: value).event)
                 return .next
             }

@@ -26,15 +26,9 @@ package struct SharePlace: Hashable, Sendable {
     package var zone: ZoneName
     package var zoneIdentity: UUID
     package var share: RecordName
+}
 
-    package init(container: ContainerName, owner: UserName, zone: ZoneName, zoneIdentity: UUID, share: RecordName) {
-        self.container = container
-        self.owner = owner
-        self.zone = zone
-        self.zoneIdentity = zoneIdentity
-        self.share = share
-    }
-
+extension SharePlace {
     /// Nil for a zone outside the private databases, which has no shares.
     package init?(_ zone: ZoneID, identity: UUID, share: RecordName) {
         guard zone.database.scope == .private, let owner = zone.database.owner else { return nil }
@@ -66,11 +60,6 @@ package struct EndedAcceptance: Hashable, Sendable {
     package var user: UserName
     /// The change since which they saw it.
     package var began: UInt64
-
-    package init(user: UserName, began: UInt64) {
-        self.user = user
-        self.began = began
-    }
 }
 
 /// The difference between the entries of a share's old and new content.

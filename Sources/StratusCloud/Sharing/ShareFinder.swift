@@ -23,11 +23,7 @@ struct FoundShare {
     let verdict: JoinVerdict
 
     /// The share's zone as the caller's address (D-02).
-    var zone: ZoneAddress {
-        place.owner == guest.user
-            ? ZoneAddress(zoneName: place.zone.text)
-            : ZoneAddress(zoneName: place.zone.text, ownerName: place.owner.text)
-    }
+    var zone: ZoneAddress { ResolvedZone(id: place.zoneID, as: guest.user).address }
 
     /// A refusal for a caller who may know of the share.
     func refusal(_ error: CloudError, rule: String) -> CloudError {
@@ -93,10 +89,8 @@ struct ShareFinder {
             try ZoneEntry(decoding: $0)
         }
         let keys = ZoneKeys(database: database, zone: zone?.number ?? Self.noZone)
-        var value: [[UInt8]] = []
-        try reader.store.scan(keys.recordWithChunks(place.share).keyRange) { _, chunk in
-            value.append([UInt8](copying: chunk))
-            return .next
+        let value = try reader.store.collect(keys.recordWithChunks(place.share)) { _, chunk in
+            [UInt8](copying: chunk)
         }
         return (zone?.identity, value)
     }

@@ -84,13 +84,6 @@ package struct ShareVerifier: Sendable {
     }
 }
 
-extension CloudService {
-    /// The problems of the shares.
-    package func verifyShares() throws -> [ShareFinding] {
-        try ShareVerifier(engine: engine).findings()
-    }
-}
-
 /// One verification of all shares.
 private struct ShareCheck {
     private let reader: RecordReader
@@ -103,20 +96,6 @@ private struct ShareCheck {
     private var urlCount = 0
     /// Hashes of the keys with findings: a damaged store may have one for each key.
     private var noted: Set<Int> = []
-
-    /// An acceptance as the share has it, and the last change of its zone.
-    private struct ExpectedAcceptance {
-        var part: AcceptedPart
-        var place: SharePlace
-        var sequence: UInt64
-    }
-
-    /// Shares of a zone that were read.
-    private struct ZoneShares {
-        var count = 0
-        /// The share of the whole zone.
-        var whole: SharePlace?
-    }
 
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
         (self.reader, self.meter) = (reader, meter)
@@ -155,7 +134,9 @@ private struct ShareCheck {
     }
 
     private mutating func verifyShares(_ zone: ZoneReader, identity: UUID) throws {
-        var shares = ZoneShares()
+        var count = 0
+        /// The share of the whole zone.
+        var whole: SharePlace?
         var sequence: UInt64?
         try zone.store.scan(zone.keys.types(of: ShareContent.recordType).keyRange) { key, _ in
             meter.add()
@@ -171,14 +152,14 @@ private struct ShareCheck {
                 return .next
             }
             guard let content = try readContent(of: record, place) else { return .next }
-            shares.count += 1
-            if content.root == nil { shares.whole = place }
+            count += 1
+            if content.root == nil { whole = place }
             let last = try sequence ?? zone.header().sequence
             sequence = last
             try verify(content, at: place, zone, sequence: last)
             return .next
         }
-        if shares.count > 1, let whole = shares.whole {
+        if count > 1, let whole {
             note(.invalid, whole, "the whole zone is shared, and something in it besides (SH-09)")
         }
     }
@@ -207,9 +188,7 @@ private struct ShareCheck {
         try verifyToken(of: content, at: place, zone)
         for (user, part) in content.accepted {
             if try !isKnown(user) { note(.stranger, place, "\(user) has accepted and has no account") }
-            try verify(
-                acceptance: place.acceptanceKey(of: user),
-                ExpectedAcceptance(part: part, place: place, sequence: sequence))
+            try verify(acceptance: place.acceptanceKey(of: user), part, at: place, sequence: sequence)
         }
         for entry in ShareEntries.urlEntries(of: content, at: place) { try verify(url: entry) }
     }
@@ -286,7 +265,10 @@ private struct ShareCheck {
             || reader.store.contains(GlobalKeys.departure(of: user))
     }
 
-    private mutating func verify(acceptance key: [UInt8], _ expected: ExpectedAcceptance) throws {
+    /// Compares an acceptance with the share. `sequence` is the last change of the zone.
+    private mutating func verify(
+        acceptance key: [UInt8], _ expected: AcceptedPart, at place: SharePlace, sequence: UInt64
+    ) throws {
         guard let value = try reader.store.value(forKey: key) else {
             note(.missing, key: key, "a share says that it was accepted")
             return
@@ -296,13 +278,12 @@ private struct ShareCheck {
             note(.damaged, key: key, "cannot be read")
             return
         }
-        let place = expected.place
         let found = AcceptedPart(role: entry.role, permission: entry.permission, participant: entry.participant)
-        if found != expected.part { note(.wrong, key: key, "the share says something else of the participant") }
+        if found != expected { note(.wrong, key: key, "the share says something else of the participant") }
         if entry.container != place.container || entry.owner != place.owner || entry.zone != place.zone {
             note(.wrong, key: key, "the share is in another zone")
         }
-        if entry.since == 0 || entry.since > expected.sequence {
+        if entry.since == 0 || entry.since > sequence {
             note(.wrong, key: key, "it began at \(entry.since), ahead of the zone")
         }
     }

@@ -182,7 +182,7 @@ struct SharePeople {
     }
 
     /// Whether an invited person has deleted their account. No other person can accept in their place, because user
-    /// names are never reused. People who have accepted leave when their account is deleted (`ShareDeparture`).
+    /// names are never reused. People who have accepted leave when their account is deleted (`DepartureRunner`).
     func isGone(_ participant: ShareParticipant) -> Bool {
         guard participant.status == .pending, let user = participant.user else { return false }
         return accounts[user] == nil

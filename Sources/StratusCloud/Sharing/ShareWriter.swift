@@ -19,14 +19,7 @@ package struct ShareTransition: Hashable, Sendable {
     package var old: ShareContent?
     package var new: ShareContent?
     /// The people who had requested access and whom this change invites.
-    package var approved: [UserName]
-
-    package init(share: RecordName, old: ShareContent?, new: ShareContent?, approved: [UserName] = []) {
-        self.share = share
-        self.old = old
-        self.new = new
-        self.approved = approved
-    }
+    package var approved: [UserName] = []
 }
 
 /// Everything to write besides the records of shares: a value, created before anything is written.
@@ -48,17 +41,7 @@ package struct ShareWriter {
     let zone: ZoneReader
     let transaction: RecordTransaction
     /// Applies the plans; nil to write no news for subscribers.
-    private let journal: CommitJournal?
-
-    package init(
-        _ acceptances: AcceptanceDirectory, to zone: ZoneReader, in transaction: RecordTransaction,
-        _ journal: CommitJournal? = nil
-    ) {
-        self.acceptances = acceptances
-        self.zone = zone
-        self.transaction = transaction
-        self.journal = journal
-    }
+    var journal: CommitJournal?
 
     /// What must be written besides the records of these shares. `plan` writes those records, and is applied first.
     /// `stamp` has the actor and the date.
@@ -126,6 +109,15 @@ package struct ShareWriter {
         }
         try write(settlement)
         return saved
+    }
+
+    /// Removes a person from a share that they have accepted. Returns whether they participated.
+    func leave(_ share: RecordName, _ user: UserName, stamp: Stamp, tagSalt: UInt32) throws -> Bool {
+        guard let stored = try zone.record(share), let old = try stored.record.shareContent(),
+            let left = ShareRevision(leaving: user, old)
+        else { return false }
+        _ = try write(left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+        return true
     }
 
     /// Replaces only the requesters of an existing share: its record keeps its tag and dates. Adds events to the trail,

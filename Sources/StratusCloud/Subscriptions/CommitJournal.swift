@@ -74,9 +74,7 @@ package struct CommitJournal: Sendable {
         let audience = ShareAudience(directory: directory, zone: zone, transaction: transaction)
         let news = try audience.heard(of: try changes.sharedNews(in: zone))
         for shares in OutboxNote.parts(of: news) { note.add(.shares(shares)) }
-        let judge = QueryJudge(
-            zone: id, container: id.database.container, schemas: schemas, mode: mode, metresPerUnit: metresPerUnit,
-            learnt: learnt, reader: transaction)
+        let judge = QueryJudge(zone: id, journal: self, learnt: learnt, reader: transaction)
         let left = StoreLimits.maximumTransactionByteCount - transaction.store.cost.bytesWritten - note.byteCount
         note.add(
             matches: try judge.matches(changes.records, interest.queries),

@@ -169,10 +169,7 @@ struct QueryJudge {
     static let textCount = 100
 
     let zone: ZoneID
-    let container: ContainerName
-    let schemas: SchemaKeeper
-    let mode: SchemaEnvironment
-    let metresPerUnit: Double
+    let journal: CommitJournal
     let learnt: [RecordType: RecordTypeSchema]
     let reader: RecordReader
 
@@ -183,7 +180,8 @@ struct QueryJudge {
         var matches: [QueryMatch] = []
         for (type, pairs) in records {
             guard let subscribers = queries[type],
-                let schema = try learnt[type] ?? schemas.schema(of: type, container: container, in: reader)
+                let schema = try learnt[type]
+                    ?? journal.schemas.schema(of: type, container: zone.database.container, in: reader)
             else { continue }
             for (parts, known) in subscribers where known.zone.map({ $0 == zone.name }) ?? true {
                 matches += self.matches(pairs, schema, parts, known)
@@ -200,12 +198,14 @@ struct QueryJudge {
         _ pairs: [RecordChangePair], _ schema: RecordTypeSchema, _ parts: SubscriptionKeyParts, _ known: KnownQuery
     ) -> [QueryMatch] {
         // The query may be invalid since a change of the schema.
-        guard !known.query.matchesNothing, let verdict = try? QueryVerdict(known.query, type: schema, mode: mode) else {
+        guard !known.query.matchesNothing,
+            let verdict = try? QueryVerdict(known.query, type: schema, mode: journal.mode)
+        else {
             return []
         }
         let query = QueryTranslation(
             verdict: verdict, zone: ResolvedZone(id: zone, as: parts.user), caller: parts.user,
-            metresPerUnit: metresPerUnit
+            metresPerUnit: journal.metresPerUnit
         ).query()
         func matching(_ stored: StoredRecord?) -> StoredRecord? {
             guard let stored, query.matches(stored), mayRead(stored, schema, parts.user) else { return nil }

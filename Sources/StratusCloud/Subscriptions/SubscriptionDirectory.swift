@@ -231,7 +231,7 @@ enum SubscriptionCoding {
     }
 
     static func query(_ stored: SubscribedQuery, _ parts: SubscriptionKeyParts) throws -> ClientQuery {
-        do throws(CursorReader.Failure) {
+        do {
             var reader = CursorReader(stored.query)
             var query = try reader.readQuery()
             try reader.expectEnd()
@@ -260,11 +260,9 @@ extension RecordReader {
         var containers: [ContainerName] = []
         var range = GlobalKeys.subscriptions
         while true {
-            var found: ContainerName?
-            try store.scan(range.keyRange, .forward, limit: 1) { key, _ in
-                found = try GlobalKeys.readSubscriptionKey(key).container
-                return .stop
-            }
+            let found = try store.collect(range, limit: 1) { key, _ in
+                try GlobalKeys.readSubscriptionKey(key).container
+            }.first
             guard let found else { return containers }
             containers.append(found)
             range.lower = GlobalKeys.subscriptions(in: found).upper
@@ -276,12 +274,9 @@ extension RecordReader {
         of user: UserName, in container: ContainerName, _ database: DatabaseSelector
     ) throws -> [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] {
         let range = GlobalKeys.subscriptions(of: user, in: container, database: database.rawValue)
-        var found: [(parts: SubscriptionKeyParts, entry: SubscriptionEntry)] = []
-        try store.scan(range.keyRange) { key, value in
-            found.append((try GlobalKeys.readSubscriptionKey(key), try SubscriptionEntry(decoding: value)))
-            return .next
+        return try store.collect(range) { key, value in
+            (try GlobalKeys.readSubscriptionKey(key), try SubscriptionEntry(decoding: value))
         }
-        return found
     }
 
     func subscription(_ parts: SubscriptionKeyParts) throws -> SubscriptionEntry? {

@@ -52,9 +52,8 @@ enum SubscriptionVerdict {
     static func sizeError(_ byteCount: Int, _ id: String, _ options: CloudOptions) -> CloudError? {
         let limit = min(options.subscriptionByteCount, LayoutLimits.maximumChunkByteCount)
         guard byteCount > limit else { return nil }
-        return CloudError(
-            .limitExceeded, inner: CloudError.InnerCode.limit, "The subscription is too large. Shorten it.",
-            ["bytes": "\(byteCount)", "limit": "\(limit)", "subscription": id])
+        return CloudError.overLimit(
+            "The subscription is too large. Shorten it.", limit: limit, ["bytes": "\(byteCount)", "subscription": id])
     }
 
     /// The error for a desired field whose values cannot be in a notification; nil if there is none (L-13).
@@ -71,8 +70,7 @@ enum SubscriptionVerdict {
     }
 
     static func unknown(_ id: String) -> CloudError {
-        CloudError(
-            .unknownItem, inner: CloudError.InnerCode.unknownItem, "Subscription not found", ["subscription": id])
+        CloudError.notFound("Subscription not found", ["subscription": id])
     }
 
     /// The error for a type without saved records that no imported schema has.

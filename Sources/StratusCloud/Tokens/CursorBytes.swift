@@ -43,41 +43,39 @@ struct CursorReader {
 
     init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    mutating func readByte() throws(Failure) -> UInt8 {
+    mutating func readByte() throws -> UInt8 {
         guard position < bytes.count else { throw Failure() }
         position += 1
         return bytes[position - 1]
     }
 
-    mutating func readNumber() throws(Failure) -> UInt64 {
+    mutating func readNumber() throws -> UInt64 {
         var number: UInt64 = 0
         for _ in 0..<8 { number = number << 8 | UInt64(try readByte()) }
         return number
     }
 
-    mutating func readDouble() throws(Failure) -> Double { Double(bitPattern: try readNumber()) }
+    mutating func readDouble() throws -> Double { Double(bitPattern: try readNumber()) }
 
     /// The number of following items, each of at least a byte.
-    mutating func readCount() throws(Failure) -> Int {
+    mutating func readCount() throws -> Int {
         let number = try readNumber()
         guard number <= UInt64(bytes.count - position) else { throw Failure() }
         return Int(number)
     }
 
-    mutating func readBytes() throws(Failure) -> [UInt8] {
+    mutating func readBytes() throws -> [UInt8] {
         let count = try readCount()
         defer { position += count }
         return Array(bytes[position..<position + count])
     }
 
-    mutating func readText() throws(Failure) -> String {
+    mutating func readText() throws -> String {
         guard let text = String(validating: try readBytes(), as: UTF8.self) else { throw Failure() }
         return text
     }
 
-    mutating func readOptional<Value>(
-        _ read: (inout Self) throws(Failure) -> Value
-    ) throws(Failure) -> Value? {
+    mutating func readOptional<Value>(_ read: (inout Self) throws -> Value) throws -> Value? {
         switch try readByte() {
         case 0: nil
         case 1: try read(&self)
@@ -85,13 +83,13 @@ struct CursorReader {
         }
     }
 
-    mutating func readEach<Value>(_ read: (inout Self) throws(Failure) -> Value) throws(Failure) -> [Value] {
+    mutating func readEach<Value>(_ read: (inout Self) throws -> Value) throws -> [Value] {
         var values: [Value] = []
         for _ in 0..<(try readCount()) { values.append(try read(&self)) }
         return values
     }
 
-    func expectEnd() throws(Failure) {
+    func expectEnd() throws {
         guard position == bytes.count else { throw Failure() }
     }
 }
@@ -153,7 +151,7 @@ extension CursorWriter {
 }
 
 extension CursorReader {
-    mutating func readPlace() throws(Failure) -> Location {
+    mutating func readPlace() throws -> Location {
         Location(
             latitudeDegrees: try readDouble(), longitudeDegrees: try readDouble(), altitudeMetres: try readDouble(),
             horizontalAccuracyMetres: try readDouble(), verticalAccuracyMetres: try readDouble(),
@@ -161,15 +159,15 @@ extension CursorReader {
             timestamp: Date(timeIntervalSinceReferenceDate: try readDouble()))
     }
 
-    mutating func readZone() throws(Failure) -> ZoneAddress {
+    mutating func readZone() throws -> ZoneAddress {
         ZoneAddress(zoneName: try readText(), ownerName: try readText())
     }
 
-    mutating func readValue(isItem: Bool = false) throws(Failure) -> ClientValue {
+    mutating func readValue(isItem: Bool = false) throws -> ClientValue {
         try readValue(of: readByte(), isItem: isItem)
     }
 
-    private mutating func readValue(of kind: UInt8, isItem: Bool) throws(Failure) -> ClientValue {
+    private mutating func readValue(of kind: UInt8, isItem: Bool) throws -> ClientValue {
         switch kind {
         case 1: return .string(try readText())
         case 2: return .int64(Int64(bitPattern: try readNumber()))
@@ -181,12 +179,12 @@ extension CursorReader {
             return .reference(
                 ClientReference(target: RecordAddress(recordName: name, zone: try readZone()), action: .none))
         case 7 where !isItem:
-            return .list(try readEach { (reader: inout Self) throws(Failure) in try reader.readValue(isItem: true) })
+            return .list(try readEach { try $0.readValue(isItem: true) })
         default: throw Failure()
         }
     }
 
-    mutating func readSortedValue() throws(Failure) -> FieldValue {
+    mutating func readSortedValue() throws -> FieldValue {
         let kind = try readByte()
         if kind == 6 { return .reference(RecordReference(target: RecordName(try readText()), action: .none)) }
         switch try readValue(of: kind, isItem: true) {
@@ -219,19 +217,19 @@ extension CursorWriter {
 }
 
 extension CursorReader {
-    mutating func readQuery() throws(Failure) -> ClientQuery {
+    mutating func readQuery() throws -> ClientQuery {
         var query = ClientQuery(recordType: try readText())
-        query.filters = try readEach { (reader: inout Self) throws(Failure) in
+        query.filters = try readEach { reader in
             let key = try reader.readText()
             guard let comparator = QueryComparator(rawValue: try reader.readByte()) else { throw Failure() }
             let operand = try reader.readValue()
-            let radius = try reader.readOptional { (reader: inout Self) throws(Failure) in try reader.readDouble() }
+            let radius = try reader.readOptional { try $0.readDouble() }
             return QueryFilter(key: key, comparator: comparator, operand: operand, radius: radius)
         }
-        query.sorts = try readEach { (reader: inout Self) throws(Failure) in
+        query.sorts = try readEach { reader in
             let key = try reader.readText()
             let isAscending = try reader.readByte() == 1
-            let origin = try reader.readOptional { (reader: inout Self) throws(Failure) in try reader.readPlace() }
+            let origin = try reader.readOptional { try $0.readPlace() }
             return QuerySort(key: key, isAscending: isAscending, origin: origin)
         }
         return query

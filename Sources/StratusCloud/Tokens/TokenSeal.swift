@@ -33,13 +33,6 @@ package struct TokenBinding: Hashable, Sendable {
     /// The zone as the server resolves it; nil for the database.
     package var zone: ZoneID?
 
-    package init(user: UserName?, container: ContainerName, database: DatabaseSelector, zone: ZoneID? = nil) {
-        self.user = user
-        self.container = container
-        self.database = database
-        self.zone = zone
-    }
-
     /// The parts, each with its length, so that no two bindings are the same bytes.
     fileprivate func bytes(_ kind: TokenKind) -> [UInt8] {
         var bytes: [UInt8] = [TokenSeal.version, kind.rawValue, database.rawValue]

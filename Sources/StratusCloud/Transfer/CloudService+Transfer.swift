@@ -64,7 +64,7 @@ extension CloudService {
                     request.queryIndexes[type] = schema?.queryIndexes ?? [:]
                 }
                 let plan = try transaction.plan(request, in: id)
-                let writer = ShareWriter(acceptanceDirectory, to: zone, in: transaction)
+                let writer = ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction)
                 let settlements = try settlements(of: new, with: plan, writer)
                 try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
                 try transaction.apply(plan, in: id)
@@ -95,11 +95,7 @@ extension CloudService {
         try QuotaLedger.charge(byteCount: byteCount, to: owner, zone: identity, limit: nil, in: transaction)
         var assets: [AssetDescriptor: Int] = [:]
         for stored in records { assets.merge(stored.record.assets, uniquingKeysWith: +) }
-        guard !assets.isEmpty else { return }
-        try assetLedger.settle(
-            adding: assets, removing: [:], owner: owner, atUptimeSeconds: uptime, in: transaction)
-        try ZoneFacts.changeAssetCount(
-            by: assets.values.reduce(0, +), of: zone.id.name, DatabaseKeys(zone.keys.database), in: transaction)
+        try assetLedger.settle(adding: assets, removing: [:], in: zone, atUptimeSeconds: uptime, transaction)
     }
 
     /// Imports a subscription from its stored bytes.

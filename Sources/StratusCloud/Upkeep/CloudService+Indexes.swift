@@ -17,17 +17,12 @@ extension CloudService {
         progress tell: @escaping IndexingProgress.Listener
     ) throws {
         try putUpOldTypes()
-        let tellOfZones = IndexingProgress.Part.zones.telling(tell)
-        try reviewIndexes(
-            pace, zonesAtOnce: reviewedZoneCount, WorkMeter(total: reviewableZoneCount()) { tellOfZones($0, $1) })
+        let meter = WorkMeter(total: try reviewableZoneCount(), IndexingPart.zones.telling(tell))
+        try reviewIndexes(pace, zonesAtOnce: reviewedZoneCount, meter)
         guard pace.shouldContinue() else { return }
-        let tellOfCounting = IndexingProgress.Part.counting.telling(tell)
-        let counter = WorkCounter { count in
-            tellOfCounting(count, nil)
-            return pace.shouldContinue() ? .next : .stop
-        }
+        let counter = WorkCounter(IndexingPart.counting, tell, shouldContinue: pace.shouldContinue)
         let total = try engine.read { try $0.unbuiltRecordCount(counter) }
-        let tellOfRecords = IndexingProgress.Part.records.telling(tell)
+        let tellOfRecords = IndexingPart.records.telling(tell)
         try engine.buildIndexes(
             pause: pace.pause, rest: pace.restShortly,
             shouldContinue: {
@@ -53,19 +48,13 @@ extension CloudService {
 
     /// Adds reviews for all types of a store from before there were indexes for queries: once in the life of a store.
     private func putUpOldTypes() throws {
-        let types = try engine.read { reader in
-            var types: [(ContainerName, RecordType)] = []
-            if try reader.store.contains(GlobalKeys.indexing()) { return types }
-            try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
-                let parts = try GlobalKeys.readSchemaKey(key)
-                if let type = parts.type { types.append((parts.container, type)) }
-                return .next
-            }
-            return types
+        let types: [(container: ContainerName, type: RecordType?)] = try engine.read { reader in
+            if try reader.store.contains(GlobalKeys.indexing()) { return [] }
+            return try reader.store.collect(GlobalKeys.schema) { key, _ in try GlobalKeys.readSchemaKey(key) }
         }
-        guard !types.isEmpty else { return }
+        guard types.contains(where: { $0.type != nil }) else { return }
         try engine.transact { transaction in
-            for (container, type) in types {
+            for case (let container, let type?) in types {
                 let key = GlobalKeys.indexReview(container, type)
                 guard try !transaction.store.contains(key) else { continue }
                 try transaction.set(key, to: IndexReviewEntry().encoded())
@@ -89,23 +78,17 @@ extension CloudService {
             try reader.store.scan(GlobalKeys.indexReviews.keyRange) { key, value in
                 let container = try GlobalKeys.readIndexReviewKey(key).container
                 let position = try IndexReviewEntry(decoding: value).last
-                let known = position == nil ? all[container] : nil
-                let found = try known ?? Self.zoneCount(of: container, behind: position, reader)
-                if position == nil { all[container] = found }
-                count += found
+                if position == nil, let known = all[container] {
+                    count += known
+                    return .next
+                }
+                let before = count
+                try Self.visitZones(of: container, behind: position, reader) { _ in count += 1 }
+                if position == nil { all[container] = count - before }
                 return .next
             }
             return count
         }
-    }
-
-    private static func zoneCount(
-        of container: ContainerName, behind position: (database: DatabaseNumber, zone: ZoneNumber)?,
-        _ reader: RecordReader
-    ) throws -> Int {
-        var count = 0
-        try visitZones(of: container, behind: position, reader) { _ in count += 1 }
-        return count
     }
 
     private struct Review {
@@ -119,15 +102,12 @@ extension CloudService {
 
     private func nextReview() throws -> Review? {
         try engine.read { reader in
-            var next: Review?
-            try reader.store.scan(GlobalKeys.indexReviews.keyRange, .forward, limit: 1) { key, value in
+            try reader.store.collect(GlobalKeys.indexReviews, limit: 1) { key, value in
                 let (container, type) = try GlobalKeys.readIndexReviewKey(key)
-                next = Review(
+                return Review(
                     container: container, type: type, entry: try IndexReviewEntry(decoding: value),
                     wanted: try wantedIndexes(of: type, in: container, reader))
-                return .stop
-            }
-            return next
+            }.first
         }
     }
 
@@ -232,29 +212,15 @@ extension CloudService {
     }
 }
 
-/// The progress of one part of the work on indexes. Each part has its own total.
-package struct IndexingProgress: Hashable, Sendable {
-    /// The parts of the work, in their order.
-    package enum Part: String, Sendable {
-        /// Reviewed zones, each once for every type whose indexes have changed.
-        case zones
-        /// Counting the records to read. It has no total.
-        case counting
-        /// Those records.
-        case records
-    }
-
-    package typealias Listener = (IndexingProgress) -> Void
-
-    package var part: Part
-    package var doneCount: Int
-    /// Nil while it is counted.
-    package var totalCount: Int?
+/// The parts of the work on indexes, in their order.
+package enum IndexingPart: String, WorkPart {
+    /// Reviewed zones, each once for every type whose indexes have changed.
+    case zones
+    /// Counting the records to read. It has no total.
+    case counting
+    /// Those records.
+    case records
 }
 
-extension IndexingProgress.Part {
-    /// A listener that reports progress of this part.
-    func telling(_ tell: @escaping IndexingProgress.Listener) -> (_ done: Int, _ total: Int?) -> Void {
-        { tell(IndexingProgress(part: self, doneCount: $0, totalCount: $1)) }
-    }
-}
+/// The progress of one part of the work on indexes.
+package typealias IndexingProgress = PartProgress<IndexingPart>

@@ -65,8 +65,8 @@ extension CloudService {
     package func purge(
         _ pace: UpkeepPace, progress tell: @escaping FreeingProgress.Listener = { _ in }
     ) throws -> PurgeProgress {
-        let counter = WorkCounter(tell, shouldContinue: pace.shouldContinue)
-        try releaseAssets(pace, progress: FreeingProgress.Part.holders.telling(tell), counter)
+        let counter = WorkCounter(FreeingPart.counting, tell, shouldContinue: pace.shouldContinue)
+        try releaseAssets(pace, progress: FreeingPart.holders.telling(tell), counter)
         let total = try engine.read { try $0.purgeableEntryCount(counter) }
         let zones = try engine.purgeDeletedZones(pause: pace.pause, rest: pace.rest) {
             tell(FreeingProgress(part: .entries, doneCount: $0.entriesDeleted, totalCount: total))

@@ -10,12 +10,10 @@ package import StratusModel
 
 /// Fields by key: a read-only dictionary.
 package struct ClientFields: Sendable {
-    private enum Content: Sendable {
-        case stored(RecordFields, zone: ZoneAddress)
-        case given([String: ClientField])
-    }
-
-    private var content: Content
+    /// Fields as they are stored, and their zone. There are either these or given ones.
+    private var stored = RecordFields()
+    private var zone = ZoneAddress.defaultZone
+    private var given: [String: ClientField] = [:]
     /// Whether assets come without their contents.
     private var isWithoutContent = false
 
@@ -23,34 +21,22 @@ package struct ClientFields: Sendable {
     init(of record: __shared Record, zone: ZoneAddress) {
         // The server's content of a share is not a field: `ShareView` has what a caller may know of it.
         let isShare = record.type == ShareContent.recordType
-        content = .stored(isShare ? record.fields.without(ShareContent.fieldKey) : record.fields, zone: zone)
+        stored = isShare ? record.fields.without(ShareContent.fieldKey) : record.fields
+        self.zone = zone
     }
 
-    package init(_ fields: [String: ClientField]) { content = .given(fields) }
+    package init(_ fields: [String: ClientField]) { given = fields }
 
     package subscript(key: String) -> ClientField? {
-        switch content {
-        case .stored(let fields, let zone):
-            fields[FieldKey(key)].map { Self.shown($0, zone, isWithoutContent: isWithoutContent) }
-        case .given(let fields): fields[key].map { Self.shown($0, isWithoutContent: isWithoutContent) }
-        }
+        if let field = stored[FieldKey(key)] { return shown(field) }
+        return given[key].map { shown($0) }
     }
 
-    package var count: Int {
-        switch content {
-        case .stored(let fields, _): fields.count
-        case .given(let fields): fields.count
-        }
-    }
+    package var count: Int { stored.count + given.count }
 
     package var isEmpty: Bool { count == 0 }
 
-    package var keys: [String] {
-        switch content {
-        case .stored(let fields, _): fields.keys.map(\.text)
-        case .given(let fields): Array(fields.keys)
-        }
-    }
+    package var keys: [String] { given.isEmpty ? stored.keys.map(\.text) : Array(given.keys) }
 
     /// All fields, converted.
     package var dictionary: [String: ClientField] { [String: ClientField](map { ($0, $1) }) { _, last in last } }
@@ -58,11 +44,8 @@ package struct ClientFields: Sendable {
     /// The fields under these keys.
     package func only(_ keys: Set<String>) -> ClientFields {
         var fields = self
-        switch content {
-        case .stored(let stored, let zone):
-            fields.content = .stored(stored.only(Set(keys.map { FieldKey($0) })), zone: zone)
-        case .given(let given): fields.content = .given(given.filter { keys.contains($0.key) })
-        }
+        fields.stored = stored.only(Set(keys.map { FieldKey($0) }))
+        fields.given = given.filter { keys.contains($0.key) }
         return fields
     }
 
@@ -73,42 +56,31 @@ package struct ClientFields: Sendable {
         return fields
     }
 
-    private static func shown(_ field: Field, _ zone: ZoneAddress, isWithoutContent: Bool) -> ClientField {
-        shown(
-            ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted),
-            isWithoutContent: isWithoutContent)
+    private func shown(_ field: Field) -> ClientField {
+        shown(ClientField(ClientValue(field.value, zone: zone), isEncrypted: field.isEncrypted))
     }
 
-    private static func shown(_ field: ClientField, isWithoutContent: Bool) -> ClientField {
+    private func shown(_ field: ClientField) -> ClientField {
         isWithoutContent ? ClientField(field.value.withoutContent, isEncrypted: field.isEncrypted) : field
     }
 }
 
 extension ClientFields: Sequence {
     package struct Iterator: IteratorProtocol {
-        private let isWithoutContent: Bool
+        private let fields: ClientFields
         private var stored: RecordFields.Iterator
         private var given: Dictionary<String, ClientField>.Iterator
-        /// Nil for given fields.
-        private let zone: ZoneAddress?
 
         fileprivate init(_ fields: __shared ClientFields) {
-            isWithoutContent = fields.isWithoutContent
-            switch fields.content {
-            case .stored(let stored, let zone):
-                (self.stored, given, self.zone) = (stored.makeIterator(), [String: ClientField]().makeIterator(), zone)
-            case .given(let given):
-                (stored, self.given, zone) = (RecordFields().makeIterator(), given.makeIterator(), nil)
-            }
+            self.fields = fields
+            stored = fields.stored.makeIterator()
+            given = fields.given.makeIterator()
         }
 
         package mutating func next() -> (key: String, value: ClientField)? {
-            guard let zone else {
-                guard let (key, field) = given.next() else { return nil }
-                return (key, ClientFields.shown(field, isWithoutContent: isWithoutContent))
-            }
-            guard let (key, field) = stored.next() else { return nil }
-            return (key.text, ClientFields.shown(field, zone, isWithoutContent: isWithoutContent))
+            if let (key, field) = stored.next() { return (key.text, fields.shown(field)) }
+            guard let (key, field) = given.next() else { return nil }
+            return (key, fields.shown(field))
         }
     }
 

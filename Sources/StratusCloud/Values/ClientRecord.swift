@@ -19,18 +19,7 @@ package struct ClientRecord: Sendable {
     /// A stored record as `showing` shows it, without the participants of a share.
     init(_ decoded: DecodedRecord, _ showing: RecordShowing) { content = .stored(decoded, showing) }
 
-    package init(
-        address: RecordAddress, type: String, changeTag: String, creationDate: Date, modificationDate: Date,
-        creatorUserName: String, lastModifiedUserName: String, parent: ClientReference? = nil,
-        share: ClientReference? = nil, fields: [String: ClientField] = [:], sharing: ClientShare? = nil
-    ) {
-        content = .told(
-            ToldRecord(
-                address: address, type: type, changeTag: changeTag, creationDate: creationDate,
-                modificationDate: modificationDate, creatorUserName: creatorUserName,
-                lastModifiedUserName: lastModifiedUserName, parent: parent, share: share,
-                fields: ClientFields(fields), sharing: sharing))
-    }
+    init(_ told: ToldRecord) { content = .told(told) }
 
     /// All parts, converted.
     private var told: ToldRecord {
@@ -55,105 +44,64 @@ struct ToldRecord: Hashable, Codable, Sendable {
     var lastModifiedUserName: String
     var parent: ClientReference?
     var share: ClientReference?
-    var fields: ClientFields
+    var fields: ClientFields = [:]
     var sharing: ClientShare?
 }
 
 extension ClientRecord {
-    package var address: RecordAddress {
+    /// A part of the stored record as it is shown, or of the converted one.
+    private func part<Part>(
+        _ shown: (DecodedRecord, RecordShowing) -> Part, _ told: (ToldRecord) -> Part
+    ) -> Part {
         switch content {
-        case .stored(let decoded, let showing): showing.address(decoded.stored.record.name)
-        case .told(let told): told.address
+        case .stored(let decoded, let showing): shown(decoded, showing)
+        case .told(let record): told(record)
         }
     }
 
+    package var address: RecordAddress { part({ $1.address($0.stored.record.name) }, \.address) }
+
     package var type: String {
-        get {
-            switch content {
-            case .stored(let decoded, _): decoded.stored.record.type.text
-            case .told(let told): told.type
-            }
-        }
+        get { part({ decoded, _ in decoded.stored.record.type.text }, \.type) }
         set { told.type = newValue }
     }
 
     /// Computed each time it is read.
-    package var changeTag: String {
-        switch content {
-        case .stored(let decoded, _): decoded.stored.system.changeTag
-        case .told(let told): told.changeTag
-        }
-    }
+    package var changeTag: String { part({ decoded, _ in decoded.stored.system.changeTag }, \.changeTag) }
 
-    package var creationDate: Date {
-        switch content {
-        case .stored(let decoded, _): decoded.stored.system.created.date
-        case .told(let told): told.creationDate
-        }
-    }
+    package var creationDate: Date { part({ decoded, _ in decoded.stored.system.created.date }, \.creationDate) }
 
     package var modificationDate: Date {
-        switch content {
-        case .stored(let decoded, _): decoded.stored.system.modified.date
-        case .told(let told): told.modificationDate
-        }
+        part({ decoded, _ in decoded.stored.system.modified.date }, \.modificationDate)
     }
 
     /// The record name of the creator's user record, `__defaultOwner__` for the caller's own.
-    package var creatorUserName: String {
-        switch content {
-        case .stored(let decoded, let showing): showing.name(of: decoded.stored.system.created.user)
-        case .told(let told): told.creatorUserName
-        }
-    }
+    package var creatorUserName: String { part({ $1.name(of: $0.stored.system.created.user) }, \.creatorUserName) }
 
     /// The same for the user who last modified the record.
     package var lastModifiedUserName: String {
-        switch content {
-        case .stored(let decoded, let showing): showing.name(of: decoded.stored.system.modified.user)
-        case .told(let told): told.lastModifiedUserName
-        }
+        part({ $1.name(of: $0.stored.system.modified.user) }, \.lastModifiedUserName)
     }
 
     package var parent: ClientReference? {
-        get {
-            switch content {
-            case .stored(let decoded, let showing): showing.parent(of: decoded.stored.record)
-            case .told(let told): told.parent
-            }
-        }
+        get { part({ $1.parent(of: $0.stored.record) }, \.parent) }
         set { told.parent = newValue }
     }
 
     package var share: ClientReference? {
-        get {
-            switch content {
-            case .stored(let decoded, let showing): decoded.stored.record.share.map(showing.reference)
-            case .told(let told): told.share
-            }
-        }
+        get { part({ $0.stored.record.share.map($1.reference) }, \.share) }
         set { told.share = newValue }
     }
 
     /// All fields, or those that the request selected.
     package var fields: ClientFields {
-        get {
-            switch content {
-            case .stored(let decoded, let showing): ClientFields(of: decoded.stored.record, zone: showing.zone)
-            case .told(let told): told.fields
-            }
-        }
+        get { part({ ClientFields(of: $0.stored.record, zone: $1.zone) }, \.fields) }
         set { told.fields = newValue }
     }
 
     /// The participants, if the record is a share.
     package var sharing: ClientShare? {
-        get {
-            switch content {
-            case .stored: nil
-            case .told(let told): told.sharing
-            }
-        }
+        get { part({ _, _ in nil }, \.sharing) }
         set { told.sharing = newValue }
     }
 

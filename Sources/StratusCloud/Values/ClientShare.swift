@@ -24,32 +24,16 @@ package struct ClientIdentity: Hashable, Codable, Sendable {
 package struct ClientParticipant: Hashable, Codable, Sendable {
     package var id: String
     package var identity: ClientIdentity
-    package var role: ParticipantRole
-    package var permission: ParticipantPermission
-    package var status: AcceptanceStatus
+    package var role = ParticipantRole.privateUser
+    package var permission = ParticipantPermission.readOnly
+    package var status = AcceptanceStatus.pending
     /// Nil for a person who was only looked up.
     package var added: Date?
-    package var isApprovedRequester: Bool
+    package var isApprovedRequester = false
     /// The URL that only this participant can use; nil for callers who may not know it (P-16).
     package var oneTimeURL: String?
     /// Whether the participant was invited by a one-time URL that is still unused.
-    package var isOneTime: Bool
-
-    package init(
-        id: String, identity: ClientIdentity, role: ParticipantRole = .privateUser,
-        permission: ParticipantPermission = .readOnly, status: AcceptanceStatus = .pending, added: Date? = nil,
-        isApprovedRequester: Bool = false, oneTimeURL: String? = nil, isOneTime: Bool = false
-    ) {
-        self.id = id
-        self.identity = identity
-        self.role = role
-        self.permission = permission
-        self.status = status
-        self.added = added
-        self.isApprovedRequester = isApprovedRequester
-        self.oneTimeURL = oneTimeURL
-        self.isOneTime = isOneTime
-    }
+    package var isOneTime = false
 }
 
 /// A person who requests access, or is blocked from requesting it, as the owner and administrators see them.
@@ -57,11 +41,6 @@ package struct ClientPetitioner: Hashable, Codable, Sendable {
     package var id: String
     /// Its look-up can be used to invite the person.
     package var identity: ClientIdentity
-
-    package init(id: String, identity: ClientIdentity) {
-        self.id = id
-        self.identity = identity
-    }
 }
 
 /// The parts of a share outside its fields: as much as the caller may know.
@@ -76,24 +55,8 @@ package struct ClientShare: Hashable, Codable, Sendable {
     package var ownerID: String
     /// The caller's own entry; nil if they do not participate yet.
     package var currentUserID: String?
-    package var requesters: [ClientPetitioner]
-    package var blocked: [ClientPetitioner]
-
-    package init(
-        root: RecordAddress?, url: String, publicPermission: ParticipantPermission, allowsAccessRequests: Bool,
-        participants: [ClientParticipant], ownerID: String, currentUserID: String?,
-        requesters: [ClientPetitioner] = [], blocked: [ClientPetitioner] = []
-    ) {
-        self.root = root
-        self.url = url
-        self.publicPermission = publicPermission
-        self.allowsAccessRequests = allowsAccessRequests
-        self.participants = participants
-        self.ownerID = ownerID
-        self.currentUserID = currentUserID
-        self.requesters = requesters
-        self.blocked = blocked
-    }
+    package var requesters: [ClientPetitioner] = []
+    package var blocked: [ClientPetitioner] = []
 }
 
 /// A participant as a client wants them: a claim. It cannot claim that a person has accepted.
@@ -197,14 +160,4 @@ package struct DiscoveredIdentity: Hashable, Codable, Sendable {
     package var lookup: IdentityLookup
     package var userName: UserName
     package var name: PersonName
-}
-
-/// A person who can be invited to a share, with or without an account.
-package struct InvitableIdentity: Hashable, Sendable {
-    package var lookup: IdentityLookup
-    package var hasAccount: Bool
-    /// Known if the person was named by it or may be discovered (P-03).
-    package var userName: UserName?
-    /// Known if the person may be discovered.
-    package var name: PersonName?
 }

@@ -108,6 +108,24 @@ package struct CloudError: Error, Codable, Sendable, CustomStringConvertible {
 }
 
 extension CloudError {
+    /// For more of something than a limit allows.
+    static func overLimit(_ message: StaticString, limit: Int, _ fields: [String: String] = [:]) -> CloudError {
+        CloudError(.limitExceeded, inner: InnerCode.limit, message, fields.merging(["limit": "\(limit)"]) { $1 })
+    }
+
+    static func notPermitted(_ message: StaticString, _ fields: [String: String] = [:]) -> CloudError {
+        CloudError(.permissionFailure, inner: InnerCode.permission, message, fields)
+    }
+
+    static func notFound(_ message: StaticString, _ fields: [String: String] = [:]) -> CloudError {
+        CloudError(.unknownItem, inner: InnerCode.unknownItem, message, fields)
+    }
+
+    /// For what a schema, or the rules for all schemas, do not allow.
+    static func ofSchema(_ message: StaticString, _ fields: [String: String]) -> CloudError {
+        CloudError(.invalidArguments, inner: InnerCode.schema, message, fields)
+    }
+
     /// For a new identity, name or secret that is already used. Nothing is overwritten.
     static let repeatedIdentity = CloudError(
         .internalError,
@@ -127,6 +145,9 @@ extension CloudError {
     /// store's limit is `limitExceeded`. Damage is `internalError`.
     package init(_ error: StoreError) {
         let cause = "\(error)"
+        func unavailable(_ message: StaticString, retryAfterSeconds: Double? = nil) -> CloudError {
+            CloudError(.serviceUnavailable, message, cause: cause, retryAfterSeconds: retryAfterSeconds)
+        }
         switch error.code {
         case .commitUnknown:
             self.init(
@@ -137,24 +158,20 @@ extension CloudError {
                 .zoneBusy, "Other requests are writing the same data. Try again later.", cause: cause,
                 retryAfterSeconds: Self.busyRetrySeconds)
         case .rebuilding:
-            self.init(
-                .serviceUnavailable, "The host is rebuilding indexes. Try again later.", cause: cause,
-                retryAfterSeconds: Self.rebuildRetrySeconds)
+            self = unavailable(
+                "The host is rebuilding indexes. Try again later.", retryAfterSeconds: Self.rebuildRetrySeconds)
         case .reopening:
-            self.init(
-                .serviceUnavailable, "The store is being reopened after a failed write. Try again.", cause: cause,
+            self = unavailable(
+                "The store is being reopened after a failed write. Try again.",
                 retryAfterSeconds: Self.busyRetrySeconds)
         case .unavailable:
-            self.init(
-                .serviceUnavailable, "The store accepts no requests now. Try again after the host has recovered it.",
-                cause: cause, retryAfterSeconds: Self.recoveryRetrySeconds)
+            self = unavailable(
+                "The store accepts no requests now. Try again after the host has recovered it.",
+                retryAfterSeconds: Self.recoveryRetrySeconds)
         case .diskFull:
-            self.init(
-                .serviceUnavailable, "The disk of the store is full. The host must free space.", cause: cause)
+            self = unavailable("The disk of the store is full. The host must free space.")
         case .held, .closed, .notPermitted, .inputOutput, .olderFormat:
-            self.init(
-                .serviceUnavailable, "The store accepts no requests now. The host must check the cause.",
-                cause: cause)
+            self = unavailable("The store accepts no requests now. The host must check the cause.")
         case .tooLarge:
             self.init(
                 .limitExceeded, inner: InnerCode.limit,

@@ -109,6 +109,22 @@ extension CloudService {
     }
 }
 
+extension AssetLedger {
+    /// Counts the contents that records of one zone start and stop holding, for the zone and for its owner.
+    func settle(
+        adding added: [AssetDescriptor: Int], removing removed: [AssetDescriptor: Int], in zone: ZoneReader,
+        atUptimeSeconds uptimeSeconds: Double? = nil, _ transaction: RecordTransaction
+    ) throws {
+        guard !added.isEmpty || !removed.isEmpty else { return }
+        try settle(
+            adding: added, removing: removed, owner: CloudService.assetOwner(of: zone.id.database),
+            atUptimeSeconds: uptimeSeconds, in: transaction)
+        try ZoneFacts.changeAssetCount(
+            by: added.values.reduce(0, +) - removed.values.reduce(0, +), of: zone.id.name,
+            DatabaseKeys(zone.keys.database), in: transaction)
+    }
+}
+
 /// What a database stores of its zones besides their entries: the encryption scope, why a host deleted a zone, and how
 /// many assets its records hold. They change in the transaction that changes the zone.
 enum ZoneFacts {

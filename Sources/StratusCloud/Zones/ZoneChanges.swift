@@ -36,9 +36,10 @@ struct ZoneChanges {
         var response = ModifyZonesResponse(saves: [], deletes: [])
         // Deletes first, so that a request at the limit can replace one zone with another.
         for (index, address) in request.deletes.enumerated() {
-            let ended = try item(deleteFaults[index]) { changes in
-                let shares = try request.namesEndedShares ? changes.shares(of: address, in: transaction) : []
-                try changes.delete(address, in: transaction)
+            let ended = try Result.item {
+                if let fault = deleteFaults[index] { throw fault }
+                let shares = try request.namesEndedShares ? shares(of: address, in: transaction) : []
+                try delete(address, in: transaction)
                 return shares
             }
             response.endedShares += (try? ended.get()) ?? []
@@ -46,18 +47,12 @@ struct ZoneChanges {
         }
         for (index, zone) in request.saves.enumerated() {
             response.saves.append(
-                try item(saveFaults[index]) { changes in
-                    try changes.save(zone, changes.births[index], in: transaction)
+                try Result.item {
+                    if let fault = saveFaults[index] { throw fault }
+                    return try save(zone, births[index], in: transaction)
                 })
         }
         return response
-    }
-
-    private mutating func item<Value>(
-        _ fault: CloudError?, _ body: (inout Self) throws -> Value
-    ) throws -> Result<Value, CloudError> {
-        if let fault { return .failure(fault) }
-        do { return .success(try body(&self)) } catch let error as CloudError { return .failure(error) }
     }
 
     private mutating func save(
@@ -79,10 +74,8 @@ struct ZoneChanges {
         }
         var known = try known ?? KnownZones(of: zone.id.database, in: transaction)
         guard known.customCount < service.options.zoneCount else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
-                "The database has the maximum number of zones. Delete one first.",
-                ["limit": "\(service.options.zoneCount)"])
+            throw CloudError.overLimit(
+                "The database has the maximum number of zones. Delete one first.", limit: service.options.zoneCount)
         }
         guard known.identities.insert(birth.identity).inserted else { throw CloudError.repeatedIdentity }
         try service.makeZone(zone, sent.encryptionScope, birth, journal, in: transaction)
@@ -122,14 +115,10 @@ struct ZoneChanges {
             } ?? []
         }
         guard let reader = try transaction.zone(zone.id) else { return [] }
-        var shares: [RecordAddress] = []
-        let range = reader.keys.types(of: ShareContent.recordType).keyRange
-        try reader.store.scan(range, .forward, limit: Self.endedShareLimit) { key, _ in
-            let name = try reader.keys.readTypeKey(key).name
-            shares.append(RecordAddress(recordName: name.text, zone: zone.address))
-            return .next
+        let range = reader.keys.types(of: ShareContent.recordType)
+        return try reader.store.collect(range, limit: Self.endedShareLimit) { key, _ in
+            RecordAddress(recordName: try reader.keys.readTypeKey(key).name.text, zone: zone.address)
         }
-        return shares
     }
 
     private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
@@ -166,15 +155,15 @@ struct ZoneLookUp {
     let reader: RecordReader
 
     func zone(_ address: ZoneAddress) throws -> Result<ClientZone, CloudError> {
-        do {
+        try Result.item {
             let zone = try ScopeVerdict.zone(address, in: database, container: caller.container, caller: user)
-            guard zone.isTransactional else { return .success(ClientZone(address: zone.address)) }
+            guard zone.isTransactional else { return ClientZone(address: zone.address) }
             guard let listing = try reader.listing(of: zone.id) else { throw try ZoneFacts.missing(zone, in: reader) }
             guard try ZoneAccess(service, to: zone, caller: user, in: reader).isZoneVisible() else {
                 throw ScopeVerdict.zoneNotFound(zone.address)
             }
-            return .success(try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader))
-        } catch let error as CloudError { return .failure(error) }
+            return try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
+        }
     }
 
     /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of
@@ -197,11 +186,10 @@ struct ZoneLookUp {
 
     private func others() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
         guard let user else { return [] }
-        let zones = try service.visibleZones(of: user, in: caller.container, reader).map { id, owner, listing in
-            let address = ZoneAddress(zoneName: id.name.text, ownerName: owner.text)
-            let zone = ResolvedZone(id: id, address: address, isShared: true)
+        let zones = try service.visibleZones(of: user, in: caller.container, reader).map { id, _, listing in
+            let zone = ResolvedZone(id: id, as: user)
             let shown = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
-            return (address, Result<ClientZone, CloudError>.success(shown))
+            return (zone.address, Result<ClientZone, CloudError>.success(shown))
         }
         return zones.sorted { left, right in
             let (one, other) = (left.0, right.0)
@@ -298,19 +286,14 @@ struct ZoneLeaving {
     func accepted(in zone: ResolvedZone, _ transaction: RecordTransaction) throws -> [RecordName] {
         guard let identity = try transaction.listing(of: zone.id)?.entry.identity else { return [] }
         let limit = service.engine.options.limits.requestItemCount
-        var names: [RecordName] = []
-        try transaction.store.scan(
-            GlobalKeys.acceptances(of: user, zone: identity).keyRange, .forward, limit: limit + 1
-        ) { key, value in
-            guard try AcceptanceEntry(decoding: value).isOf(zone.id) else { return .next }
-            names.append(try GlobalKeys.readAcceptanceKey(key).share)
-            return .next
-        }
+        let range = GlobalKeys.acceptances(of: user, zone: identity)
+        let names = try transaction.store.collect(range, limit: limit + 1) { key, value in
+            try AcceptanceEntry(decoding: value).isOf(zone.id) ? try GlobalKeys.readAcceptanceKey(key).share : nil
+        }.compactMap { $0 }
         guard names.count <= limit else {
-            throw CloudError(
-                .limitExceeded, inner: CloudError.InnerCode.limit,
+            throw CloudError.overLimit(
                 "Too many shares of the zone are accepted for one request. Delete some of the shares first.",
-                ["zone": zone.address.description, "limit": "\(limit)"])
+                limit: limit, ["zone": zone.address.description])
         }
         return names
     }
@@ -320,12 +303,10 @@ struct ZoneLeaving {
     func leave(_ zone: ResolvedZone, in transaction: RecordTransaction) throws -> Bool {
         var hasLeft = false
         for name in try accepted(in: zone, transaction) {
-            guard let reader = try transaction.zone(zone.id), let stored = try reader.record(name),
-                let old = try stored.record.shareContent(), let left = ShareRevision(leaving: user, old)
-            else { continue }
-            _ = try ShareWriter(service.acceptanceDirectory, to: reader, in: transaction, journal).write(
-                left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
-            hasLeft = true
+            guard let reader = try transaction.zone(zone.id) else { continue }
+            let writer = ShareWriter(
+                acceptances: service.acceptanceDirectory, zone: reader, transaction: transaction, journal: journal)
+            if try writer.leave(name, user, stamp: stamp, tagSalt: tagSalt) { hasLeft = true }
         }
         return hasLeft
     }

@@ -101,7 +101,7 @@ package final class ServedStore: Sendable {
             .deleteAccount(account.accountID),
             { told in
                 // Older hosts report only this part, without its name.
-                let part = told.part.flatMap { FreeingProgress.Part(rawValue: $0) } ?? .departures
+                let part = told.part.flatMap { FreeingPart(rawValue: $0) } ?? .departures
                 progress(FreeingProgress(part: part, doneCount: told.doneCount, totalCount: told.totalCount))
             }, { false })
     }

@@ -49,7 +49,7 @@ enum HostCall: Codable, Sendable {
 /// ignored.
 package struct WorkProgress: Codable, Hashable, Sendable {
     /// The part of the work, if it has several: a raw value of `RebuildProgress.Step`,
-    /// `FreeingProgress.Part` or `IndexingProgress.Part`.
+    /// `FreeingPart` or `IndexingPart`.
     package var part: String?
     /// How much is done: records, zones, shares and files that were read, entries that were removed, or bytes of
     /// files that were compacted.
@@ -59,11 +59,7 @@ package struct WorkProgress: Codable, Hashable, Sendable {
 }
 
 extension WorkProgress {
-    init(_ progress: IndexingProgress) {
-        self.init(part: progress.part.rawValue, doneCount: progress.doneCount, totalCount: progress.totalCount)
-    }
-
-    init(_ progress: FreeingProgress) {
+    init(_ progress: PartProgress<some WorkPart>) {
         self.init(part: progress.part.rawValue, doneCount: progress.doneCount, totalCount: progress.totalCount)
     }
 }

@@ -148,7 +148,7 @@ extension RebuildProgress.Step {
     }
 }
 
-extension IndexingProgress.Part {
+extension IndexingPart {
     /// The part in words that follow "filling indexes".
     var words: String {
         switch self {
@@ -159,7 +159,7 @@ extension IndexingProgress.Part {
     }
 }
 
-extension FreeingProgress.Part {
+extension FreeingPart {
     /// The part in words that follow "removing" or "deleting".
     var words: String {
         switch self {

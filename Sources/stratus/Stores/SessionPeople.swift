@@ -131,7 +131,7 @@ extension StoreSession {
             _ = try served.finishIndexes(
                 progress: { work in
                     // A host of an older version names no part.
-                    let part = work.part.flatMap { IndexingProgress.Part(rawValue: $0) } ?? .records
+                    let part = work.part.flatMap { IndexingPart(rawValue: $0) } ?? .records
                     progress(part.words, work.doneCount, work.totalCount ?? 0)
                 }, isStopping: { StopSignal.isRequested })
         } else {

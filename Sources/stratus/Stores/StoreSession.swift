@@ -129,7 +129,7 @@ final class StoreSession {
         var purged = PurgeProgress()
         let done = try served.purgeDeletedZones(
             progress: { work in
-                let part = FreeingProgress.Part(rawValue: work.part ?? FreeingProgress.Part.entries.rawValue)
+                let part = FreeingPart(rawValue: work.part ?? FreeingPart.entries.rawValue)
                 if part == .entries { purged.entriesDeleted = work.doneCount }
                 progress(part?.words ?? "deleted data", work.doneCount, work.totalCount ?? 0)
             }, isStopping: { StopSignal.isRequested })

@@ -1,7 +1,7 @@
 // Creating, finding and changing accounts on a real store.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusTestSupport

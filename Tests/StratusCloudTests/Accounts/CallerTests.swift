@@ -112,11 +112,10 @@ struct CallerTests {
         #expect(cloudError { _ = try service.accountStatus(of: caller) }?.code == .networkFailure)
         #expect(cloudError { _ = try service.userName(of: caller) }?.retryAfterSeconds == 3)
         #expect(cloudError { _ = try service.discover([], as: caller) }?.code == .serviceUnavailable)
-        #expect(cloudError { _ = try service.resolveInvited([], as: caller) }?.code == .serviceUnavailable)
         bench.faults.plan(.userRecord, nil)
         #expect(try service.userName(of: caller) == account.userName)
         let events = bench.events.value
-        #expect(events.map(\.kind) == [.accountStatus, .userRecord, .discoverUsers, .discoverUsers, .userRecord])
+        #expect(events.map(\.kind) == [.accountStatus, .userRecord, .discoverUsers, .userRecord])
         #expect(events.dropLast().allSatisfy { $0.error != nil })
         #expect(events.last?.error == nil)
         #expect(events.allSatisfy { $0.caller == caller })

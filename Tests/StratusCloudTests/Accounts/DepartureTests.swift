@@ -161,7 +161,7 @@ struct DepartureTests {
         let town = try Town()
         let service = town.bench.service
         _ = try service.engine.transact { try service.accountDirectory.depart(town.alice.id, in: $0) }
-        var told: [FreeingProgress.Part: [FreeingProgress]] = [:]
+        var told: [FreeingPart: [FreeingProgress]] = [:]
         _ = try service.purge(UpkeepPace(pause: {})) { told[$0.part, default: []].append($0) }
         #expect(try town.problem() == nil)
         for (part, told) in told {

@@ -69,11 +69,11 @@ struct IdentityTests {
         let service = people.bench.service
         let signedOut = people.bench.caller(nil)
         #expect(cloudError { _ = try service.discover([], as: signedOut) }?.code == .notAuthenticated)
-        #expect(cloudError { _ = try service.resolveInvited([], as: signedOut) }?.code == .notAuthenticated)
+        #expect(cloudError { _ = try service.shareParticipants(for: [], as: signedOut) }?.code == .notAuthenticated)
         #expect(try service.discover([], as: people.caller).isEmpty)
         let many = (0...service.options.requestItemCount).map { IdentityLookup.email("\($0)@example.com") }
         #expect(cloudError { _ = try service.discover(many, as: people.caller) }?.code == .limitExceeded)
-        #expect(cloudError { _ = try service.resolveInvited(many, as: people.caller) }?.code == .limitExceeded)
+        #expect(cloudError { _ = try service.shareParticipants(for: many, as: people.caller) }?.code == .limitExceeded)
         #expect(try service.discover(Array(many.dropLast()), as: people.caller).count == 400)
         try service.setStanding(.restricted, of: people.alice.id)
         #expect(cloudError { _ = try service.discover([], as: people.caller) }?.code == .managedAccountRestricted)
@@ -87,15 +87,15 @@ struct IdentityTests {
             .email("bob@example.com"), .email("hidden@example.com"), .userRecord(people.hidden.userName.text),
             .email("new@example.com"), .phone("+49999"), .email("bob"), .phone("x"), .userRecord("_nobody"),
         ]
-        let answers = try service.resolveInvited(lookups, as: people.caller)
-        let known = try answers.prefix(5).map { try $0.get() }
+        let answers = try service.shareParticipants(for: lookups, as: people.caller)
+        let known = try answers.prefix(5).map { try $0.get().identity }
         #expect(known.map(\.hasAccount) == [true, true, true, false, false])
-        #expect(known.map(\.userName) == [people.bob.userName, nil, people.hidden.userName, nil, nil])
+        #expect(known.map(\.userName) == [people.bob.userName.text, nil, people.hidden.userName.text, nil, nil])
         #expect(known.map { $0.name?.given } == ["Bob", nil, nil, nil, nil])
         #expect(known.map(\.lookup) == Array(lookups.prefix(5)))
         let codes = answers.suffix(3).map { answer in cloudError { _ = try answer.get() }?.code }
         #expect(codes == [.invalidArguments, .invalidArguments, .unknownItem])
         try service.setStanding(.suspended, of: people.bob.id)
-        #expect(try service.resolveInvited(lookups, as: people.caller)[0].get().hasAccount == false)
+        #expect(try service.shareParticipants(for: lookups, as: people.caller)[0].get().identity.hasAccount == false)
     }
 }

@@ -1,7 +1,7 @@
 // Deleting an account whose data was created by clients' calls: zones, records, assets, user records.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

@@ -1,7 +1,7 @@
 // Sweeping all files, forgetting owners, and finding inconsistencies.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

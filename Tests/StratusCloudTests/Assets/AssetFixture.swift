@@ -1,7 +1,7 @@
 // A store with assets in memory or on the disk, a clock that is moved by hand, and one record's life in two calls.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

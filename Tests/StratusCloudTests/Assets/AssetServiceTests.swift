@@ -146,7 +146,7 @@ struct AssetServiceTests {
     ) throws -> [UInt8]? {
         let address = RecordAddress(recordName: record, zone: zone)
         return files.content(
-            at: try service.privateCopy(of: asset, in: field, of: address, as: caller ?? alice, database))
+            at: try service.copyAsset(HeldAsset(asset, in: field, of: address), as: caller ?? alice, in: database))
     }
 
     @Test("[X-27] a copy is created for callers who can read the record with the content; another's zone is refused")
@@ -166,7 +166,7 @@ struct AssetServiceTests {
     func heldContents() throws {
         let held = HeldAsset(try content(of: try save("r", ["a": file(3)]).get()), in: "a", of: address("r"))
         func copy(_ hold: AssetHold?) throws -> [UInt8]? {
-            let copies = try service.copyAssets([held], as: alice, .private, under: hold) { true }
+            let copies = try service.copyAssets([held], as: alice, in: .private, under: hold) { true }
             return files.content(at: try copies[0].get())
         }
         var first = service.holdAssets()
@@ -195,7 +195,7 @@ struct AssetServiceTests {
         #expect(try service.collectAssets() == 0)
         _ = try save("s", ["a": file(3)]).get()
         let held = HeldAsset(asset, in: "a", of: address("r"))
-        let stopped = try service.copyAssets([held], as: alice, .private, under: hold) { false }
+        let stopped = try service.copyAssets([held], as: alice, in: .private, under: hold) { false }
         #expect(cloudErrorCode { _ = try stopped[0].get() } == .operationCancelled)
         hold = nil
         withExtendedLifetime(hold) {}

@@ -1,7 +1,7 @@
 // A file system in memory that fails at any call, and that loses in a crash everything that was not synced: contents
 // without their own sync, names without their directory's.
 
-import StratusCloud
+@testable import StratusCloud
 import StratusStore
 
 /// Files that remember what a disk would remember.

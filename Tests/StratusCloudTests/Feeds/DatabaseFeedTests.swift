@@ -1,7 +1,7 @@
 // The feeds of databases: which zones changed, which were deleted, and why.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore

@@ -1,7 +1,7 @@
 // Change tokens: for whom, what and how long they are valid, and that clients cannot read or create one.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

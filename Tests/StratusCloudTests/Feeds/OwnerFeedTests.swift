@@ -1,7 +1,7 @@
 // The feed of a zone for its owner.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore

@@ -1,6 +1,6 @@
 // Fetching by name, what it costs, and assets in records.
 
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

@@ -3,7 +3,7 @@
 // is partial, and every verifier passes.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore

@@ -1,7 +1,7 @@
 // The entries outside a zone that a share requires, and those that a change of the share writes.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

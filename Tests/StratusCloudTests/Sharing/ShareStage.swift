@@ -2,7 +2,7 @@
 // these tests of entries, releases and verifiers do not depend on the rules of who may share what.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -182,6 +182,6 @@ struct ShareStage {
 
     /// The findings of all verifiers.
     func problems() throws -> [String] {
-        try bench.problems() + bench.service.verifyShares().map { "\($0.kind): \($0)" }
+        try bench.problems() + ShareVerifier(engine: bench.service.engine).findings().map { "\($0.kind): \($0)" }
     }
 }

@@ -122,7 +122,8 @@ final class ShareTown: Sendable {
             }
             let plan = try transaction.plan(
                 MutationRequest(saves.map { .save($0) }, stamp: stamp, tagSalt: 1), in: zone)
-            let writer = ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction)
+            let writer = ShareWriter(
+                acceptances: self.service.acceptanceDirectory, zone: reader, transaction: transaction)
             let change = ShareTransition(share: name, old: nil, new: content)
             let settlement = try writer.settlement(of: [change], with: plan, stamp: stamp)
             let after = saves.reduce(Int64(0)) { $0 + QuotaLedger.byteCount(of: $1) }
@@ -144,8 +145,9 @@ final class ShareTown: Sendable {
             let old = try #require(try stored.record.shareContent())
             var new = old
             change(&new)
-            _ = try ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction).write(
-                new, replacing: old, in: stored, stamp: stamp, actor: stamp.user, tagSalt: 2)
+            _ = try ShareWriter(acceptances: self.service.acceptanceDirectory, zone: reader, transaction: transaction)
+                .write(
+                    new, replacing: old, in: stored, stamp: stamp, actor: stamp.user, tagSalt: 2)
         }
     }
 
@@ -164,7 +166,8 @@ final class ShareTown: Sendable {
             mutations.append(.delete(share.name))
             let plan = try transaction.plan(
                 MutationRequest(mutations, stamp: stamp, tagSalt: 1), in: share.zone)
-            let writer = ShareWriter(self.service.acceptanceDirectory, to: reader, in: transaction)
+            let writer = ShareWriter(
+                acceptances: self.service.acceptanceDirectory, zone: reader, transaction: transaction)
             let change = ShareTransition(share: share.name, old: old, new: nil)
             let settlement = try writer.settlement(of: [change], with: plan, stamp: stamp)
             let freed =

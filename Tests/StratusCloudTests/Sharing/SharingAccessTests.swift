@@ -397,8 +397,8 @@ struct SharingAccessTests {
             Issue.record("no content")
             return
         }
-        _ = try bench.service.privateCopy(
-            of: content, in: "photo", of: saved.address, as: bench.caller(bench.bob), .shared)
+        _ = try bench.service.copyAsset(
+            HeldAsset(content, in: "photo", of: saved.address), as: bench.caller(bench.bob), in: .shared)
         let findings = try bench.service.verifyAssets()
         #expect(findings.isEmpty)
         try bench.service.changeAccount(bench.alice.id) { $0.quotaByteCount = 6_000 }

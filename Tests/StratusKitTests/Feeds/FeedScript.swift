@@ -1,7 +1,7 @@
 // A server with feeds that a test writes down, for the operations that read them.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 
 @testable import StratusKit
@@ -21,10 +21,11 @@ enum FeedScript {
             } else {
                 response.changed.append(
                     ClientRecord(
-                        address: address, type: "Note", changeTag: "\(number)", creationDate: ShareSamples.date,
-                        modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
-                        lastModifiedUserName: CKCurrentUserDefaultName,
-                        fields: ["number": ClientField(.int64(Int64(number)))]))
+                        ToldRecord(
+                            address: address, type: "Note", changeTag: "\(number)", creationDate: ShareSamples.date,
+                            modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
+                            lastModifiedUserName: CKCurrentUserDefaultName,
+                            fields: ["number": ClientField(.int64(Int64(number)))])))
             }
         }
         if response.isMoreComing { response.clientChangeTokenData = [9] }

@@ -220,7 +220,7 @@ struct LocalPatienceTests {
             let purged = try served.purgeDeletedZones(progress: { told.append($0) })
             #expect(try #require(purged).entriesDeleted > 50)
             #expect(told.first?.doneCount == 0)
-            #expect(told.contains { $0.part.flatMap(FreeingProgress.Part.init) != nil && $0.totalCount != nil })
+            #expect(told.contains { $0.part.flatMap(FreeingPart.init) != nil && $0.totalCount != nil })
             let incarnation = UUID()
             told = []
             #expect(try served.rebuild(zone, incarnation: incarnation, progress: { told.append($0) }))

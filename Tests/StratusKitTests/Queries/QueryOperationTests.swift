@@ -1,7 +1,7 @@
 // Queries and their options, with a server that answers as the test says.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -42,9 +42,10 @@ extension CKDatabase: LegacyQueryCalls {}
             let records = (start..<max(start, end)).map { number in
                 let address = RecordAddress(recordName: "r\(number)", zone: Self.zoneID.address)
                 let record = ClientRecord(
-                    address: address, type: "Note", changeTag: "1", creationDate: ShareSamples.date,
-                    modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
-                    lastModifiedUserName: CKCurrentUserDefaultName, fields: [:])
+                    ToldRecord(
+                        address: address, type: "Note", changeTag: "1", creationDate: ShareSamples.date,
+                        modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
+                        lastModifiedUserName: CKCurrentUserDefaultName, fields: [:]))
                 return number == 3
                     ? QueryResult.failure(address, CloudError(.internalError, "Damaged.")) : .record(record)
             }

@@ -1,7 +1,7 @@
 // What records send and take over: the internal interface to the operations, which clients do not see.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusStore
 import Testing
@@ -18,9 +18,10 @@ import Testing
         tag: String = "t1", modifiedAt seconds: Double = 2, fields: [String: ClientField] = [:]
     ) -> ClientRecord {
         ClientRecord(
-            address: recordID.address, type: "Note", changeTag: tag, creationDate: Date(timeIntervalSince1970: 1),
-            modificationDate: Date(timeIntervalSince1970: seconds), creatorUserName: "__defaultOwner__",
-            lastModifiedUserName: "_other", fields: fields)
+            ToldRecord(
+                address: recordID.address, type: "Note", changeTag: tag, creationDate: Date(timeIntervalSince1970: 1),
+                modificationDate: Date(timeIntervalSince1970: seconds), creatorUserName: "__defaultOwner__",
+                lastModifiedUserName: "_other", fields: ClientFields(fields)))
     }
 
     @Test("[C-04] after a save the same record has the server's fields, its values, and no changed keys")

@@ -1,7 +1,7 @@
 // Assets that are moved from one record to another: copied at the request, and not before.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusStore
 import StratusTestSupport
@@ -15,10 +15,11 @@ import Testing
     /// A record of the server's with one asset; making its copy is noted.
     private func fetched(_ copies: Trace) -> CKRecord {
         let answer = ClientRecord(
-            address: CKRecord.ID(recordName: "a").address, type: "Photo", changeTag: "t1",
-            creationDate: Date(timeIntervalSince1970: 1), modificationDate: Date(timeIntervalSince1970: 2),
-            creatorUserName: "__defaultOwner__", lastModifiedUserName: "__defaultOwner__",
-            fields: ["file": ClientField(.asset(.content(content)))])
+            ToldRecord(
+                address: CKRecord.ID(recordName: "a").address, type: "Photo", changeTag: "t1",
+                creationDate: Date(timeIntervalSince1970: 1), modificationDate: Date(timeIntervalSince1970: 2),
+                creatorUserName: "__defaultOwner__", lastModifiedUserName: "__defaultOwner__",
+                fields: ["file": ClientField(.asset(.content(content)))]))
         let download = MadeCopies { _, _ in
             copies.note(Self.currentThread)
             return URL(fileURLWithPath: "/copy")

@@ -1,7 +1,7 @@
 // Shares and participants as objects, without a server.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import Testing
 
@@ -327,9 +327,10 @@ import Testing
     @Test("[C-18][X-20] metadata are equal if their contents are equal, and return copies")
     func metadata() throws {
         let root = ClientRecord(
-            address: ShareSamples.root().recordID.address, type: "Folder", changeTag: "1",
-            creationDate: ShareSamples.date, modificationDate: ShareSamples.date, creatorUserName: "_a",
-            lastModifiedUserName: "_a")
+            ToldRecord(
+                address: ShareSamples.root().recordID.address, type: "Folder", changeTag: "1",
+                creationDate: ShareSamples.date, modificationDate: ShareSamples.date, creatorUserName: "_a",
+                lastModifiedUserName: "_a"))
         let metadata = ShareSamples.metadata(ShareSamples.metadata(root: root))
         #expect(metadata == ShareSamples.metadata(ShareSamples.metadata(root: root)))
         #expect(metadata.hash == ShareSamples.metadata(ShareSamples.metadata(root: root)).hash)

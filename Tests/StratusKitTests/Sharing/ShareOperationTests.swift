@@ -1,7 +1,7 @@
 // The sharing operations and the container's calls, with a server that answers as the test says.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusStore
 import Testing

@@ -1,7 +1,7 @@
 // Shares, participants and a server to answer about them, for tests that need no store.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusStore
 import Synchronization
@@ -68,10 +68,11 @@ enum ShareSamples {
         var zone = zoneID.address
         if let owner { zone.ownerName = owner }
         return ClientRecord(
-            address: RecordAddress(recordName: name, zone: zone), type: "cloudkit.share", changeTag: tag,
-            creationDate: date, modificationDate: date + seconds, creatorUserName: CKCurrentUserDefaultName,
-            lastModifiedUserName: CKCurrentUserDefaultName,
-            fields: ["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)], sharing: sharing)
+            ToldRecord(
+                address: RecordAddress(recordName: name, zone: zone), type: "cloudkit.share", changeTag: tag,
+                creationDate: date, modificationDate: date + seconds, creatorUserName: CKCurrentUserDefaultName,
+                lastModifiedUserName: CKCurrentUserDefaultName,
+                fields: ["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)], sharing: sharing))
     }
 
     /// A share that was fetched.

@@ -1,7 +1,7 @@
 // What a share takes over when it is saved, and concurrent changes.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import Testing
 
