@@ -72,7 +72,7 @@ struct FileSystemTests {
     func visibleText() {
         #expect(VisibleText.of("a\u{1B}[31m\u{202E}\u{9B}\n") == "a\\u{1b}[31m\\u{202e}\\u{9b}\\u{a}")
         #expect(VisibleText.of("Zürich 東京") == "Zürich 東京")
-        #expect(JSONValue.string("\u{1B}\"\\\u{E0001}").text == "\"\\u001b\\\"\\\\\\udb40\\udc01\"")
+        #expect("\u{1B}\"\\\u{E0001}".jsonText == "\"\\u001b\\\"\\\\\\udb40\\udc01\"")
     }
 
     @Test("quantities are formatted for people")

@@ -17,7 +17,6 @@ import StratusKit
 import StratusModel
 import StratusRecords
 import StratusStore
-import Synchronization
 
 final class Demonstration {
     let session: StoreSession
@@ -45,14 +44,20 @@ final class Demonstration {
     ///
     /// Throws `refused` if the tree is too small or a step has an unexpected result.
     func run() throws -> Verification {
-        let didRemove = sayWhatIsLeftAtEnd()
+        let verification = try StopSignal.noting("interrupted: " + whatIsLeft, while: stepsAndRemoval)
+        try heading("What each step cost")
+        for line in costs.lines { try console.line(line) }
+        try console.line()
+        return verification
+    }
+
+    private func stepsAndRemoval() throws -> Verification {
         let verification: Verification
         do {
             verification = try steps()
         } catch {
             // Report the first error.
             do { try removeEverything() } catch { console.note("note: " + whatIsLeft) }
-            didRemove()
             guard (error as? ToolError)?.code == .interrupted else { throw error }
             throw ToolError(
                 .interrupted,
@@ -60,10 +65,6 @@ final class Demonstration {
                     + "removes their remaining entries.")
         }
         try removeEverything()
-        didRemove()
-        try heading("What each step cost")
-        for line in costs.lines { try console.line(line) }
-        try console.line()
         return verification
     }
 
@@ -196,16 +197,6 @@ final class Demonstration {
             + "'stratus accounts delete' removes them"
     }
 
-    /// If a signal ends the process at once, writes a note about what remains. Call the result when nothing remains.
-    private func sayWhatIsLeftAtEnd() -> () -> Void {
-        let isRemoved = Mutex(false)
-        let text = whatIsLeft
-        StopSignal.beforeEnd {
-            if !isRemoved.withLock({ $0 }) { Console.noteOfSignal("interrupted: " + text) }
-        }
-        return { isRemoved.withLock { $0 = true } }
-    }
-
     // MARK: Output
 
     func heading(_ text: String) throws {
@@ -241,7 +232,7 @@ final class Demonstration {
             title, Quantities.count(count), Quantities.count(cost.commits), Quantities.count(cost.syncs),
             Quantities.count(cost.reads), Quantities.duration(cost.duration),
         ])
-        try console.object(["step": .string(title), "records": JSONValue(count), "cost": .object(cost.object)])
+        try console.object(["step": title, "records": count, "cost": cost.object])
         return result
     }
 
@@ -379,7 +370,7 @@ extension Demonstration {
         let explanation = try session.service.explainAccess(
             to: record, in: zone, for: UserName(guest.account.userRecordName))
         for line in explanation.reasons { try console.line("  \(shown(line))") }
-        try console.object(["explanation": .object(explanation.object)])
+        try console.object(["explanation": explanation.object])
         guard explanation.verdict.mayRead == mayRead else {
             throw unexpected("the explanation is wrong")
         }

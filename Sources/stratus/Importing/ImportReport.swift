@@ -113,23 +113,21 @@ extension ImportReport {
 
     var object: JSONObject {
         var object: JSONObject = [
-            "records": JSONValue(recordCount), "folders": JSONValue(folderCount), "files": JSONValue(fileCount),
-            "symbolicLinks": JSONValue(symbolicLinkCount), "escapedNames": JSONValue(escapedNameCount),
-            "created": JSONValue(createdCount), "changed": JSONValue(changedCount),
-            "unchanged": JSONValue(unchangedCount), "movedInStore": JSONValue(movedInStoreCount),
-            "hashedFiles": JSONValue(hashedFileCount), "hashedBytes": .integer(hashedByteCount),
-            "gone": .object(Self.object(of: gone)), "deleted": JSONValue(deletedCount), "kept": JSONValue(keptCount),
+            "records": recordCount, "folders": folderCount, "files": fileCount, "symbolicLinks": symbolicLinkCount,
+            "escapedNames": escapedNameCount, "created": createdCount, "changed": changedCount,
+            "unchanged": unchangedCount, "movedInStore": movedInStoreCount, "hashedFiles": hashedFileCount,
+            "hashedBytes": hashedByteCount, "gone": Self.object(of: gone), "deleted": deletedCount, "kept": keptCount,
         ]
         var problemsObject: JSONObject = [:]
         for problem in ImportProblem.allCases {
-            problemsObject.add(problem.rawValue, .object(Self.object(of: problems[problem] ?? Tally())))
+            problemsObject.add(problem.rawValue, Self.object(of: problems[problem] ?? Tally()))
         }
-        object.add("problems", .object(problemsObject))
+        object.add("problems", problemsObject)
         return object
     }
 
     private static func object(of tally: Tally) -> JSONObject {
-        ["count": JSONValue(tally.count), "examples": .array(tally.examples.map { .string($0) })]
+        ["count": tally.count, "examples": tally.examples]
     }
 }
 

@@ -145,6 +145,18 @@ extension ZoneReader {
             .notFound, "There is no such record: 'stratus ls' lists records (paths begin with '/').", fields)
     }
 
+    /// The record of a name that the hierarchy has.
+    ///
+    /// Throws `corruption` if the record is missing.
+    func listedRecord(_ name: RecordName) throws -> StoredRecord {
+        guard let stored = try record(name) else {
+            throw StoreError(
+                .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
+                ["record": name.text])
+        }
+        return stored
+    }
+
     /// Visits the children of a record, or the records without a parent, in the byte order of their names. Calls
     /// `passing` for each examined record: each child, or each record of the zone.
     func visitChildrenOrTops(

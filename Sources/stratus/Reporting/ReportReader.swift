@@ -77,7 +77,7 @@ struct ReportReader {
 
     private mutating func read(_ reader: RecordReader) throws {
         let counter = makeCounter()
-        try countAccounts(reader, counter)
+        report.accountCount = try reader.entryCount(in: GlobalKeys.accounts, counter)
         var count = try reader.entryCount(in: GlobalKeys.assets, counter)
         try reader.visitZones { id, _ in
             count += try Self.lookCount(of: id, in: reader, counter)
@@ -96,16 +96,6 @@ struct ReportReader {
             }
             return .next
         }
-    }
-
-    private mutating func countAccounts(_ reader: RecordReader, _ counter: WorkCounter) throws {
-        var last: AccountID?
-        repeat {
-            let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
-            for _ in page.accounts { _ = counter.add() }
-            report.accountCount += page.accounts.count
-            last = page.next
-        } while last != nil
     }
 
     /// The assets of one owner are contiguous in the ledger.

@@ -1,5 +1,6 @@
 // The cost of a step, in operations of the store: except for the time, it is the same on every machine.
 
+import StratusKit
 import StratusStore
 import Synchronization
 
@@ -37,9 +38,9 @@ struct StepCost {
 
     var object: JSONObject {
         [
-            "commits": JSONValue(commits), "fsyncs": JSONValue(syncs), "storeReads": JSONValue(reads),
-            "cursorSteps": JSONValue(cursorSteps), "entriesWritten": JSONValue(entriesWritten),
-            "bytesWritten": JSONValue(bytesWritten), "milliseconds": Quantities.milliseconds(duration),
+            "commits": commits, "fsyncs": syncs, "storeReads": reads, "cursorSteps": cursorSteps,
+            "entriesWritten": entriesWritten, "bytesWritten": bytesWritten,
+            "milliseconds": Quantities.milliseconds(duration),
         ]
     }
 
@@ -52,7 +53,7 @@ struct StepCost {
     }
 }
 
-/// Counts saved records. CloudKit's blocks count on the threads of operations; the main thread shows the progress.
+/// Counts saved records while the main thread shows the progress.
 final class SaveTally: Sendable {
     struct Counts {
         /// Records that were sent and answered, successfully or not.
@@ -76,11 +77,17 @@ final class SaveTally: Sendable {
         state.withLock { _ = $0.newNames.insert(name) }
     }
 
-    func noteSent() { state.withLock { $0.counts.sent += 1 } }
-
-    func noteSaved(_ name: String) {
+    /// Counts the answers of a request.
+    func note(_ results: [CKRecord.ID: Result<CKRecord, any Error>]) {
         state.withLock { state in
-            if state.newNames.remove(name) == nil { state.counts.changed += 1 } else { state.counts.created += 1 }
+            state.counts.sent += results.count
+            for case (let id, .success) in results {
+                if state.newNames.remove(id.recordName) == nil {
+                    state.counts.changed += 1
+                } else {
+                    state.counts.created += 1
+                }
+            }
         }
     }
 }

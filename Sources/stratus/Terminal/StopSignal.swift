@@ -57,6 +57,16 @@ enum StopSignal {
         state.withLock { $0.cleanUps.append(cleanUp) }
     }
 
+    /// Runs `body`. If a signal ends the process meanwhile, writes a note first.
+    static func noting<Result>(_ text: String, while body: () throws -> Result) rethrows -> Result {
+        let isRunning = Mutex(true)
+        beforeEnd {
+            if isRunning.withLock({ $0 }) { Console.noteOfSignal(text) }
+        }
+        defer { isRunning.withLock { $0 = false } }
+        return try body()
+    }
+
     /// Creates something that a signal must remove. `body` creates it and calls `beforeEnd`, unless that was called
     /// before; signals wait for `body`. Never returns while a signal is ending the process, so that nothing is created
     /// after the clean-up. `body` may take long, for example to open a store, but must not wait for another caller of

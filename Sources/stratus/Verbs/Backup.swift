@@ -47,11 +47,9 @@ struct Backup: ParsableCommand {
             try console.line("unfinished copy of a backup that is still running: \(VisibleText.of(path))")
         }
         try console.object([
-            "destination": .string(destination), "entries": JSONValue(figures.entryCount),
-            "linkedTables": JSONValue(figures.linkedTableCount), "copiedTables": JSONValue(figures.copiedTableCount),
-            "logs": JSONValue(figures.logCount), "assets": JSONValue(figures.assetCount),
-            "operations": JSONValue(figures.operationCount),
-            "findings": .array(figures.findings.map { .string($0) }),
+            "destination": destination, "entries": figures.entryCount, "linkedTables": figures.linkedTableCount,
+            "copiedTables": figures.copiedTableCount, "logs": figures.logCount, "assets": figures.assetCount,
+            "operations": figures.operationCount, "findings": figures.findings,
             "milliseconds": Quantities.milliseconds(duration),
         ])
     }
@@ -99,9 +97,8 @@ struct Restore: ParsableCommand {
                 + "\(Quantities.count(figures.assetCount, "asset")) verified (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         try console.object([
-            "store": .string(store.store), "backup": .string(backup), "entries": JSONValue(figures.entryCount),
-            "assets": JSONValue(figures.assetCount), "operations": JSONValue(figures.operationCount),
-            "findings": .array(figures.findings.map { .string($0) }),
+            "store": store.store, "backup": backup, "entries": figures.entryCount, "assets": figures.assetCount,
+            "operations": figures.operationCount, "findings": figures.findings,
             "milliseconds": Quantities.milliseconds(duration),
         ])
     }

@@ -112,10 +112,7 @@ struct Bench: ParsableCommand {
         try console.line(
             "\(title): \(Quantities.count(Int(rate)))/s  (\(Quantities.count(count)) in "
                 + "\(Quantities.duration(cost.duration)), \(Quantities.count(cost.commits, "commit")))")
-        try console.object([
-            "step": .string(title), "items": JSONValue(count), "itemsPerSecond": .number(rate.rounded()),
-            "cost": .object(cost.object),
-        ])
+        try console.object(["step": title, "items": count, "itemsPerSecond": rate.rounded(), "cost": cost.object])
         try console.flush()
     }
 }

@@ -29,8 +29,7 @@ struct Compact: ParsableCommand {
                 "files: about \(Quantities.bytes(before)) before, \(Quantities.bytes(after)) after "
                     + "(\(Quantities.duration(cost.duration)))")
             try console.object([
-                "bytesBefore": JSONValue(before), "bytesAfter": JSONValue(after),
-                "milliseconds": Quantities.milliseconds(cost.duration),
+                "bytesBefore": before, "bytesAfter": after, "milliseconds": Quantities.milliseconds(cost.duration),
             ])
         }
     }
@@ -71,9 +70,8 @@ struct Migrate: ParsableCommand {
                     ?? "format \(StoreFormat.number) is current; ")
                     + (isDone ? "there was nothing to do" : "finished indexes: \(cost.summary)"))
             try console.object([
-                "format": JSONValue(Int(StoreFormat.number)), "migratedFrom": old.map { JSONValue($0) } ?? .null,
-                "indexesFinished": .boolean(!isDone),
-                "commits": JSONValue(cost.commits),
+                "format": Int(StoreFormat.number), "migratedFrom": old, "indexesFinished": !isDone,
+                "commits": cost.commits,
             ])
         }
     }

@@ -51,7 +51,7 @@ struct Export: ParsableCommand {
                 if file == "-" { try Self.requireWholeContents(session) }
                 var exporter = StoreExporter(
                     try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
-                    { try output.write(JSONValue.object($0).text) })
+                    { try output.write($0.jsonText) })
                 try exporter.run()
                 try output.finish()
                 return exporter.counts
@@ -60,11 +60,11 @@ struct Export: ParsableCommand {
             output.discard()
             throw error
         }
-        var object: JSONObject = ["file": .string(file), "secrets": .boolean(secrets)]
-        for (key, value) in counts.object.members { object.add(key, value) }
-        object.add("milliseconds", Quantities.milliseconds(clock.now - started))
+        let object: JSONObject =
+            ["file": file, "secrets": secrets] + counts.object
+            + ["milliseconds": Quantities.milliseconds(clock.now - started)]
         if file == "-" {
-            console.note(store.json ? JSONValue.object(object).text : "exported \(counts.text)")
+            console.note(store.json ? object.jsonText : "exported \(counts.text)")
         } else {
             try console.line("exported \(counts.text) to \(VisibleText.of(file))")
             try console.object(object)

@@ -77,11 +77,9 @@ struct Import: ParsableCommand {
     private func report(_ importer: StoreImporter, _ duration: Duration, _ console: Console) throws {
         let counts = importer.counts
         try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
-        var object: JSONObject = ["store": .string(store.store)]
-        for (key, value) in counts.object.members { object.add(key, value) }
-        object.add("known", JSONValue(importer.knownRecordCount))
-        object.add("milliseconds", Quantities.milliseconds(duration))
-        try console.object(object)
+        try console.object(
+            ["store": store.store] + counts.object
+                + ["known": importer.knownRecordCount, "milliseconds": Quantities.milliseconds(duration)])
         try console.flush()
     }
 

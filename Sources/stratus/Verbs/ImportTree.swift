@@ -83,9 +83,6 @@ struct ImportTree: ParsableCommand {
         let rate = Int(Double(report.recordCount) / max(0.000_001, Quantities.seconds(cost.duration)))
         for line in report.lines { try console.line(line) }
         try console.line("\(cost.summary), \(Quantities.count(rate)) records/s")
-        var object = report.object
-        object.add("cost", .object(cost.object))
-        object.add("recordsPerSecond", JSONValue(rate))
-        try console.object(object)
+        try console.object(report.object + ["cost": cost.object, "recordsPerSecond": rate])
     }
 }

@@ -105,7 +105,7 @@ struct Children: PlaceCommand {
             let found = try session.read(zone, acting) { try list($0, $1, console) }
             guard count else { return }
             try console.line(Quantities.count(found))
-            try console.object(["record": .string(record.text), "children": JSONValue(found)])
+            try console.object(["record": record.text, "children": found])
         }
     }
 
@@ -135,9 +135,6 @@ struct Children: PlaceCommand {
     private func show(_ child: Child, below parent: RecordName?, _ console: Console) throws {
         if count { return }
         try console.line(VisibleText.of(child.name.text))
-        try console.object([
-            "record": .string(child.name.text), "parent": JSONValue(parent?.text),
-            "hasChildren": .boolean(child.hasChildren),
-        ])
+        try console.object(["record": child.name.text, "parent": parent?.text, "hasChildren": child.hasChildren])
     }
 }

@@ -61,12 +61,9 @@ struct Participants: ParsableCommand {
             try console.line(
                 "\(try people.title(of: one.user, one))  \(one.role), \(one.permission), \(one.status) "
                     + "since \(Quantities.date(one.added))")
-            var object: JSONObject = ["id": .string(one.id.text)]
-            let rest = try people.object(of: one.user, one, role: "\(one.role)", permission: "\(one.permission)")
-            for (key, value) in rest.members { object.add(key, value) }
-            object.add("status", .string("\(one.status)"))
-            object.add("added", Quantities.timestamp(one.added))
-            try console.object(object)
+            let person = try people.object(of: one.user, one, role: "\(one.role)", permission: "\(one.permission)")
+            try console.object(
+                ["id": one.id.text] + person + ["status": "\(one.status)", "added": Quantities.timestamp(one.added)])
         }
     }
 
@@ -127,7 +124,7 @@ struct Participants: ParsableCommand {
         @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
+            let details: JSONObject = ["record": record.text, "person": person.text]
             let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
                 try Participants.requireGuest(person, in: share, session, zone)
                 let deed = "remove \(person.text) from the share of \(record.text)"
@@ -161,7 +158,7 @@ struct Participants: ParsableCommand {
 
         func run() throws {
             guard let person = acting.person else { return }
-            let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
+            let details: JSONObject = ["record": record.text, "person": person.text]
             let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
                 try Participants.requireGuest(person, in: share, session, zone)
                 return try !deed.mayDo("leave the share of \(record.text) for \(person.text)", details, console)

@@ -109,18 +109,14 @@ struct Query: PlaceCommand {
     private func show(_ explanation: Stratus.QueryExplanation, _ console: Console) throws {
         for line in explanation.description.split(separator: "\n") { try console.line(VisibleText.of(String(line))) }
         try console.object([
-            "zones": .array(
-                explanation.zones.map { zone in
-                    .object([
-                        "zone": .string(zone.zone), "plan": .string(zone.plan),
-                        "resultCount": .integer(Int64(zone.resultCount)),
-                        "examinedCount": .integer(Int64(zone.examinedCount)),
-                        "readCount": .integer(Int64(zone.readCount)),
-                        "cursorStepCount": .integer(Int64(zone.cursorStepCount)),
-                    ])
-                }),
-            "resultCount": .integer(Int64(explanation.resultCount)),
-            "isMoreComing": .boolean(explanation.isMoreComing),
+            "zones": explanation.zones.map { zone -> JSONObject in
+                [
+                    "zone": zone.zone, "plan": zone.plan, "resultCount": zone.resultCount,
+                    "examinedCount": zone.examinedCount, "readCount": zone.readCount,
+                    "cursorStepCount": zone.cursorStepCount,
+                ]
+            },
+            "resultCount": explanation.resultCount, "isMoreComing": explanation.isMoreComing,
         ])
     }
 }

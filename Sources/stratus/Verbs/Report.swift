@@ -85,15 +85,14 @@ struct Report: ParsableCommand {
                 + VisibleText.of(file))
         if let person {
             return try console.object([
-                "file": .string(file), "as": .string(person.text), "records": JSONValue(report.recordCount),
-                "zones": JSONValue(report.zoneCount), "shares": JSONValue(report.shareCount),
+                "file": file, "as": person.text, "records": report.recordCount, "zones": report.zoneCount,
+                "shares": report.shareCount,
             ])
         }
         try console.object([
-            "file": .string(file), "records": JSONValue(report.recordCount), "zones": JSONValue(report.zoneCount),
-            "shares": JSONValue(report.shareCount), "contents": JSONValue(report.contentCount),
-            "contentBytes": JSONValue(report.contentByteCount), "verified": .boolean(report.verification != nil),
-            "clean": report.verification.map { .boolean($0.isClean) } ?? .null,
+            "file": file, "records": report.recordCount, "zones": report.zoneCount, "shares": report.shareCount,
+            "contents": report.contentCount, "contentBytes": report.contentByteCount,
+            "verified": report.verification != nil, "clean": report.verification?.isClean,
         ])
     }
 }

@@ -51,9 +51,9 @@ struct Share: ParsableCommand {
                                 + "\(Quantities.count(content.participants.count, "participant")), \(pending) pending, "
                                 + "public permission \(content.publicPermission)")
                         try console.object([
-                            "share": .string(name.text), "root": JSONValue(content.root?.text),
-                            "publicPermission": .string("\(content.publicPermission)"),
-                            "participants": JSONValue(content.participants.count), "pending": JSONValue(pending),
+                            "share": name.text, "root": content.root?.text,
+                            "publicPermission": "\(content.publicPermission)",
+                            "participants": content.participants.count, "pending": pending,
                         ])
                         return .next
                     }
@@ -127,10 +127,8 @@ struct Share: ParsableCommand {
                     "\(VisibleText.of(name.text)) is the root of share \(VisibleText.of(share))")
                 if secret.url, let url = made.url { try console.line(url.absoluteString) }
                 try console.line(cost.summary)
-                var object: JSONObject = [
-                    "record": .string(name.text), "share": .string(share), "cost": .object(cost.object),
-                ]
-                if secret.url { object.add("url", JSONValue(made.url?.absoluteString)) }
+                var object: JSONObject = ["record": name.text, "share": share, "cost": cost.object]
+                if secret.url { object.add("url", made.url?.absoluteString) }
                 try console.object(object)
             }
         }
@@ -182,7 +180,7 @@ struct Share: ParsableCommand {
             var what = "give share \(name.text) the public permission \(permission.rawValue)"
             let whom = isClosing ? "participation" : "invitation"
             if removed > 0 { what += ", which ends \(Quantities.count(removed, whom))" }
-            let details: JSONObject = ["share": .string(name.text), "participants": JSONValue(removed)]
+            let details: JSONObject = ["share": name.text, "participants": removed]
             return try !deed.mayDo(what, details, console)
         }
     }
@@ -220,8 +218,7 @@ struct Share: ParsableCommand {
                 }
                 let others = found.content.participants.count - 1
                 var object: JSONObject = [
-                    "share": .string(found.name.text), "root": JSONValue(found.content.root?.text),
-                    "participants": JSONValue(others + 1),
+                    "share": found.name.text, "root": found.content.root?.text, "participants": others + 1,
                 ]
                 let what = "share \(found.name.text) with \(Quantities.count(others, "other participant"))"
                 guard try deed.mayDo("stop \(what)", object, console) else { return }
@@ -229,7 +226,7 @@ struct Share: ParsableCommand {
                 let (_, cost) = try StepCost.measuring(session) { try client.delete([found.name]) }
                 try console.line("stopped \(VisibleText.of(what))")
                 try console.line(cost.summary)
-                object.add("cost", .object(cost.object))
+                object.add("cost", cost.object)
                 try console.object(object)
             }
         }

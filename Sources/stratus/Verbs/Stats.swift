@@ -45,10 +45,8 @@ struct Stats: ParsableCommand {
                     + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
             let counter = count ? try EntryCounter(session, console) : nil
             let store: JSONObject = [
-                "path": .string(session.path), "takesWrites": takesWrites.map { .boolean($0) } ?? .null,
-                "writeFailure": failure.map { .object($0.object) } ?? .null,
-                "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
-                "memoryBytes": JSONValue(figures.memoryByteCount),
+                "path": session.path, "takesWrites": takesWrites, "writeFailure": failure?.object,
+                "filesByLevel": figures.filesByLevel, "memoryBytes": figures.memoryByteCount,
             ]
             try console.object(store, list: "zones") { add in
                 try session.engine.read { reader in
@@ -85,7 +83,7 @@ struct Stats: ParsableCommand {
         let database = zone.id.database
         let byteCount = try session.approximateByteCount(of: zone.keys.all.keyRange)
         var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
-        var keyspaces: [JSONValue] = []
+        var keyspaces: [JSONObject] = []
         let byteCounts = try ZoneKeyspace.allCases.map {
             try session.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
         }
@@ -96,11 +94,7 @@ struct Stats: ParsableCommand {
             if bytes > 0 || (entries ?? 0) > 0 {
                 table.addRow(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
             }
-            keyspaces.append(
-                .object([
-                    "keyspace": .string("\(keyspace)"), "bytes": JSONValue(bytes),
-                    "entries": entries.map { JSONValue($0) } ?? .null,
-                ]))
+            keyspaces.append(["keyspace": "\(keyspace)", "bytes": bytes, "entries": entries])
         }
         let place = [database.container.text, database.owner?.text ?? "public", zone.id.name.text]
         try console.line()
@@ -110,20 +104,16 @@ struct Stats: ParsableCommand {
                 + "horizon \(Quantities.count(header.horizon)), \(Quantities.bytes(byteCount)) of files")
         for line in table.lines { try console.line("  " + line) }
         return [
-            "container": .string(database.container.text), "owner": JSONValue(database.owner?.text),
-            "scope": .string("\(database.scope)"), "zone": .string(zone.id.name.text),
-            "records": JSONValue(header.recordCount), "sequence": JSONValue(header.sequence),
-            "horizon": JSONValue(header.horizon), "bytes": JSONValue(byteCount), "keyspaces": .array(keyspaces),
+            "container": database.container.text, "owner": database.owner?.text, "scope": "\(database.scope)",
+            "zone": zone.id.name.text, "records": header.recordCount, "sequence": header.sequence,
+            "horizon": header.horizon, "bytes": byteCount, "keyspaces": keyspaces,
         ]
     }
 }
 
 extension StratusError {
     fileprivate var object: JSONObject {
-        [
-            "code": .string(code.description), "message": .string(message),
-            "fields": .object(JSONObject(sorted: fields)), "cause": JSONValue(cause),
-        ]
+        ["code": code.description, "message": message, "fields": JSONObject(sorted: fields), "cause": cause]
     }
 }
 

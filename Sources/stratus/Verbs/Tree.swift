@@ -97,8 +97,8 @@ struct Tree: PlaceCommand {
         try target.write(text, to: file)
         try console.line("drew \(picture.summary) to \(VisibleText.of(file))")
         try console.object([
-            "file": .string(file), "format": .string(format.rawValue), "records": JSONValue(picture.recordCount),
-            "drawn": JSONValue(picture.nodes.count), "shares": JSONValue(picture.shares.count + picture.moreShareCount),
+            "file": file, "format": format.rawValue, "records": picture.recordCount, "drawn": picture.nodes.count,
+            "shares": picture.shares.count + picture.moreShareCount,
         ])
     }
 
@@ -192,7 +192,7 @@ struct Tree: PlaceCommand {
         guard let line = try RecordLine(child, zone) else { return }
         try console.line(String(repeating: "  ", count: level) + line.label(console))
         var object = line.object
-        object.add("level", JSONValue(level))
+        object.add("level", level)
         try console.object(object)
     }
 }

@@ -5,7 +5,6 @@ import FoundationEssentials
 import StratusKit
 import StratusModel
 import StratusRecords
-import Synchronization
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -64,21 +63,22 @@ struct Rebuild: ParsableCommand {
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
-    /// Whether this process is rebuilding the zone, which takes no requests until it is done.
-    private static let isRebuilding = Mutex(false)
-
     func run() throws {
         let console = Console(usesJSON: store.json)
         let incarnation = UUID.drawn()
         let (name, report, cost) = try StoreSession.with(store, .existing) { session in
             let id = try session.existingZone(zone)
-            if session.served != nil { StopSignal.stopAtSafePoints() } else { Self.warnAtEnd(id.name) }
             let progress = ProgressLine("rebuilding", total: nil, on: console)
             defer { progress.finish() }
-            let cost = try StepCost.measuring(session) {
-                try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
-            }.cost
-            Self.isRebuilding.withLock { $0 = false }
+            func rebuild() throws -> StepCost {
+                try StepCost.measuring(session) {
+                    try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
+                }.cost
+            }
+            // A host that has the store continues an interrupted rebuild.
+            if session.served != nil { StopSignal.stopAtSafePoints() }
+            let cost =
+                try session.served != nil ? rebuild() : StopSignal.noting(Self.closedNote(of: id.name), while: rebuild)
             StopSignal.stopAtOnce()
             let report = try session.engine.verify { progress.update("and verifying indexes of all zones", $0, of: $1) }
             return (id.name.text, report, cost)
@@ -87,21 +87,11 @@ struct Rebuild: ParsableCommand {
         for finding in report.findings { try console.line(VisibleText.of(finding.description)) }
         try console.line("verify: \(report.summary)")
         try console.object([
-            "zone": .string(name), "clean": .boolean(report.isClean), "records": JSONValue(report.recordsChecked),
-            "missing": JSONValue(report.missingCount), "dangling": JSONValue(report.danglingCount),
-            "wrongCounts": JSONValue(report.wrongCount), "cost": .object(cost.object),
+            "zone": name, "clean": report.isClean, "records": report.recordsChecked, "missing": report.missingCount,
+            "dangling": report.danglingCount, "wrongCounts": report.wrongCount, "cost": cost.object,
         ])
         try console.flush()
         guard report.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
-    }
-
-    /// If a signal ends the rebuild, says that the zone takes no requests.
-    private static func warnAtEnd(_ zone: ZoneName) {
-        isRebuilding.withLock { $0 = true }
-        StopSignal.beforeEnd {
-            guard isRebuilding.withLock({ $0 }) else { return }
-            Console.noteOfSignal(closedNote(of: zone))
-        }
     }
 
     /// The note after an interrupted rebuild: one line for any zone name.
@@ -135,7 +125,7 @@ struct Recover: ParsableCommand {
         }
         try console.line(
             isReopened ? "the host has opened the store again and takes writes" : "no write has failed: nothing to do")
-        try console.object(["recovered": .boolean(isReopened)])
+        try console.object(["recovered": isReopened])
         try console.flush()
     }
 }
@@ -176,17 +166,13 @@ struct RepairLosingDamagedData: ParsableCommand {
             if let total { progress.update(part, done, of: total) } else { progress.begin(part) }
         }
         for (zone, error) in unmended {
-            let text = "not rebuilt: zone \(zone.name.text): \(error)"
-            try console.line(VisibleText.of(text))
+            try console.line(VisibleText.of("not rebuilt: zone \(zone.name.text): \(error)"))
         }
         try console.object([
-            "destination": .string(destination),
-            "unmended": .array(
-                unmended.map { zone, error in
-                    var object: JSONObject = ["zone": .string(zone.name.text)]
-                    object.add("error", .object(ErrorReport(error).object))
-                    return .object(object)
-                }),
+            "destination": destination,
+            "unmended": unmended.map { zone, error -> JSONObject in
+                ["zone": zone.name.text, "error": ErrorReport(error).object]
+            },
         ])
         let session = try StoreSession(at: destination, store.database, .existing)
         defer { session.close() }
