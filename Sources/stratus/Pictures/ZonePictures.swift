@@ -120,7 +120,7 @@ struct SharePictures {
         let shown = ShareSight(viewer: viewer).participants(of: content)
         return PictureShare(
             name: DisplayText.of(name.text), rootLabel: rootLabel.map { DisplayText.of($0) },
-            publicPermission: Self.rights(content.publicPermission).text,
+            publicPermission: content.publicPermission.words,
             people: try shown.prefix(Self.personCount).map { try person($0, content) },
             morePeopleCount: max(0, shown.count - Self.personCount))
     }
@@ -128,7 +128,7 @@ struct SharePictures {
     private func person(_ one: ShareParticipant, _ content: ShareContent) throws -> PicturePerson {
         let permission = one.role == .publicUser ? content.publicPermission : one.permission
         return PicturePerson(
-            title: DisplayText.of(try title(of: one, content)), role: "\(one.role)", rights: Self.rights(permission),
+            title: DisplayText.of(try title(of: one, content)), role: "\(one.role)", rights: permission,
             hasAccepted: one.status == .accepted)
     }
 
@@ -137,13 +137,5 @@ struct SharePictures {
         if viewer == nil || one.user == viewer { return try people.title(of: one.user, one) }
         if let user = one.user { return "user:\(user.text)" }
         return ShareSight(viewer: viewer).manages(content) ? try people.title(of: nil, one) : "an invited person"
-    }
-
-    static func rights(_ permission: ParticipantPermission) -> PicturePerson.Rights {
-        switch permission {
-        case .readWrite: .readWrite
-        case .readOnly: .readOnly
-        case .none: .nothing
-        }
     }
 }
