@@ -80,9 +80,7 @@ final class Demonstration {
         try moveInAndOut(stage)
         try deleteMoved(stage)
         return try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
-            let progress = ProgressLine("verifying", total: nil, on: console)
-            defer { progress.finish() }
-            return try Verification(of: session, progress: progress.update)
+            try Verification(of: session, console)
         }
     }
 
@@ -90,7 +88,7 @@ final class Demonstration {
 
     private func importTree(_ title: String, mustWrite: Bool) throws {
         try heading(title)
-        let before = session.statistics.transactionsCommitted
+        let before = session.engine.store.statistics.transactionsCommitted
         let total = try TreeImporter.count(options, console)
         let report = try step(title, { $0.savedCount }) {
             var importer = try TreeImporter(session, zone: zone, options: options)
@@ -99,7 +97,7 @@ final class Demonstration {
         }
         for line in report.lines { try console.line(line) }
         if mustWrite, report.createdCount != report.recordCount { throw unexpected("the import saved too little") }
-        guard !mustWrite, session.statistics.transactionsCommitted != before else { return }
+        guard !mustWrite, session.engine.store.statistics.transactionsCommitted != before else { return }
         guard report.savedCount + report.deletedCount > 0 else {
             throw unexpected("an import that changed nothing has written")
         }

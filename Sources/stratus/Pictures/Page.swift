@@ -51,10 +51,9 @@ enum PageFrame {
 
     /// A table that scrolls if it is wider than the page, also with the keyboard.
     static func table(caption: String, head: [String], numbers: Set<Int> = [], rows: Markup) -> Markup {
-        var columns: Markup = ""
-        for (index, title) in head.enumerated() {
+        let columns = Markup(head.enumerated()) { index, title in
             let style: Markup = numbers.contains(index) ? " class=\"number\"" : ""
-            columns += "<th scope=\"col\"\(style)>\(title)</th>"
+            return "<th scope=\"col\"\(style)>\(title)</th>"
         }
         return """
             <div class="scroll" role="region" aria-label="\(caption)" tabindex="0">
@@ -167,18 +166,17 @@ enum PageStyle {
         """
 
     private static func colours(_ colours: [String]) -> Markup {
-        Markup(colours.enumerated().map { index, colour -> Markup in "--c\(index):\(colour);" })
+        Markup(colours.enumerated()) { index, colour in "--c\(index):\(colour);" }
     }
 
     private static var badges: Markup {
-        Markup((0..<PictureShare.colourCount).map { index -> Markup in ".badge.c\(index){background:var(--c\(index))}\n" })
+        Markup(0..<PictureShare.colourCount) { index in ".badge.c\(index){background:var(--c\(index))}\n" }
     }
 
     private static var marks: Markup {
-        Markup(
-            (0..<PictureShare.colourCount).map { index -> Markup in
-                ".map .c\(index) .mark{fill:var(--c\(index))}\n.map .c\(index) path{stroke:var(--c\(index))}\n"
-            })
+        Markup(0..<PictureShare.colourCount) { index in
+            ".map .c\(index) .mark{fill:var(--c\(index))}\n.map .c\(index) path{stroke:var(--c\(index))}\n"
+        }
     }
 }
 
@@ -221,17 +219,14 @@ enum PictureColours {
         """
 
     private static func rules(_ colours: [String], _ tints: [String]) -> Markup {
-        var rules: Markup = ""
-        for index in colours.indices {
-            let (colour, tint) = (colours[index], tints[index])
-            rules += """
-                .c\(index) .box{fill:\(tint);stroke:\(colour)}
-                .c\(index) .mark{fill:\(colour)}
-                .c\(index) .pill{stroke:\(colour)}
-                .c\(index) .full{fill:\(colour)}
+        Markup(colours.indices) { index in
+            """
+            .c\(index) .box{fill:\(tints[index]);stroke:\(colours[index])}
+            .c\(index) .mark{fill:\(colours[index])}
+            .c\(index) .pill{stroke:\(colours[index])}
+            .c\(index) .full{fill:\(colours[index])}
 
-                """
+            """
         }
-        return rules
     }
 }

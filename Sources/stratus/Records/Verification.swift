@@ -30,9 +30,9 @@ struct Verification {
     /// Reads everything.
     ///
     /// Throws the store's errors except corruption, which is part of the result.
-    init(of session: StoreSession, progress: @escaping Listener = { _, _, _, _ in }) throws {
-        droppedCommit = session.droppedCommit
-        let checksums = try session.verifyChecksums { progress("entries", $0, $1, .bytes) }
+    init(of session: StoreSession, progress: @escaping Listener) throws {
+        droppedCommit = session.opened.files?.droppedCommit
+        let checksums = try session.files.verifyChecksums { progress("entries", $0, $1, .bytes) }
         (entryCount, damages) = (checksums.entryCount, checksums.damages)
         guard damages.isEmpty else { return }
         indexes = try session.engine.verify { progress("indexes", $0, $1, .items) }
@@ -46,6 +46,13 @@ struct Verification {
         assets = try verifier.verifyCounts(addingTo: files, owner: CloudService.assetOwner) {
             progress("who holds assets", $0, $1, .items)
         }
+    }
+
+    /// Reads everything, and shows the progress.
+    init(of session: StoreSession, _ console: Console) throws {
+        let progress = ProgressLine("verifying", total: nil, on: console)
+        defer { progress.finish() }
+        try self.init(of: session) { progress.update($0, $1, of: $2, $3) }
     }
 
     /// The faults in one kind of data, with those findings that are kept.

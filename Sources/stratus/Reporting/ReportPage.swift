@@ -57,16 +57,15 @@ struct ReportPage {
                 ("writes in total", Quantities.count(report.sequenceSum)),
             ]
         }
-        let parts = figures.map { title, value -> Markup in "<div><dt>\(title)</dt><dd>\(value)</dd></div>\n" }
-        return "<dl>\n\(Markup(parts))</dl>"
+        let parts = Markup(figures) { title, value in "<div><dt>\(title)</dt><dd>\(value)</dd></div>\n" }
+        return "<dl>\n\(parts)</dl>"
     }
 
     private var zones: Markup {
         guard !report.zones.isEmpty else { return "<p>There is no zone.</p>" }
-        let most = max(1, report.zones.map(\.recordCount).max() ?? 1)
-        var rows: Markup = ""
-        for zone in report.zones {
-            rows += row(zone, title: PageFrame.name(zone.address), bar: Self.bar(zone.recordCount, of: most))
+        let most = report.zones.map(\.recordCount).max() ?? 1
+        var rows = Markup(report.zones) { zone in
+            row(zone, title: PageFrame.name(zone.address), bar: Self.bar(zone.recordCount, of: most))
         }
         if report.otherZoneCount > 0 {
             rows += row(
@@ -102,21 +101,15 @@ struct ReportPage {
     }
 
     private var types: Markup {
-        var all = report.types
-        if report.otherTypes.recordCount > 0 {
-            var others = report.otherTypes
-            others.type = "… all others"
-            all.append(others)
-        }
+        let all = report.types + (report.otherTypes.count > 0 ? [report.otherTypes] : [])
         guard !all.isEmpty else { return "<p>There is no record.</p>" }
-        let most = max(1, all.map(\.recordCount).max() ?? 1)
-        var rows: Markup = ""
-        for type in all {
-            rows += """
-                <tr><th class="name" scope="row">\(PageFrame.name(type.type))</th>\(Self.number(type.recordCount))\
-                \(Self.bar(type.recordCount, of: most))\(Self.size(type.valueByteCount))</tr>
+        let most = all.map(\.count).max() ?? 1
+        let rows = Markup(all) { type in
+            """
+            <tr><th class="name" scope="row">\(PageFrame.name(type.title))</th>\(Self.number(type.count))\
+            \(Self.bar(type.count, of: most))\(Self.size(type.byteCount))</tr>
 
-                """
+            """
         }
         return PageFrame.table(
             caption: "Records by type, the most frequent first",
@@ -139,10 +132,9 @@ struct ReportPage {
 
     private static func histogram(caption: String, title: String, rows all: [(title: String, count: Int)]) -> Markup {
         guard !all.isEmpty else { return "" }
-        let most = max(1, all.map(\.count).max() ?? 1)
-        var rows: Markup = ""
-        for row in all {
-            rows += "<tr><th scope=\"row\">\(row.title)</th>\(number(row.count))\(bar(row.count, of: most))</tr>\n"
+        let most = all.map(\.count).max() ?? 1
+        let rows = Markup(all) { row in
+            "<tr><th scope=\"row\">\(row.title)</th>\(number(row.count))\(bar(row.count, of: most))</tr>\n"
         }
         return PageFrame.table(
             caption: caption, head: [title, "Records", "Of the largest"], numbers: [1], rows: rows)
@@ -189,12 +181,11 @@ extension ReportPage {
     }
 
     private var changes: Markup {
-        var rows: Markup = ""
-        for row in report.ages.rows {
-            rows += """
-                <tr><th scope="row">\(row.title)</th>\(Self.number(row.count))<td class="number">\(row.rate)</td></tr>
+        let rows = Markup(report.ages.rows) { row in
+            """
+            <tr><th scope="row">\(row.title)</th>\(Self.number(row.count))<td class="number">\(row.rate)</td></tr>
 
-                """
+            """
         }
         let ages = PageFrame.table(
             caption: "Records by their last change\(isForHost ? ", including deletions" : "")",
@@ -266,46 +257,28 @@ extension ReportPage {
             verification.isClean
             ? "<p class=\"good\">✓ Verified: nothing is wrong.</p>"
             : "<p class=\"bad\">✗ Verified: something is wrong.</p>"
-        let lines = verification.lines().map { line -> Markup in "<li>\(DisplayText.of(line, limit: 500))</li>\n" }
-        return "\(verdict)<ul>\n\(Markup(lines))</ul>"
+        let lines = Markup(verification.lines()) { line in "<li>\(DisplayText.of(line, limit: 500))</li>\n" }
+        return "\(verdict)<ul>\n\(lines)</ul>"
     }
 
     private var files: Markup {
-        let most = max(1, report.levels.map(\.byteCount).max() ?? 1)
-        let levels = Self.rows(of: report.levels, most)
-        let kinds = Self.rows(of: report.files, max(1, report.files.map(\.byteCount).max() ?? 1))
-        return PageFrame.table(
-            caption: "Tables by level", head: ["Level", "Tables", "Bytes", "Of the largest"], numbers: [1, 2],
-            rows: levels)
-            + PageFrame.table(
-                caption: "Files in the store's directory, without assets",
-                head: ["Kind", "Files", "Bytes", "Of the largest"], numbers: [1, 2], rows: kinds)
-            + contents
+        let contents = report.contents + (report.otherContents.count > 0 ? [report.otherContents] : [])
+        return Self.table("Tables by level", ["Level", "Tables"], of: report.levels)
+            + Self.table("Files in the store's directory, without assets", ["Kind", "Files"], of: report.files)
+            + (contents.isEmpty
+                ? ""
+                : Self.table("Asset contents, each counted once for its owner", ["Owner", "Contents"], of: contents))
     }
 
-    private var contents: Markup {
-        guard !report.contents.isEmpty else { return "" }
-        let all = report.contents + (report.otherContents.count > 0 ? [others] : [])
-        return PageFrame.table(
-            caption: "Asset contents, each counted once for its owner",
-            head: ["Owner", "Contents", "Bytes", "Of the largest"], numbers: [1, 2],
-            rows: Self.rows(of: all, max(1, all.map(\.byteCount).max() ?? 1)))
-    }
+    private static func table(_ caption: String, _ head: [String], of files: [StoreReport.Amount]) -> Markup {
+        let most = files.map(\.byteCount).max() ?? 1
+        let rows = Markup(files) { one in
+            """
+            <tr><th scope="row">\(one.title)</th>\(number(one.count))\(size(one.byteCount))\
+            \(bar(one.byteCount, of: most))</tr>
 
-    private var others: StoreReport.Files {
-        var others = report.otherContents
-        others.title = "all others"
-        return others
-    }
-
-    private static func rows(of files: [StoreReport.Files], _ most: Int) -> Markup {
-        Markup(
-            files.map { one -> Markup in
-                """
-                <tr><th scope="row">\(one.title)</th>\(number(one.count))\(size(one.byteCount))\
-                \(bar(one.byteCount, of: most))</tr>
-
-                """
-            })
+            """
+        }
+        return PageFrame.table(caption: caption, head: head + ["Bytes", "Of the largest"], numbers: [1, 2], rows: rows)
     }
 }

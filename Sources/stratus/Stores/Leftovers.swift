@@ -63,14 +63,15 @@ enum StoreCopy {
     /// Throws the errors of a backup and those of `report`.
     static func make(
         of source: String, at destination: String, _ verb: String, _ console: Console,
-        report: (Stratus.BackupReport) throws -> Void
+        report: (Stratus.BackupReport, Duration, Console) throws -> Void
     ) throws {
+        let started = ContinuousClock.now
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: source)
         UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
         let figures = try copy(source, to: destination, verb, console)
         do {
-            try report(figures)
+            try report(figures, .now - started, console)
             try console.flush()
         } catch {
             StoreFiles.removeMade(URL(fileURLWithPath: destination).path)

@@ -37,20 +37,11 @@ struct OpenedStore {
         do {
             return try whole(path, opening)
         } catch {
-            guard let code = StoreError.Code(of: error), canReadCopy(after: code) else { throw error }
+            // Another process was faster, or the store can be read and not written.
+            guard let code = StoreError.Code(of: error),
+                [.held, .notPermitted, .diskFull, .olderFormat].contains(code)
+            else { throw error }
             return try copy(path, opening, StoreFiles.holder(of: path))
-        }
-    }
-
-    /// Whether a copy can be read where the store itself cannot be opened: another process was faster, or the store can
-    /// be read and not written.
-    private static func canReadCopy(after code: StoreError.Code) -> Bool {
-        switch code {
-        case .held, .notPermitted, .diskFull, .olderFormat: true
-        case .unknownZone, .unknownRecord, .notAStore, .newerFormat, .corruption, .conflict, .tooLarge, .unavailable,
-            .commitUnknown, .closed, .reopening, .commitDropped, .reachedByPath, .inputOutput, .invalidRequest,
-            .hierarchyTooDeep, .expired, .rebuilding:
-            false
         }
     }
 

@@ -12,7 +12,7 @@ extension StoreSession {
     /// Throws `notFound` if the store was opened with the engine only.
     var host: any StoreHost {
         get throws {
-            guard let host = availableHost else { throw choice.noAccount }
+            guard let host = opened.host else { throw choice.noAccount }
             return host
         }
     }
@@ -22,7 +22,7 @@ extension StoreSession {
     /// Throws `notFound` if another process has it, or if it was opened with the engine only.
     var ownHost: Stratus {
         get throws {
-            guard let stratus = availableHost as? Stratus else { throw choice.noAccount }
+            guard let stratus = opened.host as? Stratus else { throw choice.noAccount }
             return stratus
         }
     }

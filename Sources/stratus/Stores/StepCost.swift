@@ -1,6 +1,7 @@
 // The cost of a step, in operations of the store: except for the time, it is the same on every machine.
 
 import StratusKit
+import StratusRecords
 import StratusStore
 import Synchronization
 
@@ -18,11 +19,9 @@ struct StepCost {
     static func measuring<Result>(
         _ session: StoreSession, _ body: () throws -> Result
     ) rethrows -> (result: Result, cost: StepCost) {
-        let before = session.statistics
-        let clock = ContinuousClock()
-        let started = clock.now
+        let (before, started) = (session.engine.store.statistics, ContinuousClock.now)
         let result = try body()
-        return (result, StepCost(from: before, to: session.statistics, clock.now - started))
+        return (result, StepCost(from: before, to: session.engine.store.statistics, .now - started))
     }
 
     private init(from before: StoreStatistics, to after: StoreStatistics, _ duration: Duration) {

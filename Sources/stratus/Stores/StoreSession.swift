@@ -16,7 +16,7 @@ final class StoreSession {
     let path: String
     let engine: RecordEngine
     let choice: DatabaseChoice
-    private let opened: OpenedStore
+    let opened: OpenedStore
     /// The account of the database's owner, if there is one.
     private(set) var account: StoredAccount?
 
@@ -89,10 +89,6 @@ final class StoreSession {
         }
     }
 
-    /// The store's statistics; if another process has the store, those of all its callers.
-    var statistics: StoreStatistics { engine.store.statistics }
-    /// The calls of hosts; nil if the store was opened with the engine only.
-    var availableHost: (any StoreHost)? { opened.host }
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { opened.served }
     /// Whether change tokens are valid only now: the store has no secret for tokens, and its copy has a temporary one.
@@ -101,8 +97,6 @@ final class StoreSession {
     }
     /// When the copy that is read was begun; nil if the store itself is read.
     var copyDate: Date? { opened.copy?.date }
-    /// The commit that opening the store, or its copy, has dropped.
-    var droppedCommit: [String: String]? { opened.files?.droppedCommit }
     /// The directory that is read.
     var readPath: String { opened.copy?.path ?? path }
 
@@ -242,11 +236,6 @@ final class StoreSession {
 // MARK: - Files
 
 extension StoreSession {
-    func figures() throws -> StoreFiles.Figures { try files.figures() }
-
-    /// The approximate size of a range in files, without data still in memory.
-    func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
-
     /// Removes deleted entries from the files, slice by slice, in this process or in the host that has the store.
     /// Returns the approximate sizes before and after. `progress` gets the number of processed bytes, and of all.
     ///
@@ -264,13 +253,6 @@ extension StoreSession {
             // After the last slice there is nothing to continue.
             if done < total { try StopSignal.safePoint() }
         }
-    }
-
-    /// Checks every entry and log against its checksum. Returns the number of entries, and each damage.
-    func verifyChecksums(
-        progress: (_ byteCount: Int, _ total: Int) -> Void
-    ) throws -> (entryCount: Int, damages: [StoreError]) {
-        try files.verifyChecksums(progress: progress)
     }
 }
 

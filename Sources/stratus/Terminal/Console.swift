@@ -204,16 +204,13 @@ final class Console {
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = cfiletree_write(descriptor, rest.span)
-            guard count >= 0 else {
-                if -count == FileError.brokenPipe { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
-                throw ToolError(
-                    .outputFailed, "The output cannot be written: free space, or write it to another disk.",
-                    ["reason": FileError(number: Int32(truncatingIfNeeded: -count)).reason])
-            }
-            rest = rest.dropFirst(Int(count))
+        do throws(FileError) {
+            try Disk.write(bytes, to: descriptor)
+        } catch {
+            if error.number == FileError.brokenPipe { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
+            throw ToolError(
+                .outputFailed, "The output cannot be written: free space, or write it to another disk.",
+                ["reason": error.reason])
         }
     }
 }

@@ -56,22 +56,18 @@ final class DraftFile: Sendable {
     /// Throws `FileError`.
     static func write(_ text: String, to path: String, replacing: Bool) throws {
         let draft = try DraftFile(for: path)
-        defer { draft.discard() }
         try draft.write(Array(text.utf8))
         try draft.finish(replacing: replacing)
     }
 
-    deinit { cfiletree_close(descriptor) }
+    /// Removes the draft, unless the file has its name.
+    deinit {
+        _ = Self.discard(draft, standing)
+        cfiletree_close(descriptor)
+    }
 
     /// Throws `FileError`.
-    func write(_ bytes: [UInt8]) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = cfiletree_write(descriptor, rest.span)
-            guard count >= 0 else { throw FileError(number: Int32(truncatingIfNeeded: -count)) }
-            rest = rest.dropFirst(Int(count))
-        }
-    }
+    func write(_ bytes: [UInt8]) throws { try Disk.write(bytes, to: descriptor) }
 
     /// Gives the file its name, and with `replacing` replaces an existing file. Everything is on the disk when this
     /// returns. Never returns if a signal has removed the draft.
@@ -79,20 +75,12 @@ final class DraftFile: Sendable {
     /// Throws `FileError` and leaves nothing: `alreadyThere` if the name is taken. A file that has replaced another
     /// stays if its folder cannot be synced.
     func finish(replacing: Bool) throws {
-        do {
-            try Self.check(cfiletree_sync(descriptor))
-            try StopSignal.making {
-                try takeName(replacing)
-                standing.isOver.withLock { $0 = true }
-            }
-        } catch {
-            discard()
-            throw error
+        try FileError.check(cfiletree_sync(descriptor))
+        try StopSignal.making {
+            try takeName(replacing)
+            standing.isOver.withLock { $0 = true }
         }
     }
-
-    /// Removes the draft, unless the file has its name.
-    func discard() { _ = Self.discard(draft, standing) }
 
     /// Returns whether the draft existed.
     private static func discard(_ draft: [UInt8], _ standing: Standing) -> Bool {
@@ -113,10 +101,9 @@ final class DraftFile: Sendable {
             named = cfiletree_rename(draft.span, path.span)
             isLinked = false
         }
-        try Self.check(named)
+        try FileError.check(named)
         do {
-            let removed = isLinked ? cfiletree_remove_file(draft.span) : 0
-            try Self.check(removed)
+            if isLinked { try FileError.check(cfiletree_remove_file(draft.span)) }
             try syncFolder()
         } catch {
             if !replacing { _ = cfiletree_remove_file(path.span) }
@@ -126,10 +113,9 @@ final class DraftFile: Sendable {
 
     private func syncFolder() throws {
         let folder = folder
-        let descriptor = cfiletree_open_directory(folder.span)
-        try Self.check(descriptor)
+        let descriptor = try FileError.check(cfiletree_open_directory(folder.span))
         defer { cfiletree_close(descriptor) }
-        try Self.check(cfiletree_sync(descriptor))
+        try FileError.check(cfiletree_sync(descriptor))
     }
 
     // MARK: Drafts in a folder
@@ -139,7 +125,7 @@ final class DraftFile: Sendable {
             let draft = Array("\(folder)/\(prefix)\(ProcessInfo.processInfo.processIdentifier)-\(number)".utf8)
             let descriptor = cfiletree_create_file(draft.span)
             if descriptor == -FileError.alreadyThere { continue }
-            try check(descriptor)
+            try FileError.check(descriptor)
             // Without locks, no verb takes the draft for that of a dead process. Another verb may have removed the
             // draft before it was locked: check that it is still there.
             let locked = cfiletree_lock(descriptor)
@@ -174,10 +160,6 @@ final class DraftFile: Sendable {
     private static func isDraft(_ name: String) -> Bool {
         let numbers = name.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
         return name.hasPrefix(prefix) && numbers.count == 2 && numbers.allSatisfy { UInt64($0) != nil }
-    }
-
-    private static func check(_ result: Int32) throws(FileError) {
-        guard result >= 0 else { throw FileError(number: -result) }
     }
 }
 

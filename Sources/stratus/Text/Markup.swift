@@ -36,9 +36,10 @@ struct Markup: ExpressibleByStringInterpolation {
     init(stringLiteral value: String) { markup = value }
     init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
 
-    init(_ parts: some Sequence<Markup>) {
+    /// The pieces of all elements, one after the other.
+    init<Elements: Sequence>(_ elements: Elements, _ piece: (Elements.Element) -> Markup) {
         markup = ""
-        for part in parts { markup += part.markup }
+        for element in elements { markup += piece(element).markup }
     }
 
     static func + (left: Markup, right: Markup) -> Markup { "\(left)\(right)" }

@@ -26,14 +26,10 @@ struct Backup: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         try StorePath.require(store.store)
         try StorePath.requireOutside(destination)
-        let clock = ContinuousClock()
-        let started = clock.now
-        try StoreCopy.make(of: store.store, at: destination, "copying", console) { figures in
-            try report(figures, clock.now - started, console)
-        }
+        try StoreCopy.make(
+            of: store.store, at: destination, "copying", Console(usesJSON: store.json), report: report)
     }
 
     private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
@@ -76,7 +72,6 @@ struct Restore: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         try StorePath.require(backup)
         guard (try? Disk.facts(of: Array(store.store.utf8))) == nil else {
             throw ToolError(
@@ -84,11 +79,7 @@ struct Restore: ParsableCommand {
                 ["store": store.store])
         }
         try StorePath.requireOutside(store.store)
-        let clock = ContinuousClock()
-        let started = clock.now
-        try StoreCopy.make(of: backup, at: store.store, "restoring", console) { figures in
-            try report(figures, clock.now - started, console)
-        }
+        try StoreCopy.make(of: backup, at: store.store, "restoring", Console(usesJSON: store.json), report: report)
     }
 
     private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {

@@ -44,7 +44,7 @@ struct Containers: ParsableCommand {
 
     private static func tallies(_ reader: RecordReader, _ console: Console) throws -> [ContainerName: Tally] {
         var tallies: [ContainerName: Tally] = [:]
-        let progress = try PlaceProgress(databasesOf: reader, console)
+        let progress = try reader.progressOfDatabases(console)
         defer { progress.finish() }
         try reader.visitDatabases { id, _ in
             let counts = try reader.zoneAndRecordCount(in: id)
@@ -64,6 +64,11 @@ struct Containers: ParsableCommand {
 }
 
 extension RecordReader {
+    /// The progress of looking at all databases.
+    fileprivate func progressOfDatabases(_ console: Console) throws -> ProgressLine {
+        ProgressLine("looking at databases", total: try entryCount(in: GlobalKeys.databases), on: console)
+    }
+
     /// The number of zones and records in a database.
     fileprivate func zoneAndRecordCount(in database: DatabaseID) throws -> (zones: Int, records: Int) {
         var (zones, records) = (0, 0)
@@ -94,7 +99,7 @@ struct Databases: ParsableCommand {
     func run() throws {
         try StoreSession.with(store, .reading) { session, console in
             try session.engine.read { reader in
-                let progress = try PlaceProgress(databasesOf: reader, console)
+                let progress = try reader.progressOfDatabases(console)
                 defer { progress.finish() }
                 try reader.visitDatabases { id, _ in
                     try show(id, reader, session, console)

@@ -39,30 +39,23 @@ struct Export: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let clock = ContinuousClock()
-        let started = clock.now
+        let started = ContinuousClock.now
         let output = try LineWriter(path: file)
-        let counts: TransferCounts
-        do {
-            counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-                let progress = ProgressLine("exporting lines", total: nil, on: console)
-                defer { progress.finish() }
-                // Nothing that was written to a pipe can be removed again.
-                if file == "-" { try Self.requireWholeContents(session) }
-                var exporter = StoreExporter(
-                    try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
-                    { try output.write($0.jsonText) })
-                try exporter.run()
-                try output.finish()
-                return exporter.counts
-            }
-        } catch {
-            output.discard()
-            throw error
+        let counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
+            let progress = ProgressLine("exporting lines", total: nil, on: console)
+            defer { progress.finish() }
+            // Nothing that was written to a pipe can be removed again.
+            if file == "-" { try Self.requireWholeContents(session) }
+            var exporter = StoreExporter(
+                try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
+                { try output.write($0.jsonText) })
+            try exporter.run()
+            try output.finish()
+            return exporter.counts
         }
         let object: JSONObject =
             ["file": file, "secrets": secrets] + counts.object
-            + ["milliseconds": Quantities.milliseconds(clock.now - started)]
+            + ["milliseconds": Quantities.milliseconds(.now - started)]
         if file == "-" {
             console.note(store.json ? object.jsonText : "exported \(counts.text)")
         } else {
@@ -85,7 +78,7 @@ extension Export {
     }
 }
 
-/// Writes lines to a new file, or to standard output.
+/// Writes lines to a new file, which is removed unless it is finished, or to standard output.
 final class LineWriter {
     private static let bufferByteCount = 256 << 10
 
@@ -124,9 +117,6 @@ final class LineWriter {
             throw error.number == FileError.alreadyThere ? TextFile.refused(path, error) : failed(error.reason)
         }
     }
-
-    /// Removes an unfinished file.
-    func discard() { draft?.discard() }
 
     private func flush() throws {
         do {

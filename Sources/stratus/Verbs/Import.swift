@@ -29,8 +29,7 @@ struct Import: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let clock = ContinuousClock()
-        let started = clock.now
+        let started = ContinuousClock.now
         var reader = try LineReader(path: file)
         let count = try StoreImporter.readHead(&reader)
         StopSignal.stopAtSafePoints()
@@ -49,7 +48,7 @@ struct Import: ParsableCommand {
                 var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
                 do {
                     try run(&importer, &reader, session, console)
-                    try report(importer, clock.now - started, console)
+                    try report(importer, .now - started, console)
                 } catch {
                     if leavesNothing(error), !isNew, !isEmptyDirectory { Self.empty(session) }
                     throw error

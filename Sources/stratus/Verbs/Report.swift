@@ -65,9 +65,7 @@ struct Report: ParsableCommand {
 
     /// Throws the first damage if bytes are damaged: a report about such a store could be wrong.
     private func verification(of session: StoreSession, _ console: Console) throws -> Verification {
-        let progress = ProgressLine("verifying", total: nil, on: console)
-        defer { progress.finish() }
-        let verification = try Verification(of: session, progress: progress.update)
+        let verification = try Verification(of: session, console)
         if let damage = verification.damages.first { throw damage }
         return verification
     }

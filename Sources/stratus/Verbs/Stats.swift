@@ -33,7 +33,7 @@ struct Stats: ParsableCommand {
         // Ask before opening the store: its host may have closed it and may be waiting to open it again.
         let (takesWrites, failure) = Self.writeState(of: store.store)
         try StoreSession.with(store, .reading) { session, console in
-            let figures = try session.figures()
+            let figures = try session.files.figures()
             try console.line("store \(VisibleText.of(session.path))")
             if let failure {
                 let text = "refuses writes because one has failed: fix the cause, then run 'stratus recover'"
@@ -51,7 +51,8 @@ struct Stats: ParsableCommand {
             try console.object(store, list: "zones") { add in
                 try session.engine.read { reader in
                     // With --count, the entry counter shows the progress.
-                    let zones = try count ? nil : PlaceProgress(zonesOf: reader, "measuring zones", console)
+                    let zoneCount = try count ? nil : reader.placeAndRecordCount().zones
+                    let zones = zoneCount.map { ProgressLine("measuring zones", total: $0, on: console) }
                     try reader.visitZones { id, _ in
                         try add(object(of: reader.existingZone(id), session, counter, console))
                         zones?.add()
@@ -81,11 +82,12 @@ struct Stats: ParsableCommand {
     ) throws -> JSONObject {
         let header = try zone.header()
         let database = zone.id.database
-        let byteCount = try session.approximateByteCount(of: zone.keys.all.keyRange)
+        let files = try session.files
+        let byteCount = try files.approximateByteCount(of: zone.keys.all.keyRange)
         var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
         var keyspaces: [JSONObject] = []
         let byteCounts = try ZoneKeyspace.allCases.map {
-            try session.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
+            try files.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
         }
         let entryCounts = try counter?.entryCounts(
             of: zone, recordCount: header.recordCount, byteCounts: byteCounts)
@@ -123,12 +125,12 @@ private final class EntryCounter {
     /// The number of entries between two updates inside a large keyspace.
     private static let updateEntryCount = 1 << 16
 
-    private let session: StoreSession
+    private let files: StoreFiles
     private let progress: ProgressLine
     private let meter: ZoneMeter
 
     init(_ session: StoreSession, _ console: Console) throws {
-        self.session = session
+        files = try session.files
         let (_, zones, records) = try session.placeAndRecordCount
         let progress = ProgressLine("counting entries of zones and records", total: zones + records, on: console)
         self.progress = progress
@@ -146,7 +148,7 @@ private final class EntryCounter {
                 count += 1
                 if count.isMultiple(of: Self.updateEntryCount) {
                     let behind = KeyRange(from: range.lower, upTo: [UInt8](copying: key))
-                    meter.update(step: step, try session.approximateByteCount(of: behind), of: byteCounts[step])
+                    meter.update(step: step, try files.approximateByteCount(of: behind), of: byteCounts[step])
                 }
                 return .next
             }

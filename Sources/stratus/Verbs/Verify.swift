@@ -31,17 +31,14 @@ struct Verify: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let result = try StoreSession.with(store, .readingAssets) { session in
-            let progress = ProgressLine("verifying", total: nil, on: console)
-            defer { progress.finish() }
-            return try Verification(of: session, progress: progress.update)
+        try StoreSession.with(store, .readingAssets) { session, console in
+            let result = try Verification(of: session, console)
+            for line in result.lines() { try console.line(line) }
+            try console.object(result.object)
+            try console.flush()
+            guard result.indexes != nil else { throw ExitCode(ExitStatus.corruption.rawValue) }
+            guard result.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
         }
-        for line in result.lines() { try console.line(line) }
-        try console.object(result.object)
-        try console.flush()
-        guard result.indexes != nil else { throw ExitCode(ExitStatus.corruption.rawValue) }
-        guard result.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 }
 

@@ -111,8 +111,7 @@ struct Watch: ParsableCommand {
 
 /// The events of a period, counted.
 private struct WatchTally {
-    private let clock = ContinuousClock()
-    private let started = ContinuousClock().now
+    private let started = ContinuousClock.now
     private(set) var requests = 0
     private var failed = 0
     private var items = 0
@@ -122,7 +121,7 @@ private struct WatchTally {
     private var operations: [String: Int] = [:]
     var lostCount = 0
 
-    var seconds: Double { Quantities.seconds(clock.now - started) }
+    var seconds: Double { Quantities.seconds(.now - started) }
 
     mutating func add(_ event: WatchedEvent) {
         requests += 1
