@@ -228,7 +228,7 @@ final class Demonstration {
         let count = recordCount(result)
         costs.addRow([
             title, Quantities.count(count), Quantities.count(cost.commits), Quantities.count(cost.syncs),
-            Quantities.count(cost.reads), Quantities.duration(cost.duration),
+            Quantities.count(cost.work.reads), Quantities.duration(cost.duration),
         ])
         try console.object(["step": title, "records": count, "cost": cost.object])
         return result

@@ -1,6 +1,5 @@
 // Every error in one form: a few lines for people, one JSON object for programs.
 
-import ArgumentParser
 import Foundation
 import StratusCloud
 import StratusKit

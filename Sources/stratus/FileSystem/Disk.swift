@@ -51,9 +51,15 @@ enum Disk {
         try FileFacts(cfiletree_facts_of_path(path.span))
     }
 
+    static func facts(of path: String) throws(FileError) -> FileFacts { try facts(of: Array(path.utf8)) }
+
     /// The facts of a path, following symbolic links.
     static func factsOfTarget(of path: [UInt8]) throws(FileError) -> FileFacts {
         try FileFacts(cfiletree_facts_of_target(path.span))
+    }
+
+    static func factsOfTarget(of path: String) throws(FileError) -> FileFacts {
+        try factsOfTarget(of: Array(path.utf8))
     }
 
     /// The target of a symbolic link.
@@ -170,9 +176,10 @@ struct DirectoryListing {
 
     var count: Int { entries.count }
 
-    func name(at index: Int) -> ArraySlice<UInt8> {
-        let entry = entries[index]
-        return arena[Int(entry.start)..<Int(entry.start) + Int(entry.count)]
+    func name(at index: Int) -> ArraySlice<UInt8> { Self.name(entries[index], in: arena) }
+
+    private static func name(_ entry: (start: UInt32, count: UInt16), in arena: [UInt8]) -> ArraySlice<UInt8> {
+        arena[Int(entry.start)..<Int(entry.start) + Int(entry.count)]
     }
 
     /// Reads the directory at `path`.
@@ -184,11 +191,8 @@ struct DirectoryListing {
             if count == 0 { break }
             try append(buffer[..<count])
         }
-        let arena = arena
-        entries.sort { left, right in
-            let leftName = arena[Int(left.start)..<Int(left.start) + Int(left.count)]
-            let rightName = arena[Int(right.start)..<Int(right.start) + Int(right.count)]
-            return leftName.lexicographicallyPrecedes(rightName)
+        entries.sort { [arena] in
+            Self.name($0, in: arena).lexicographicallyPrecedes(Self.name($1, in: arena))
         }
     }
 

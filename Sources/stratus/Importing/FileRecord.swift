@@ -1,7 +1,6 @@
 // A file as a record: its fields, its CloudKit record, its name.
 
 import Foundation
-import FoundationEssentials
 import StratusCloud
 import StratusKit
 import StratusLayout

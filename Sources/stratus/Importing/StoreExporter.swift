@@ -200,7 +200,7 @@ struct StoreExporter {
         let path = service.contentPath(of: asset, owner: owner) ?? ""
         let damage = Self.damaged(["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
         // Do not open a pipe, which would block.
-        guard (try? Disk.facts(of: Array(path.utf8)))?.kind == .file,
+        guard (try? Disk.facts(of: path))?.kind == .file,
             let file = FileHandle(forReadingAtPath: path)
         else { throw damage }
         defer { try? file.close() }

@@ -139,55 +139,42 @@ struct TransferObject {
             ["line": "\(line)", "kind": kind, "key": key])
     }
 
-    func string(_ key: String) throws -> String {
-        guard let text = members[key] as? String else { throw wrong(key) }
-        return text
+    private func require<Value>(_ value: Value?, _ key: String) throws -> Value {
+        guard let value else { throw wrong(key) }
+        return value
     }
+
+    func string(_ key: String) throws -> String { try require(optionalString(key), key) }
 
     func optionalStrings(_ key: String) -> [String] { members[key] as? [String] ?? [] }
 
     func optionalString(_ key: String) -> String? { members[key] as? String }
 
-    func integer(_ key: String) throws -> Int64 {
-        guard let number = optionalInteger(key) else { throw wrong(key) }
-        return number
-    }
+    func integer(_ key: String) throws -> Int64 { try require(optionalInteger(key), key) }
 
     func optionalInteger(_ key: String) -> Int64? { (members[key] as? NSNumber)?.int64Value }
 
-    func boolean(_ key: String) throws -> Bool {
-        guard let value = members[key] as? Bool else { throw wrong(key) }
-        return value
-    }
+    func boolean(_ key: String) throws -> Bool { try require(members[key] as? Bool, key) }
 
-    func date(_ key: String) throws -> Date {
-        guard let date = FieldJSON.date(of: members[key]) else { throw wrong(key) }
-        return date
-    }
+    func date(_ key: String) throws -> Date { try require(FieldJSON.date(of: members[key]), key) }
 
-    func bytes(_ key: String) throws -> [UInt8] {
-        guard let data = Data(base64Encoded: try string(key)) else { throw wrong(key) }
-        return [UInt8](data)
-    }
+    func bytes(_ key: String) throws -> [UInt8] { [UInt8](try require(Data(base64Encoded: string(key)), key)) }
 
     func word<Value>(_ key: String, among values: [Value]) throws -> Value {
         let text = try string(key)
-        guard let value = values.first(where: { "\($0)" == text }) else { throw wrong(key) }
-        return value
+        return try require(values.first { "\($0)" == text }, key)
     }
 
     func optionalObject(_ key: String) -> TransferObject? {
         (members[key] as? [String: Any]).map { TransferObject(members: $0, line: line, kind: kind) }
     }
 
-    func object(_ key: String) throws -> TransferObject {
-        guard let object = optionalObject(key) else { throw wrong(key) }
-        return object
-    }
+    func object(_ key: String) throws -> TransferObject { try require(optionalObject(key), key) }
 
     func objects(_ key: String) throws -> [TransferObject] {
-        guard let all = members[key] as? [[String: Any]] else { throw wrong(key) }
-        return all.map { TransferObject(members: $0, line: line, kind: kind) }
+        try require(members[key] as? [[String: Any]], key).map {
+            TransferObject(members: $0, line: line, kind: kind)
+        }
     }
 }
 

@@ -47,7 +47,6 @@ struct TreeImporter {
     /// name, and the store's errors. Counts changes of the tree during the import, and never throws for them.
     mutating func run(total: Int, _ console: Console) throws {
         let progress = ProgressLine("importing", total: total, on: console)
-        defer { progress.finish() }
         var walker = try Self.walker(options)
         try session.createZone(zone)
         try checkOrigin()
@@ -78,8 +77,7 @@ struct TreeImporter {
     ///
     /// Throws `notFound` if it does not exist.
     static func count(_ options: ImportOptions, _ console: Console) throws -> Int {
-        let progress = ProgressLine("counting files", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("counting files", on: console)
         var walker = try Self.walker(options)
         var count = 0
         while walker.next() != nil {
@@ -267,19 +265,19 @@ struct TreeImporter {
     // MARK: 4. Deleted files
 
     private mutating func lookForGone(_ console: Console) throws {
-        let looking = ProgressLine("looking for deleted files", total: nil, on: console)
+        let looking = ProgressLine("looking for deleted files", on: console)
         // A zone may hold more than this tree.
         let bound = try session.read(zone) { try $0.recordBound() }
         looking.update(0, ofAtMost: bound)
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
-        while let names = try finder.next(limit: options.commitRecordCount, progress: { looking.update($0, ofAtMost: bound) })
-        {
+        let limit = options.commitRecordCount
+        while let names = try finder.next(limit: limit, progress: { looking.update($0, ofAtMost: bound) }) {
             try StopSignal.safePoint()
             for name in names { report.gone.add(name.text) }
             if options.deletesGone { report.deletedCount += try finder.delete(names) }
         }
         guard options.deletesGone else { return }
-        let deleting = ProgressLine("deleting", total: nil, on: console)
+        let deleting = ProgressLine("deleting", on: console)
         report.deletedCount += try finder.deleteRest { deleting.update("postponed records", $0, of: $1) }
         report.keptCount = report.gone.count - report.deletedCount
     }

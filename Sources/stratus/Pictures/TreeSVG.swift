@@ -341,8 +341,7 @@ struct TreePainter {
             let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight, console)
             let bound = try found.recordBound()
-            let progress = ProgressLine("counting", total: nil, on: console)
-            defer { progress.finish() }
+            let progress = ProgressLine("counting", on: console)
             var folder = TreeFolder(source, limits) { progress.update("records", $0, ofAtMost: bound) }
             let folded = try folder.fold(from: root)
             let owner = try session.owner(of: zone.database, in: reader)

@@ -96,9 +96,6 @@ struct SharePictures {
     let people: People
     let sight: Sight
 
-    /// The person who looks; nil for the host, who sees everything.
-    private var viewer: UserName? { sight.viewer }
-
     init(_ zone: ZoneReader, _ sight: Sight, in reader: RecordReader) {
         self.zone = zone
         self.sight = sight
@@ -117,7 +114,7 @@ struct SharePictures {
             guard try sight.sees(root) else { return Self.unseenRoot }
             return try zone.record(root, fields: .only([TreeField.name]))?.record.label ?? root.text
         }
-        let shown = ShareSight(viewer: viewer).participants(of: content)
+        let shown = sight.participants(of: content)
         return PictureShare(
             name: DisplayText.of(name.text), rootLabel: rootLabel.map { DisplayText.of($0) },
             publicPermission: content.publicPermission.words,
@@ -134,8 +131,8 @@ struct SharePictures {
 
     /// Shows host identifiers only to the host, and addresses of invitations only to people who manage the share.
     private func title(of one: ShareParticipant, _ content: ShareContent) throws -> String {
-        if viewer == nil || one.user == viewer { return try people.title(of: one.user, one) }
+        if sight.isWhole || one.user == sight.viewer { return try people.title(of: one.user, one) }
         if let user = one.user { return "user:\(user.text)" }
-        return ShareSight(viewer: viewer).manages(content) ? try people.title(of: nil, one) : "an invited person"
+        return sight.manages(content) ? try people.title(of: nil, one) : "an invited person"
     }
 }

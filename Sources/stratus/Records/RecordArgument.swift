@@ -75,8 +75,7 @@ extension ZoneReader {
     ///
     /// Throws `notFound` if there is none, `ambiguous` if a folder on the path has several children of the name.
     func resolve(_ address: RecordArgument, _ console: Console) throws -> RecordName {
-        let progress = ProgressLine("looking for", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("looking for", on: console)
         return try resolve(address, looking: { progress.update($0, $1, ofAtMost: $2) })
     }
 

@@ -181,7 +181,7 @@ struct ShareEdit {
             return try session.read(zone) { try $0.share(of: name).name }
         } catch let error as ToolError where error.code == .notFound && creating {
             let root = try session.client(of: zone, place.acting).recordID(name)
-            let client = try ShareClient(session.container(place.acting))
+            let client = try ShareClient(container: session.container(place.acting))
             return RecordName(try client.share(root, named: nil).recordID.recordName)
         }
     }

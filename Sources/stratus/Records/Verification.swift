@@ -50,8 +50,7 @@ struct Verification {
 
     /// Reads everything, and shows the progress.
     init(of session: StoreSession, _ console: Console) throws {
-        let progress = ProgressLine("verifying", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("verifying", on: console)
         try self.init(of: session) { progress.update($0, $1, of: $2, $3) }
     }
 

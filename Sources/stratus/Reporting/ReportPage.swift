@@ -279,6 +279,7 @@ extension ReportPage {
 
             """
         }
-        return PageFrame.table(caption: caption, head: head + ["Bytes", "Of the largest"], numbers: [1, 2], rows: rows)
+        return PageFrame.table(
+            caption: caption, head: head + ["Bytes", "Of the largest"], numbers: [1, 2], rows: rows)
     }
 }

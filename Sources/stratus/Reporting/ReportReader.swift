@@ -118,10 +118,10 @@ struct ReportReader {
 
     private mutating func read(_ zone: ZoneReader, _ address: String, _ reader: RecordReader) throws {
         let header = try zone.header()
+        let byteCount = try session.files.approximateByteCount(of: zone.keys.all.keyRange)
         var counts = StoreReport.Zone(
-            address: DisplayText.of(address), recordCount: Int(summable: header.recordCount),
-            fileByteCount: try session.files.approximateByteCount(of: zone.keys.all.keyRange), sequence: header.sequence,
-            horizon: header.horizon)
+            address: DisplayText.of(address), recordCount: Int(summable: header.recordCount), fileByteCount: byteCount,
+            sequence: header.sequence, horizon: header.horizon)
         try readRecords(of: zone, &counts)
         try readHierarchy(of: zone, .all)
         try readShares(of: zone, .all, reader, &counts)

@@ -8,7 +8,6 @@
 // Locks show which processes are alive, so concurrent verbs do not disturb each other.
 
 import Foundation
-import FoundationEssentials
 import StratusCloud
 import StratusKit
 import StratusRecords
@@ -31,9 +30,8 @@ enum Leftovers {
 
     /// Removes the remaining data of deleted accounts. If that fails, writes a note and continues.
     static func finishDepartures(of stratus: Stratus) {
-        let progress = ProgressLine("removing", total: nil, on: Console(usesJSON: false))
+        let progress = ProgressLine("removing", on: Console(usesJSON: false))
         do {
-            defer { progress.finish() }
             try stratus.service.finishDepartures(progress: {
                 progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
             })
@@ -82,8 +80,7 @@ enum StoreCopy {
     private static func copy(
         _ source: String, to destination: String, _ verb: String, _ console: Console
     ) throws -> Stratus.BackupReport {
-        let progress = ProgressLine(verb, total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine(verb, on: console)
         return try Stratus.backup(
             ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
             progress: {

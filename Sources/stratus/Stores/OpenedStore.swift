@@ -17,12 +17,6 @@ struct OpenedStore {
     private(set) var copy: LiveCopy?
     private var holder: StoreFiles.Holder?
 
-    private init(engine: RecordEngine, files: StoreFiles?, host: (any StoreHost)?) {
-        self.engine = engine
-        self.files = files
-        self.host = host
-    }
-
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { host as? ServedStore }
 
@@ -137,7 +131,7 @@ struct OpenedStore {
     /// Whether LevelDB's CURRENT file exists. Without it, `StoreFiles.open` reports what is wrong; `Stratus.open` would
     /// create a store.
     static func holdsStore(_ path: String) -> Bool {
-        (try? Disk.facts(of: Array("\(path)/CURRENT".utf8))) != nil
+        (try? Disk.facts(of: "\(path)/CURRENT")) != nil
     }
 
     /// Opens the store as a host does, but without upkeep and without a log.

@@ -7,8 +7,6 @@ import StratusKit
 struct ShareClient {
     let container: CKContainer
 
-    init(_ container: CKContainer) { self.container = container }
-
     // MARK: Owners
 
     /// Shares a record and everything below it. Invites no one.

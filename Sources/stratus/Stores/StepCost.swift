@@ -9,10 +9,7 @@ import Synchronization
 struct StepCost {
     let commits: Int
     let syncs: Int
-    let reads: Int
-    let cursorSteps: Int
-    let entriesWritten: Int
-    let bytesWritten: Int
+    let work: StoreCost
     let duration: Duration
 
     /// Runs `body` and counts what it cost.
@@ -25,20 +22,16 @@ struct StepCost {
     }
 
     private init(from before: StoreStatistics, to after: StoreStatistics, _ duration: Duration) {
-        let cost = after.cost - before.cost
         commits = after.transactionsCommitted - before.transactionsCommitted
         syncs = after.syncs - before.syncs
-        reads = cost.reads
-        cursorSteps = cost.cursorSteps
-        entriesWritten = cost.entriesWritten
-        bytesWritten = cost.bytesWritten
+        work = after.cost - before.cost
         self.duration = duration
     }
 
     var object: JSONObject {
         [
-            "commits": commits, "fsyncs": syncs, "storeReads": reads, "cursorSteps": cursorSteps,
-            "entriesWritten": entriesWritten, "bytesWritten": bytesWritten,
+            "commits": commits, "fsyncs": syncs, "storeReads": work.reads, "cursorSteps": work.cursorSteps,
+            "entriesWritten": work.entriesWritten, "bytesWritten": work.bytesWritten,
             "milliseconds": Quantities.milliseconds(duration),
         ]
     }
@@ -47,7 +40,7 @@ struct StepCost {
     var summary: String {
         [
             Quantities.count(commits, "commit"), Quantities.count(syncs, "fsync"),
-            Quantities.count(reads, "store read"), Quantities.duration(duration),
+            Quantities.count(work.reads, "store read"), Quantities.duration(duration),
         ].joined(separator: ", ")
     }
 }

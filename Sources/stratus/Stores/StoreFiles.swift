@@ -76,19 +76,14 @@ final class StoreFiles {
     /// The last commit, if opening dropped it: a crash cut it off before it was acknowledged.
     var droppedCommit: [String: String]? { store.droppedCommit?.fields }
 
-    var statistics: StoreStatistics { store.statistics }
-
     // MARK: Other processes
 
     /// A process that has a store open.
-    struct Holder {
-        let processID: Int32
-        let command: String
-    }
+    typealias Holder = (processID: Int32, command: String)
 
     /// The other process that has the store open. Locks nothing.
     static func holder(of path: String) throws -> Holder? {
-        try LevelDBStore.holder(ofStoreAt: path).map { Holder(processID: $0.processID, command: $0.command) }
+        try LevelDBStore.holder(ofStoreAt: path).map { ($0.processID, $0.command) }
     }
 
     /// The format of the store at `path`; nil if there is no store.
@@ -121,7 +116,7 @@ final class StoreFiles {
     /// it: resolving it in another way could lead to another store. Returns whether nothing of it is left.
     @discardableResult
     static func removeMade(_ path: String) -> Bool {
-        (try? Disk.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
+        (try? Disk.facts(of: path)) == nil || LevelDBStore.removeMade(path)
     }
 
     /// How to remove an unfinished copy.

@@ -132,8 +132,7 @@ final class StoreSession {
 
     /// Does the same and shows the progress.
     func purge(_ console: Console) throws -> PurgeProgress {
-        let progress = ProgressLine("removing", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("removing", on: console)
         return try purge { progress.update($0, $1, of: $2) }
     }
 

@@ -10,7 +10,6 @@
 import ArgumentParser
 import CSystem
 import Foundation
-import FoundationEssentials
 import StratusKit
 import Synchronization
 
@@ -180,11 +179,11 @@ struct OutputArguments: ParsableArguments {
         guard let output else { return }
         guard !output.isEmpty else { throw ToolError(.usage, "The path after --output is empty: name a file.") }
         let folder = URL(fileURLWithPath: AbsolutePath.of(output)).deletingLastPathComponent().path
-        guard (try? Disk.factsOfTarget(of: Array(folder.utf8)))?.kind == .folder else {
+        guard (try? Disk.factsOfTarget(of: folder))?.kind == .folder else {
             throw ToolError(.notFound, "The directory of the file does not exist: create it first.", ["file": output])
         }
         try StorePath.requireOutside(output)
-        guard let facts = try? Disk.facts(of: Array(output.utf8)) else { return }
+        guard let facts = try? Disk.facts(of: output) else { return }
         if facts.kind == .folder {
             throw ToolError(.refused, "The path is a directory: name a file in it.", ["file": output])
         }
@@ -195,12 +194,17 @@ struct OutputArguments: ParsableArguments {
         ToolError(.refused, "The file exists: use --force to replace it, or name another.", ["file": path])
     }
 
-    /// Writes a file that only its owner can read.
+    /// Writes a file that only its owner can read. Without a file, prints the text and returns nil.
     ///
     /// Throws `refused` if the file exists and --force is missing, `outputFailed` if it cannot be written.
-    func write(_ text: String, to path: String) throws {
+    func write(_ text: String, _ console: Console) throws -> String? {
+        guard let path = output else {
+            for line in text.split(separator: "\n") { try console.line(String(line)) }
+            return nil
+        }
         do {
             try DraftFile.write(text, to: path, replacing: force)
+            return path
         } catch let error as FileError {
             if error.number == FileError.alreadyThere, !force { throw Self.taken(path) }
             throw ToolError(

@@ -7,7 +7,8 @@
 
 import StratusRecords
 
-/// Shows on standard error how much of the work is done, how fast it goes, and how long it still takes.
+/// Shows on standard error how much of the work is done, how fast it goes, and how long it still takes. Removes the bar when
+/// nothing refers to it.
 final class ProgressLine {
     private static let redrawInterval = Duration.milliseconds(100)
     private static let lineInterval = Duration.seconds(5)
@@ -22,7 +23,7 @@ final class ProgressLine {
     private var lastDone = 0
 
     /// `verb` is the work ("importing"). Without a total there is no bar and no remaining time.
-    init(_ verb: String, total: Int?, unit: ProgressUnit = .items, on console: Console) {
+    init(_ verb: String, total: Int? = nil, unit: ProgressUnit = .items, on console: Console) {
         self.console = console
         self.verb = verb
         text = ProgressText(verb: verb, unit: unit, total: total)
@@ -84,8 +85,7 @@ final class ProgressLine {
         if console.drawsProgress { console.redraw(line) } else { console.note(line) }
     }
 
-    /// Removes the bar.
-    func finish() {
+    deinit {
         if console.drawsProgress { console.clearProgressLine() }
     }
 }

@@ -206,8 +206,7 @@ struct Accounts: ParsableCommand {
         }
 
         private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
-            let progress = ProgressLine("deleting", total: nil, on: console)
-            defer { progress.finish() }
+            let progress = ProgressLine("deleting", on: console)
             try host.deleteAccountWithAllData(account) {
                 progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
             }

@@ -73,7 +73,7 @@ struct Restore: ParsableCommand {
 
     func run() throws {
         try StorePath.require(backup)
-        guard (try? Disk.facts(of: Array(store.store.utf8))) == nil else {
+        guard (try? Disk.facts(of: store.store)) == nil else {
             throw ToolError(
                 .refused, "Something already exists at the path of the new store: move it aside, or name another path.",
                 ["store": store.store])

@@ -105,7 +105,6 @@ struct Bench: ParsableCommand {
     ) throws {
         let progress = ProgressLine(title, total: count, on: console)
         let (_, cost) = try StepCost.measuring(session) {
-            defer { progress.finish() }
             try body(progress)
         }
         let rate = Double(count) / max(0.000_001, Quantities.seconds(cost.duration))

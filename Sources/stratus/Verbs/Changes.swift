@@ -85,8 +85,7 @@ struct Changes: PlaceCommand {
         let feed = try Feed(session, id, session.actor(acting))
         // A long feed may list little: it skips what the person does not see, and lists a record once however often it
         // was saved. With --follow, waiting is expected.
-        let progress = follow || zones ? nil : ProgressLine("looking", total: nil, on: console)
-        defer { progress?.finish() }
+        let progress = follow || zones ? nil : ProgressLine("looking", on: console)
         var (count, lookCount, token, isMoreComing) = (0, 0, token, true)
         while isMoreComing {
             if zones {

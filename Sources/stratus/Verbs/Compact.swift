@@ -35,8 +35,7 @@ struct Compact: ParsableCommand {
     }
 
     private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
-        let progress = ProgressLine("compacting", total: nil, unit: .bytes, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("compacting", unit: .bytes, on: console)
         return try session.compact { progress.update($0, of: $1) }
     }
 }

@@ -45,7 +45,6 @@ struct Containers: ParsableCommand {
     private static func tallies(_ reader: RecordReader, _ console: Console) throws -> [ContainerName: Tally] {
         var tallies: [ContainerName: Tally] = [:]
         let progress = try reader.progressOfDatabases(console)
-        defer { progress.finish() }
         try reader.visitDatabases { id, _ in
             let counts = try reader.zoneAndRecordCount(in: id)
             tallies[id.container, default: Tally()].databases += 1
@@ -100,7 +99,6 @@ struct Databases: ParsableCommand {
         try StoreSession.with(store, .reading) { session, console in
             try session.engine.read { reader in
                 let progress = try reader.progressOfDatabases(console)
-                defer { progress.finish() }
                 try reader.visitDatabases { id, _ in
                     try show(id, reader, session, console)
                     progress.add()

@@ -42,8 +42,7 @@ struct Export: ParsableCommand {
         let started = ContinuousClock.now
         let output = try LineWriter(path: file)
         let counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-            let progress = ProgressLine("exporting lines", total: nil, on: console)
-            defer { progress.finish() }
+            let progress = ProgressLine("exporting lines", on: console)
             // Nothing that was written to a pipe can be removed again.
             if file == "-" { try Self.requireWholeContents(session) }
             var exporter = StoreExporter(
@@ -96,7 +95,7 @@ final class LineWriter {
         }
         try StorePath.requireOutside(path)
         do {
-            if (try? Disk.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
+            if (try? Disk.facts(of: path)) != nil { throw FileError(number: FileError.alreadyThere) }
             draft = try DraftFile(for: path, notedAs: path)
         } catch let error as FileError { throw TextFile.refused(path, error) }
     }

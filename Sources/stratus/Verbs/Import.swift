@@ -33,7 +33,7 @@ struct Import: ParsableCommand {
         var reader = try LineReader(path: file)
         let count = try StoreImporter.readHead(&reader)
         StopSignal.stopAtSafePoints()
-        let isNew = (try? Disk.facts(of: Array(store.store.utf8))) == nil
+        let isNew = (try? Disk.facts(of: store.store)) == nil
         let isEmptyDirectory = (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
@@ -42,7 +42,6 @@ struct Import: ParsableCommand {
                 let progress =
                     reader.byteCount.map { ProgressLine("importing", total: $0, unit: .bytes, on: console) }
                     ?? ProgressLine("importing", total: count, on: console)
-                defer { progress.finish() }
                 let countsBytes = reader.byteCount != nil
                 // Throws if the store is not empty; then nothing has changed.
                 var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }

@@ -88,8 +88,7 @@ struct Reset: ParsableCommand {
     /// Empties the store. If a signal ends the removal of files, a note says that the next verb finishes it.
     private static func reset(_ session: StoreSession, _ console: Console) throws {
         // Lazy: its clock starts when the first file is removed.
-        lazy var progress = ProgressLine("removing files", total: nil, on: console)
-        defer { progress.finish() }
+        lazy var progress = ProgressLine("removing files", on: console)
         StopSignal.beforeEnd {
             guard isRemoving.withLock({ $0 }) else { return }
             Console.noteOfSignal("interrupted: the next verb that opens the store finishes emptying it")

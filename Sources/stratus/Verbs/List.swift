@@ -36,8 +36,7 @@ struct List: PlaceCommand {
     /// Lists the records that the person sees.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = ProgressLine("looking", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("looking", on: console)
         // A growing list shows progress, unless the person sees little of it.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
         try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
@@ -112,8 +111,7 @@ struct Children: PlaceCommand {
     /// Lists the records that the person sees. Returns their number.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = ProgressLine(count ? "counting" : "looking", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine(count ? "counting" : "looking", on: console)
         // A growing list shows progress, unless the person sees little of it.
         let looked = count || !sight.isWhole ? try LookCounter(progress, of: zone) : nil
         var found = 0

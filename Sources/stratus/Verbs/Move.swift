@@ -83,7 +83,6 @@ struct Remove: PlaceCommand {
             guard try deed.mayDo("delete \(what)", details, console) else { return }
             StopSignal.stopAtSafePoints()
             let progress = ProgressLine("deleting", total: count, on: console)
-            defer { progress.finish() }
             let countBefore = try session.read(zone) { try $0.header().recordCount }
             let (deleted, cost) = try StepCost.measuring(session) {
                 let client = acting.person == nil ? nil : try session.client(of: zone, acting)
@@ -122,8 +121,7 @@ struct Remove: PlaceCommand {
         _ name: RecordName, _ zone: ZoneID, _ session: StoreSession, _ console: Console
     ) throws -> Int {
         guard recursive else { return 1 }
-        let progress = ProgressLine("counting", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("counting", on: console)
         return try session.read(zone) { zone in
             let looked = try LookCounter(progress, of: zone)
             var count = 1

@@ -50,7 +50,7 @@ struct Participants: ParsableCommand {
                     guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
                     let content = try zone.share(of: zone.resolve(record, sight, console)).content
                     let people = People(reader: reader, viewer: sight.viewer)
-                    for one in ShareSight(viewer: sight.viewer).seen(content).participants {
+                    for one in sight.seen(content).participants {
                         try show(one, people, console)
                     }
                 }
@@ -124,15 +124,14 @@ struct Participants: ParsableCommand {
         @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let details: JSONObject = ["record": record.text, "person": person.text]
-            let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
-                try Participants.requireGuest(person, in: share, session, zone)
-                let deed = "remove \(person.text) from the share of \(record.text)"
-                return try !self.deed.mayDo(deed, details, console)
-            }
-            try ShareEdit(record: record, place: place).run(naming: person, unless: isStopped) { share, participant in
-                share.removeParticipant(participant)
-            }
+            try ShareEdit(record: record, place: place).run(
+                naming: person,
+                unless: {
+                    try Participants.requireGuest(person, in: $1, $0, zone)
+                    let what = "remove \(person.text) from the share of \(record.text)"
+                    return try !deed.mayDo(what, ["record": record.text, "person": person.text], $2)
+                }
+            ) { $0.removeParticipant($1) }
         }
     }
 
@@ -158,12 +157,13 @@ struct Participants: ParsableCommand {
 
         func run() throws {
             guard let person = acting.person else { return }
-            let details: JSONObject = ["record": record.text, "person": person.text]
-            let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
-                try Participants.requireGuest(person, in: share, session, zone)
-                return try !deed.mayDo("leave the share of \(record.text) for \(person.text)", details, console)
-            }
-            try ShareEdit(record: record, place: place).run(unless: isStopped) { _, shareID, container, _ in
+            try ShareEdit(record: record, place: place).run(
+                unless: {
+                    try Participants.requireGuest(person, in: $1, $0, zone)
+                    let what = "leave the share of \(record.text) for \(person.text)"
+                    return try !deed.mayDo(what, ["record": record.text, "person": person.text], $2)
+                }
+            ) { _, shareID, container, _ in
                 try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
             }
         }

@@ -60,8 +60,7 @@ struct Query: PlaceCommand {
                 try show(explanation(in: zone, session), console)
             } else {
                 let recordCount = try session.read(zone) { try $0.recordBound() }
-                let progress = ProgressLine("looking", total: nil, on: console)
-                defer { progress.finish() }
+                let progress = ProgressLine("looking", on: console)
                 let client = try session.client(of: zone, acting)
                 let rest = try client.visitResults(
                     of: query, limit: limit, recordCount: recordCount,

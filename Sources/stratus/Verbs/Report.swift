@@ -46,8 +46,7 @@ struct Report: ParsableCommand {
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? self.verification(of: session, console) : nil
-            let progress = ProgressLine("reading", total: nil, on: console)
-            defer { progress.finish() }
+            let progress = ProgressLine("reading", on: console)
             var reader = ReportReader(session, secret, now: Date()) { progress.update($0, $1, of: $2) }
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
             var report = try reader.read()
@@ -71,12 +70,7 @@ struct Report: ParsableCommand {
     }
 
     private func write(_ report: StoreReport, _ console: Console) throws {
-        let text = ReportPage.text(of: report)
-        guard let file = target.output else {
-            for line in text.split(separator: "\n") { try console.line(String(line)) }
-            return
-        }
-        try target.write(text, to: file)
+        guard let file = try target.write(ReportPage.text(of: report), console) else { return }
         try console.line(
             "reported \(Quantities.count(report.recordCount, "record")), "
                 + "\(Quantities.count(report.zoneCount, "zone")), \(Quantities.count(report.shareCount, "share")) to "

@@ -38,8 +38,7 @@ struct Share: ParsableCommand {
         func run() throws {
             try StoreSession.with(store, acting.opening) { session, console in
                 try session.read(zone, acting) { zone, sight in
-                    let progress = ProgressLine("looking", total: nil, on: console)
-                    defer { progress.finish() }
+                    let progress = ProgressLine("looking", on: console)
                     // A person who sees few of many shares gets no output for a long time.
                     let looked = try LookCounter(progress, of: zone)
                     try zone.visitShareNames(looking: looked.add) { name in
@@ -86,7 +85,7 @@ struct Share: ParsableCommand {
             try StoreSession.with(store.at(record.place), acting.opening) { session, console in
                 let (name, seen, viewer) = try session.read(zone, acting) { zone, sight in
                     let found = try zone.share(of: zone.resolve(record, sight, console))
-                    return (found.name, ShareSight(viewer: sight.viewer).seen(found.content), sight.viewer)
+                    return (found.name, sight.seen(found.content), sight.viewer)
                 }
                 try session.engine.read { reader in
                     let people = People(reader: reader, viewer: viewer)
@@ -120,7 +119,7 @@ struct Share: ParsableCommand {
                 let id = try session.zone(zone)
                 let name = try session.read(id) { try $0.resolve(record, console) }
                 let root = try session.client(of: id, acting).recordID(name)
-                let sharing = try ShareClient(session.container(acting))
+                let sharing = try ShareClient(container: session.container(acting))
                 let (made, cost) = try StepCost.measuring(session) { try sharing.share(root, named: self.share) }
                 let share = made.recordID.recordName
                 try console.line(

@@ -58,10 +58,8 @@ struct Stats: ParsableCommand {
                         zones?.add()
                         return .next
                     }
-                    zones?.finish()
                 }
             }
-            counter?.finish()
         }
     }
 
@@ -126,14 +124,12 @@ private final class EntryCounter {
     private static let updateEntryCount = 1 << 16
 
     private let files: StoreFiles
-    private let progress: ProgressLine
     private let meter: ZoneMeter
 
     init(_ session: StoreSession, _ console: Console) throws {
         files = try session.files
         let (_, zones, records) = try session.placeAndRecordCount
         let progress = ProgressLine("counting entries of zones and records", total: zones + records, on: console)
-        self.progress = progress
         meter = ZoneMeter(WorkMeter(total: zones + records) { progress.update($0, of: $1) })
     }
 
@@ -155,6 +151,4 @@ private final class EntryCounter {
             return count
         }
     }
-
-    func finish() { progress.finish() }
 }

@@ -65,8 +65,7 @@ struct Rebuild: ParsableCommand {
         let incarnation = UUID.drawn()
         let (name, report, cost) = try StoreSession.with(store, .existing) { session in
             let id = try session.existingZone(zone)
-            let progress = ProgressLine("rebuilding", total: nil, on: console)
-            defer { progress.finish() }
+            let progress = ProgressLine("rebuilding", on: console)
             func rebuild() throws -> StepCost {
                 try StepCost.measuring(session) {
                     try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
@@ -157,8 +156,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: store.store)
         UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
-        let progress = ProgressLine("repairing", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("repairing", on: console)
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) { part, done, total in
             if let total { progress.update(part, done, of: total) } else { progress.begin(part) }
         }

@@ -32,7 +32,7 @@ struct Who: PlaceCommand {
             var audience = try session.service.audience(of: name, in: id)
             if let share = audience.share, !sight.isWhole {
                 let content = try session.read(id) { try $0.shareContent(share) }
-                audience = content.map { ShareSight(viewer: sight.viewer).seen(audience, $0) } ?? audience
+                audience = content.map { sight.seen(audience, $0) } ?? audience
             }
             try session.engine.read { reader in
                 try show(audience, of: name, id, People(reader: reader, viewer: sight.viewer), console)

@@ -57,7 +57,7 @@ struct Zones: ParsableCommand {
         }
 
         private func show(_ container: CKContainer, _ console: Console) throws {
-            let client = ShareClient(container)
+            let client = ShareClient(container: container)
             for zone in try client.privateZones() + client.sharedZones() {
                 let owner = zone.ownerName == CKCurrentUserDefaultName ? nil : zone.ownerName
                 try console.line(VisibleText.of(zone.zoneName) + (owner.map { "  of \(VisibleText.of($0))" } ?? ""))
