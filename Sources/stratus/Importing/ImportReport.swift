@@ -147,4 +147,11 @@ struct ImportOptions: Sendable {
     var acceptsNewOrigin = false
     /// How many records one commit saves or deletes.
     var commitRecordCount = 400
+
+    /// The options for a directory from the command line. Without another name, the directory's is that of the tree.
+    init(path: String, topName: String? = nil) {
+        let path = AbsolutePath.of(path)
+        directory = Array(path.utf8)
+        self.topName = FileName(Array((topName ?? path.split(separator: "/").last.map(String.init) ?? "root").utf8))
+    }
 }

@@ -104,6 +104,13 @@ struct Verification {
         return lines
     }
 
+    /// Prints the result.
+    func show(_ console: Console) throws {
+        for line in lines() { try console.line(line) }
+        try console.object(object)
+        try console.flush()
+    }
+
     /// The line for findings that are not listed.
     private static func more(_ count: Int, of what: String?) -> [String] {
         count > 0 ? ["… and \(Quantities.count(count)) more" + (what.map { " of \($0)" } ?? "")] : []

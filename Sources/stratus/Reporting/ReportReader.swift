@@ -32,7 +32,10 @@ struct ReportReader {
     /// Throws the store's errors, `corruption` among them.
     mutating func read() throws -> StoreReport {
         try session.engine.read { try read($0) }
-        report.levels = try levels
+        let figures = try session.files.figures()
+        report.levels = zip(figures.filesByLevel, figures.bytesByLevel).enumerated().map { level, counts in
+            StoreReport.Amount(title: "\(level)", count: counts.0, byteCount: counts.1)
+        }
         report.files = files
         finish()
         return report
@@ -226,15 +229,6 @@ struct ReportReader {
     }
 
     // MARK: Files
-
-    private var levels: [StoreReport.Amount] {
-        get throws {
-            let figures = try session.files.figures()
-            return figures.filesByLevel.enumerated().map { level, count in
-                StoreReport.Amount(title: "\(level)", count: count, byteCount: figures.bytesByLevel[level])
-            }
-        }
-    }
 
     /// The files in the store's directory, by kind.
     private var files: [StoreReport.Amount] {

@@ -66,7 +66,7 @@ enum StoreCopy {
         let started = ContinuousClock.now
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: source)
-        UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
+        StoreFiles.removeUnfinishedCopiesAtEnd(of: destination)
         let figures = try copy(source, to: destination, verb, console)
         do {
             try report(figures, .now - started, console)

@@ -44,7 +44,7 @@ final class DraftFile: Sendable {
             let made = try Self.make(in: folder)
             StopSignal.beforeEnd {
                 guard Self.discard(made.draft, standing), let name else { return }
-                UnfinishedWork.noteRemoval(of: name)
+                StopSignal.noteRemoval(of: name)
             }
             return made
         }

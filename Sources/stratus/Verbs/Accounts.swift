@@ -196,19 +196,15 @@ struct Accounts: ParsableCommand {
                 let size = Quantities.bytes(summary.usedByteCount)
                 guard try deed.mayDo("delete account \(summary.title) with all it owns, \(size)", object, console)
                 else { return }
+                let progress = ProgressLine("deleting", on: console)
                 try StopSignal.noting("interrupted: if the account is gone, the next verb removes its remaining data") {
-                    try Self.delete(account, host, console)
+                    try host.deleteAccountWithAllData(account) {
+                        progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
+                    }
                 }
                 _ = try Zones.purge(session, console)
                 try console.line("deleted account \(VisibleText.of(summary.title)) with \(size)")
                 try console.object(object)
-            }
-        }
-
-        private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
-            let progress = ProgressLine("deleting", on: console)
-            try host.deleteAccountWithAllData(account) {
-                progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
             }
         }
     }

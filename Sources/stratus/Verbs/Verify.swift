@@ -33,9 +33,7 @@ struct Verify: ParsableCommand {
     func run() throws {
         try StoreSession.with(store, .readingAssets) { session, console in
             let result = try Verification(of: session, console)
-            for line in result.lines() { try console.line(line) }
-            try console.object(result.object)
-            try console.flush()
+            try result.show(console)
             guard result.indexes != nil else { throw ExitCode(ExitStatus.corruption.rawValue) }
             guard result.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
         }
@@ -61,9 +59,8 @@ struct Rebuild: ParsableCommand {
     @OptionGroup var zone: ZoneArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         let incarnation = UUID.drawn()
-        let (name, report, cost) = try StoreSession.with(store, .existing) { session in
+        try StoreSession.with(store, .existing) { session, console in
             let id = try session.existingZone(zone)
             let progress = ProgressLine("rebuilding", on: console)
             func rebuild() throws -> StepCost {
@@ -77,17 +74,17 @@ struct Rebuild: ParsableCommand {
                 try session.served != nil ? rebuild() : StopSignal.noting(Self.closedNote(of: id.name), while: rebuild)
             StopSignal.stopAtOnce()
             let report = try session.engine.verify { progress.update("and verifying indexes of all zones", $0, of: $1) }
-            return (id.name.text, report, cost)
+            try console.line("rebuilt the indexes of zone \(VisibleText.of(id.name.text)): \(cost.summary)")
+            for finding in report.findings { try console.line(VisibleText.of(finding.description)) }
+            try console.line("verify: \(report.summary)")
+            try console.object([
+                "zone": id.name.text, "clean": report.isClean, "records": report.recordsChecked,
+                "missing": report.missingCount, "dangling": report.danglingCount, "wrongCounts": report.wrongCount,
+                "cost": cost.object,
+            ])
+            try console.flush()
+            guard report.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
         }
-        try console.line("rebuilt the indexes of zone \(VisibleText.of(name)): \(cost.summary)")
-        for finding in report.findings { try console.line(VisibleText.of(finding.description)) }
-        try console.line("verify: \(report.summary)")
-        try console.object([
-            "zone": name, "clean": report.isClean, "records": report.recordsChecked, "missing": report.missingCount,
-            "dangling": report.danglingCount, "wrongCounts": report.wrongCount, "cost": cost.object,
-        ])
-        try console.flush()
-        guard report.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 
     /// The note after an interrupted rebuild: one line for any zone name.
@@ -155,7 +152,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         try StorePath.requireOutside(destination)
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: store.store)
-        UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
+        StoreFiles.removeUnfinishedCopiesAtEnd(of: destination)
         let progress = ProgressLine("repairing", on: console)
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) { part, done, total in
             if let total { progress.update(part, done, of: total) } else { progress.begin(part) }
@@ -172,9 +169,7 @@ struct RepairLosingDamagedData: ParsableCommand {
         let session = try StoreSession(at: destination, store.database, .existing)
         defer { session.close() }
         let verification = try Verification(of: session) { progress.update("and verifying \($0)", $1, of: $2, $3) }
-        for line in verification.lines() { try console.line(line) }
-        try console.object(verification.object)
-        try console.flush()
+        try verification.show(console)
         guard unmended.isEmpty, verification.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 }
