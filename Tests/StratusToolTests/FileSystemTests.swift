@@ -56,7 +56,7 @@ struct FileSystemTests {
         // The top has been reported and listed: "a" and "d" are still to come.
         _ = walker.next()
         _ = try await ToolRun.shell("rm -r tree/a", in: directory)
-        var problems: [WalkProblem.Kind] = []
+        var problems: [FileProblem] = []
         var files: [String] = []
         while let item = walker.next() {
             switch item {

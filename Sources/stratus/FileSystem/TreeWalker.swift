@@ -11,18 +11,25 @@ struct WalkedFile {
     let facts: FileFacts
 }
 
+/// A kind of problem with files.
+enum FileProblem: String, CaseIterable, Hashable, Sendable {
+    /// The file was listed and no longer exists.
+    case vanished
+    /// A folder's names cannot be read.
+    case unreadableFolder
+    /// A file's content cannot be read.
+    case unreadableFile
+    /// The operating system does not report the file's facts.
+    case unreadableFacts
+    /// A device, a pipe or a socket.
+    case specialFile
+    /// The file has another type than its record, which must stay.
+    case keptType
+}
+
 /// A file that the walk could not read.
 struct WalkProblem: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
-        /// The file was listed and no longer exists.
-        case vanished
-        /// A folder's names cannot be read.
-        case unreadableFolder
-        /// The operating system does not report the file's facts.
-        case unreadableFacts
-    }
-
-    let kind: Kind
+    let kind: FileProblem
     let relativePath: [UInt8]
     let error: FileError
 }

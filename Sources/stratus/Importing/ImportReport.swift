@@ -2,15 +2,7 @@
 
 import StratusModel
 
-/// A kind of problem with files. The report counts all and names the first.
-enum ImportProblem: String, CaseIterable, Hashable, Sendable {
-    case vanished
-    case unreadableFolder
-    case unreadableFile
-    case unreadableFacts
-    case specialFile
-    case keptType
-
+extension FileProblem {
     /// The line with the count.
     func text(count: Int) -> String {
         let number = Quantities.count(count)
@@ -62,12 +54,12 @@ struct ImportReport: Sendable {
     var deletedCount = 0
     /// Records of gone files that were kept because they have others below them.
     var keptCount = 0
-    var problems: [ImportProblem: Tally] = [:]
+    var problems: [FileProblem: Tally] = [:]
 
     var recordCount: Int { folderCount + fileCount + symbolicLinkCount }
     var savedCount: Int { createdCount + changedCount }
 
-    mutating func add(_ problem: ImportProblem, _ name: @autoclosure () -> String) {
+    mutating func add(_ problem: FileProblem, _ name: @autoclosure () -> String) {
         problems[problem, default: Tally()].add(name())
     }
 }
@@ -97,7 +89,7 @@ extension ImportReport {
                     : "\(what) gone from the disk: kept (--delete deletes them)")
             lines += named(gone)
         }
-        for problem in ImportProblem.allCases {
+        for problem in FileProblem.allCases {
             guard let tally = problems[problem] else { continue }
             lines.append(problem.text(count: tally.count))
             lines += named(tally)
@@ -119,7 +111,7 @@ extension ImportReport {
             "hashedBytes": hashedByteCount, "gone": Self.object(of: gone), "deleted": deletedCount, "kept": keptCount,
         ]
         var problemsObject: JSONObject = [:]
-        for problem in ImportProblem.allCases {
+        for problem in FileProblem.allCases {
             problemsObject.add(problem.rawValue, Self.object(of: problems[problem] ?? Tally()))
         }
         object.add("problems", problemsObject)

@@ -119,11 +119,7 @@ struct TreeImporter {
 
     private mutating func note(_ problem: WalkProblem) {
         let name = PercentText.escaping(problem.relativePath)
-        switch problem.kind {
-        case .vanished: report.add(.vanished, name)
-        case .unreadableFolder: report.add(.unreadableFolder, "\(name): \(problem.error.reason)")
-        case .unreadableFacts: report.add(.unreadableFacts, "\(name): \(problem.error.reason)")
-        }
+        report.add(problem.kind, problem.kind == .vanished ? name : "\(name): \(problem.error.reason)")
     }
 
     // MARK: 2. New files
@@ -167,7 +163,7 @@ struct TreeImporter {
         } else {
             tally.expectNew(name.text)
         }
-        pending.append(CKRecord(record, changing: stored, in: client))
+        pending.append(try CKRecord(record, changing: stored, in: client))
     }
 
     /// Replaces a record whose file has changed its type. CloudKit's API cannot change a type, so this writes below it
@@ -189,7 +185,7 @@ struct TreeImporter {
             return
         }
         try client.delete([record.name])
-        pending.append(CKRecord(record, changing: nil, in: client))
+        pending.append(try CKRecord(record, changing: nil, in: client))
     }
 
     private mutating func count(_ file: WalkedFile) {

@@ -120,9 +120,14 @@ struct TreePicture: Hashable {
         return fold.text(besideOthers: index.map(hasChildren) ?? !nodes.isEmpty)
     }
 
-    /// The text about the shares after the first ones; nil if there are none.
-    func moreSharesText(after shownCount: Int) -> String? {
-        let count = moreShareCount + max(0, shares.count - shownCount)
+    /// The limit of shares that are drawn with their people.
+    private static let drawnShareCount = 24
+
+    var drawnShares: ArraySlice<PictureShare> { shares.prefix(Self.drawnShareCount) }
+
+    /// The text about the other shares; nil if there are none.
+    var moreSharesText: String? {
+        let count = moreShareCount + shares.count - drawnShares.count
         return count > 0 ? "… \(Quantities.count(count, "more share"))" : nil
     }
 }

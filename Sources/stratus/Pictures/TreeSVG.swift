@@ -15,8 +15,6 @@ struct TreeSVG {
     private static let reasonableWidth = 900
     /// The position of the name in a line about a person, after the rights.
     private static let nameIndent = 112
-    /// The limit of shares below the records.
-    private static let shareCount = 24
 
     private let picture: TreePicture
     private let layout: TreeLayout
@@ -130,7 +128,7 @@ struct TreeSVG {
         guard !picture.shares.isEmpty else { return "" }
         var drawn: Markup = ""
         line("Shares", style: "head", x: Self.margin, &y, &drawn)
-        for (index, share) in picture.shares.prefix(Self.shareCount).enumerated() {
+        for (index, share) in picture.drawnShares.enumerated() {
             y += 6
             drawn += """
                 <g class="\(PictureShare.style(index))">\(Self.badge(index, x: Self.margin, y: y))
@@ -142,7 +140,7 @@ struct TreeSVG {
             if share.morePeopleCount > 0 { line(share.morePeopleText, style: "soft", x: x, &y, &drawn) }
             drawn += "</g>\n"
         }
-        if let more = picture.moreSharesText(after: Self.shareCount) {
+        if let more = picture.moreSharesText {
             line(more, style: "soft", x: Self.margin, &y, &drawn)
         }
         return drawn
@@ -157,7 +155,7 @@ struct TreeSVG {
 
     /// The width of the records, and of the lines about shares up to a limit.
     private var width: Int {
-        let lines = picture.shares.prefix(Self.shareCount).flatMap { share in
+        let lines = picture.drawnShares.flatMap { share in
             [share.line] + share.people.map { String(repeating: " ", count: 15) + $0.line }
         }
         let longest = lines.map { TreeLayout.textWidth($0) }.max() ?? 0
@@ -336,7 +334,7 @@ struct TreePainter {
     /// Throws `unknownZone`, and `notFound` if the record does not exist or is not visible.
     func picture(of address: RecordArgument, _ sight: Sight, _ console: Console) throws -> TreePicture {
         return try session.engine.read { reader in
-            guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
+            let found = try reader.knownZone(zone)
             let source = ZonePictures(found, sight)
             let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight, console)

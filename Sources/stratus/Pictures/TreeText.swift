@@ -4,8 +4,6 @@ import StratusModel
 
 /// A hierarchy in Graphviz's language.
 struct TreeDOT {
-    private static let shareCount = 24
-
     /// The file: `dot -Tsvg` draws it.
     static func text(of picture: TreePicture) -> String {
         var dot: DOT = """
@@ -25,10 +23,10 @@ struct TreeDOT {
             dot += "  n\(index) -> f\(index);\n"
         }
         if let text = picture.foldText(below: nil) { dot += Self.fold("f", text) }
-        for (index, share) in picture.shares.prefix(Self.shareCount).enumerated() {
+        for (index, share) in picture.drawnShares.enumerated() {
             dot += Self.share(share, index, root: picture.nodes.firstIndex { $0.isRoot && $0.share == index })
         }
-        if let more = picture.moreSharesText(after: Self.shareCount) { dot += Self.fold("s", more) }
+        if let more = picture.moreSharesText { dot += Self.fold("s", more) }
         return dot.source + "}\n"
     }
 

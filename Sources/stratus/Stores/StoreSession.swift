@@ -206,10 +206,7 @@ final class StoreSession {
     ///
     /// Throws `unknownZone` if the zone does not exist.
     func read<Result>(_ zone: ZoneID, _ body: (ZoneReader) throws -> Result) throws -> Result {
-        try engine.read { reader in
-            guard let found = try reader.zone(zone) else { throw try noZone(zone, reader) }
-            return try body(found)
-        }
+        try engine.read { try body($0.knownZone(zone)) }
     }
 
     /// Reads one zone on one snapshot, with what the acting person sees of it.
@@ -223,11 +220,21 @@ final class StoreSession {
         return try read(id) { try body($0, sight) }
     }
 
+}
+
+extension RecordReader {
+    /// A zone that a person names.
+    ///
+    /// Throws `unknownZone` with the most similar name if it does not exist.
+    func knownZone(_ id: ZoneID) throws -> ZoneReader {
+        guard let zone = try zone(id) else { throw try noZone(id) }
+        return zone
+    }
+
     /// The error for a zone that does not exist, with the most similar name.
-    func noZone(_ zone: ZoneID, _ reader: RecordReader) throws -> StoreError {
-        let names = try reader.zones(in: zone.database).map(\.name.text)
-        var fields = ["zone": zone.name.text]
-        if let nearest = NearestName.of(zone.name.text, among: names) { fields["nearest"] = nearest }
+    func noZone(_ id: ZoneID) throws -> StoreError {
+        var fields = ["zone": id.name.text]
+        fields["nearest"] = NearestName.of(id.name.text, among: try zones(in: id.database).map(\.name.text))
         return StoreError(.unknownZone, "There is no such zone: 'stratus zones' lists all zones.", fields)
     }
 }

@@ -20,8 +20,7 @@ struct Participants: ParsableCommand {
     ) throws {
         let id = try session.zone(arguments)
         try session.engine.read { reader in
-            guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
-            try ShareEdit.requireGuest(person, in: share, of: zone, reader)
+            try ShareEdit.requireGuest(person, in: share, of: reader.knownZone(id), reader)
         }
     }
 
@@ -47,7 +46,7 @@ struct Participants: ParsableCommand {
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
                 try session.engine.read { reader in
-                    guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
+                    let zone = try reader.knownZone(id)
                     let content = try zone.share(of: zone.resolve(record, sight, console)).content
                     let people = People(reader: reader, viewer: sight.viewer)
                     for one in sight.seen(content).participants {

@@ -45,7 +45,9 @@ struct Report: ParsableCommand {
         try target.check()
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
-            let verification = try verify ? self.verification(of: session, console) : nil
+            let verification = try verify ? Verification(of: session, console) : nil
+            // A report about a store with damaged bytes could be wrong.
+            if let damage = verification?.damages.first { throw damage }
             let progress = ProgressLine("reading", on: console)
             var reader = ReportReader(session, secret, now: Date()) { progress.update($0, $1, of: $2) }
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
@@ -60,13 +62,6 @@ struct Report: ParsableCommand {
 
     private var opening: StoreSession.Opening {
         person != nil ? .readingAsClient : verify ? .readingAssets : .reading
-    }
-
-    /// Throws the first damage if bytes are damaged: a report about such a store could be wrong.
-    private func verification(of session: StoreSession, _ console: Console) throws -> Verification {
-        let verification = try Verification(of: session, console)
-        if let damage = verification.damages.first { throw damage }
-        return verification
     }
 
     private func write(_ report: StoreReport, _ console: Console) throws {

@@ -124,7 +124,7 @@ struct Zones: ParsableCommand {
                 let details: JSONObject = ["zone": zone.name.text, "records": count]
                 guard try deed.mayDo(what, details, console) else { return }
                 guard try session.deleteZone(zone, acting) else {
-                    throw try session.engine.read { try session.noZone(zone, $0) }
+                    throw try session.engine.read { try $0.noZone(zone) }
                 }
                 let removed = try Zones.purge(session, console).entriesDeleted
                 try console.line(
