@@ -93,7 +93,7 @@ struct StratusCommand: ParsableCommand {
         let isUsage = parserCode == .validationFailure
         let report = ErrorReport(isUsage ? ToolError(.usage, message(for: error)) : error)
         if usesJSON {
-            Console.note(JSONValue.object(report.object).text)
+            Console.note(report.object.jsonText)
         } else if isUsage {
             let text = fullMessage(for: error)
             // Every error of the tool begins in the same way.

@@ -128,14 +128,14 @@ struct CommandLineTests {
         #expect(plan.lines.last == "1 result", "\(plan.output)")
         #expect(plan.output.contains("1 record looked at, 1 found"), "\(plan.output)")
         #expect(plan.output.contains(", 1 entry;"), "\(plan.output)")
-        for problem in ImportProblem.allCases {
+        for problem in FileProblem.allCases {
             let (one, two) = (problem.text(count: 1), problem.text(count: 2))
             #expect(one.hasPrefix("1 "))
             #expect(two.hasPrefix("2 "))
             #expect((one == "1" + two.dropFirst()) == (problem == .vanished))
         }
-        #expect(ImportProblem.unreadableFile.text(count: 1) == "1 file that cannot be read (saved without SHA-256)")
-        #expect(ImportProblem.unreadableFolder.text(count: 2).hasPrefix("2 folders that cannot be read (their"))
+        #expect(FileProblem.unreadableFile.text(count: 1) == "1 file that cannot be read (saved without SHA-256)")
+        #expect(FileProblem.unreadableFolder.text(count: 2).hasPrefix("2 folders that cannot be read (their"))
         #expect(Quantities.count(1, "entry", "entries") == "1 entry")
         #expect(Quantities.count(0, "entry", "entries") == "0 entries")
     }

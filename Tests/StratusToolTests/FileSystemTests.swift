@@ -56,7 +56,7 @@ struct FileSystemTests {
         // The top has been reported and listed: "a" and "d" are still to come.
         _ = walker.next()
         _ = try await ToolRun.shell("rm -r tree/a", in: directory)
-        var problems: [WalkProblem.Kind] = []
+        var problems: [FileProblem] = []
         var files: [String] = []
         while let item = walker.next() {
             switch item {
@@ -72,7 +72,7 @@ struct FileSystemTests {
     func visibleText() {
         #expect(VisibleText.of("a\u{1B}[31m\u{202E}\u{9B}\n") == "a\\u{1b}[31m\\u{202e}\\u{9b}\\u{a}")
         #expect(VisibleText.of("Zürich 東京") == "Zürich 東京")
-        #expect(JSONValue.string("\u{1B}\"\\\u{E0001}").text == "\"\\u001b\\\"\\\\\\udb40\\udc01\"")
+        #expect("\u{1B}\"\\\u{E0001}".jsonText == "\"\\u001b\\\"\\\\\\udb40\\udc01\"")
     }
 
     @Test("quantities are formatted for people")

@@ -10,17 +10,17 @@ struct MarkupTests {
 
     @Test("text is escaped in HTML, and other HTML is not")
     func html() {
-        let bold: HTML = "<b>\(Self.syntax)</b>"
+        let bold: Markup = "<b>\(Self.syntax)</b>"
         #expect(
             bold.markup == "<b>&lt;a href=&quot;x&quot;&gt;&amp;amp; &#39;y&#39; ]]&gt; --&gt; \\ \\N {$}</b>")
-        let page: HTML = "<p title=\"\(Self.syntax)\">\(bold)\(12)</p>"
+        let page: Markup = "<p title=\"\(Self.syntax)\">\(bold)\(12)</p>"
         #expect(page.markup.hasSuffix(">\(bold.markup)12</p>"))
         #expect(page.markup.contains("title=\"&lt;a href=&quot;x&quot;&gt;"))
     }
 
     @Test("text is escaped in SVG, without anything that XML forbids")
     func svg() {
-        let text: SVG = "<text a=\"\(Self.syntax)\">\("a\u{0}\u{B}\u{FFFE}\u{9F}]]>")</text>"
+        let text: Markup = "<text a=\"\(Self.syntax)\">\("a\u{0}\u{B}\u{FFFE}\u{9F}]]>")</text>"
         #expect(text.markup.hasSuffix(">a\\u{0}\\u{b}\\u{fffe}\\u{9f}]]&gt;</text>"))
         #expect(text.markup.hasPrefix("<text a=\"&lt;a href=&quot;x&quot;&gt;&amp;amp; &#39;y&#39; ]]&gt; --&gt;"))
     }
@@ -49,8 +49,8 @@ struct MarkupTests {
                     spelled.unicodeScalars.append(scalar)
                 }
             }
-            let html: HTML = "<p>\(raw)</p>"
-            let svg: SVG = "<g>\(raw)</g>"
+            let html: Markup = "<p>\(raw)</p>"
+            let svg: Markup = "<g>\(raw)</g>"
             let dot: DOT = "\(raw)"
             #expect(try MarkupScanner(html.markup).text.utf8.elementsEqual(spelled.utf8))
             #expect(try MarkupScanner(svg.markup).text.utf8.elementsEqual(spelled.utf8))

@@ -2,6 +2,7 @@
 
 import StratusModel
 import StratusRecords
+import StratusStore
 import Testing
 
 @testable import stratus
@@ -67,8 +68,8 @@ struct PathTests {
                 let name = try zone.resolve(address) { told.append("\($0): \($1) of \($2)") }
                 #expect(name.text == (text == "/wide" ? "wide" : "wide-7-9"))
             }
-            #expect(cost.reads == 1, "\(text)")
-            #expect(cost.cursorSteps == 0, "\(text)")
+            #expect(cost.work.reads == 1, "\(text)")
+            #expect(cost.work.cursorSteps == 0, "\(text)")
             #expect(told.isEmpty, "\(text)")
         }
     }
@@ -86,11 +87,11 @@ struct PathTests {
                 let listedCount = try children.list(zone, .all, console)
                 #expect(listedCount == Self.childCount)
             }
-            #expect(cost.cursorSteps == lookedCount, "children, recursive: \(recursive)")
+            #expect(cost.work.cursorSteps == lookedCount, "children, recursive: \(recursive)")
         }
         var list = List()
         (list.record, list.names) = (folder, false)
         let cost = try measure { try list.list($0, .all, console) }
-        #expect(cost.cursorSteps == lookedCount, "ls")
+        #expect(cost.work.cursorSteps == lookedCount, "ls")
     }
 }

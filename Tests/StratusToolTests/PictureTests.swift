@@ -197,7 +197,7 @@ struct PictureTests {
                     people: [
                         PicturePerson(title: "anna", role: "owner", rights: .readWrite, hasAccepted: true),
                         PicturePerson(title: "ben", role: "privateUser", rights: .readOnly, hasAccepted: false),
-                        PicturePerson(title: "cleo", role: "privateUser", rights: .nothing, hasAccepted: true),
+                        PicturePerson(title: "cleo", role: "privateUser", rights: .none, hasAccepted: true),
                     ])
             ])
         picture.moreShareCount = 2

@@ -140,7 +140,7 @@ struct TotalsTests {
             defer { session.close() }
             var exporter = StoreExporter(
                 try session.service, secrets: true, progress: { told.take("export", $0, $1) },
-                { lines.append(JSONValue.object($0).text) })
+                { lines.append($0.jsonText) })
             try exporter.run()
             #expect(exporter.counts.foretoldCount == 3 + 2 + 10)
         }

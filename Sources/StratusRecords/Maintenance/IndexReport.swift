@@ -38,6 +38,8 @@ package struct IndexReport: Hashable, Sendable {
     package var zonesChecked = 0
     package private(set) var findings: [IndexFinding] = []
 
+    package init() {}
+
     package var isClean: Bool { faultCount == 0 }
     var faultCount: Int { missingCount + danglingCount + wrongCount + identityCount }
 

@@ -17,7 +17,6 @@ import StratusKit
 import StratusModel
 import StratusRecords
 import StratusStore
-import Synchronization
 
 final class Demonstration {
     let session: StoreSession
@@ -45,14 +44,20 @@ final class Demonstration {
     ///
     /// Throws `refused` if the tree is too small or a step has an unexpected result.
     func run() throws -> Verification {
-        let didRemove = sayWhatIsLeftAtEnd()
+        let verification = try StopSignal.noting("interrupted: " + whatIsLeft, while: stepsAndRemoval)
+        try heading("What each step cost")
+        for line in costs.lines { try console.line(line) }
+        try console.line()
+        return verification
+    }
+
+    private func stepsAndRemoval() throws -> Verification {
         let verification: Verification
         do {
             verification = try steps()
         } catch {
             // Report the first error.
             do { try removeEverything() } catch { console.note("note: " + whatIsLeft) }
-            didRemove()
             guard (error as? ToolError)?.code == .interrupted else { throw error }
             throw ToolError(
                 .interrupted,
@@ -60,10 +65,6 @@ final class Demonstration {
                     + "removes their remaining entries.")
         }
         try removeEverything()
-        didRemove()
-        try heading("What each step cost")
-        for line in costs.lines { try console.line(line) }
-        try console.line()
         return verification
     }
 
@@ -79,9 +80,7 @@ final class Demonstration {
         try moveInAndOut(stage)
         try deleteMoved(stage)
         return try step("verify", { $0.indexes?.recordsChecked ?? 0 }) {
-            let progress = ProgressLine("verifying", total: nil, on: console)
-            defer { progress.finish() }
-            return try Verification(of: session, progress: progress.update)
+            try Verification(of: session, console)
         }
     }
 
@@ -89,7 +88,7 @@ final class Demonstration {
 
     private func importTree(_ title: String, mustWrite: Bool) throws {
         try heading(title)
-        let before = session.statistics.transactionsCommitted
+        let before = session.engine.store.statistics.transactionsCommitted
         let total = try TreeImporter.count(options, console)
         let report = try step(title, { $0.savedCount }) {
             var importer = try TreeImporter(session, zone: zone, options: options)
@@ -98,7 +97,7 @@ final class Demonstration {
         }
         for line in report.lines { try console.line(line) }
         if mustWrite, report.createdCount != report.recordCount { throw unexpected("the import saved too little") }
-        guard !mustWrite, session.statistics.transactionsCommitted != before else { return }
+        guard !mustWrite, session.engine.store.statistics.transactionsCommitted != before else { return }
         guard report.savedCount + report.deletedCount > 0 else {
             throw unexpected("an import that changed nothing has written")
         }
@@ -196,16 +195,6 @@ final class Demonstration {
             + "'stratus accounts delete' removes them"
     }
 
-    /// If a signal ends the process at once, writes a note about what remains. Call the result when nothing remains.
-    private func sayWhatIsLeftAtEnd() -> () -> Void {
-        let isRemoved = Mutex(false)
-        let text = whatIsLeft
-        StopSignal.beforeEnd {
-            if !isRemoved.withLock({ $0 }) { Console.noteOfSignal("interrupted: " + text) }
-        }
-        return { isRemoved.withLock { $0 = true } }
-    }
-
     // MARK: Output
 
     func heading(_ text: String) throws {
@@ -239,9 +228,9 @@ final class Demonstration {
         let count = recordCount(result)
         costs.addRow([
             title, Quantities.count(count), Quantities.count(cost.commits), Quantities.count(cost.syncs),
-            Quantities.count(cost.reads), Quantities.duration(cost.duration),
+            Quantities.count(cost.work.reads), Quantities.duration(cost.duration),
         ])
-        try console.object(["step": .string(title), "records": JSONValue(count), "cost": .object(cost.object)])
+        try console.object(["step": title, "records": count, "cost": cost.object])
         return result
     }
 
@@ -379,7 +368,7 @@ extension Demonstration {
         let explanation = try session.service.explainAccess(
             to: record, in: zone, for: UserName(guest.account.userRecordName))
         for line in explanation.reasons { try console.line("  \(shown(line))") }
-        try console.object(["explanation": .object(explanation.object)])
+        try console.object(["explanation": explanation.object])
         guard explanation.verdict.mayRead == mayRead else {
             throw unexpected("the explanation is wrong")
         }

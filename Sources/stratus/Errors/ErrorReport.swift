@@ -1,6 +1,5 @@
 // Every error in one form: a few lines for people, one JSON object for programs.
 
-import ArgumentParser
 import Foundation
 import StratusCloud
 import StratusKit
@@ -94,48 +93,32 @@ extension ErrorReport {
 
     /// `{"error":{"code":…,"message":…,"fields":{…},"cause":…,"refusals":[…],"exitCode":…}}`
     var object: JSONObject {
-        var error: JSONObject = ["code": .string(code), "message": .string(message)]
-        error.add("fields", .object(JSONObject(sorted: fields)))
-        error.add("cause", JSONValue(cause))
-        let refused = refusals.sorted { $0.key < $1.key }.map { name, refusal in
-            JSONValue.object(Self.object(of: refusal, for: name))
+        let refused = refusals.sorted { $0.key < $1.key }.map { Self.object(of: $1, for: $0) }
+        let failed = items.sorted { $0.key < $1.key }.map { name, error -> JSONObject in
+            let fields = JSONObject(sorted: Self.fields(of: error).filter { $0.key != "record" })
+            return ["record": name.text, "reason": "\(error.code)"] + fields + ["text": error.localizedDescription]
         }
-        let failed = items.sorted { $0.key < $1.key }.map { name, error in
-            var object: JSONObject = ["record": .string(name.text), "reason": .string("\(error.code)")]
-            for (key, value) in Self.fields(of: error).sorted(by: { $0.key < $1.key }) where key != "record" {
-                object.add(key, .string(value))
-            }
-            object.add("text", .string(error.localizedDescription))
-            return JSONValue.object(object)
-        }
-        error.add("refusals", .array(refused + failed))
-        error.add("exitCode", JSONValue(Int(exit.rawValue)))
-        return ["error": .object(error)]
+        let error: JSONObject = [
+            "code": code, "message": message, "fields": JSONObject(sorted: fields), "cause": cause,
+            "refusals": refused + failed, "exitCode": Int(exit.rawValue),
+        ]
+        return ["error": error]
     }
 
     /// The reason and its variables. Programs read these names: never change them.
     private static func object(of refusal: Refusal, for name: RecordName) -> JSONObject {
-        var object: JSONObject = ["record": .string(name.text)]
-        switch refusal {
-        case .parentMissing(let parent):
-            object.add("reason", "parentMissing")
-            object.add("parent", .string(parent.text))
-        case .hasChildren(let child):
-            object.add("reason", "hasChildren")
-            object.add("child", .string(child.text))
-        case .cycle(let parent):
-            object.add("reason", "cycle")
-            object.add("parent", .string(parent.text))
-        case .tooDeep(let limit):
-            object.add("reason", "tooDeep")
-            object.add("depthLimit", JSONValue(limit))
-        case .alreadyShared(let conflict):
-            object.add("reason", "alreadyShared")
-            object.add("place", .string("\(conflict.place)"))
-            object.add("root", .string(conflict.root.text))
-            object.add("share", .string(conflict.share.text))
-        }
-        object.add("text", .string(refusal.description))
-        return object
+        let details: JSONObject =
+            switch refusal {
+            case .parentMissing(let parent): ["reason": "parentMissing", "parent": parent.text]
+            case .hasChildren(let child): ["reason": "hasChildren", "child": child.text]
+            case .cycle(let parent): ["reason": "cycle", "parent": parent.text]
+            case .tooDeep(let limit): ["reason": "tooDeep", "depthLimit": limit]
+            case .alreadyShared(let conflict):
+                [
+                    "reason": "alreadyShared", "place": "\(conflict.place)", "root": conflict.root.text,
+                    "share": conflict.share.text,
+                ]
+            }
+        return ["record": name.text] + details + ["text": refusal.description]
     }
 }

@@ -12,7 +12,7 @@ enum StorePath {
     /// Throws if there is no store at `path`: `notFound` for nothing or a file, `notAStore` for another directory.
     static func require(_ path: String) throws(ToolError) {
         let file = FileManager.default
-        guard let kind = try? Disk.factsOfTarget(of: Array(path.utf8)).kind else {
+        guard let kind = try? Disk.factsOfTarget(of: path).kind else {
             throw error(.notFound, path, found: "nothing", nearest: storeAround(path) ?? neighbour(of: path))
         }
         guard kind == .folder else { throw error(.notFound, path, found: "a file", nearest: storeAround(path)) }

@@ -51,9 +51,15 @@ enum Disk {
         try FileFacts(cfiletree_facts_of_path(path.span))
     }
 
+    static func facts(of path: String) throws(FileError) -> FileFacts { try facts(of: Array(path.utf8)) }
+
     /// The facts of a path, following symbolic links.
     static func factsOfTarget(of path: [UInt8]) throws(FileError) -> FileFacts {
         try FileFacts(cfiletree_facts_of_target(path.span))
+    }
+
+    static func factsOfTarget(of path: String) throws(FileError) -> FileFacts {
+        try factsOfTarget(of: Array(path.utf8))
     }
 
     /// The target of a symbolic link.
@@ -94,8 +100,7 @@ enum Disk {
     private static func read(
         _ path: [UInt8], _ buffer: inout [UInt8], _ take: (ArraySlice<UInt8>) -> Bool
     ) throws(FileError) {
-        let descriptor = cfiletree_open_file(path.span)
-        guard descriptor >= 0 else { throw FileError(number: -descriptor) }
+        let descriptor = try FileError.check(cfiletree_open_file(path.span))
         defer { cfiletree_close(descriptor) }
         while true {
             let count = try fill(&buffer) { cfiletree_read(descriptor, &$0) }
@@ -108,9 +113,15 @@ enum Disk {
         _ bytes: inout [UInt8], _ call: (inout MutableSpan<UInt8>) -> Int64
     ) throws(FileError) -> Int {
         var span = bytes.mutableSpan
-        let count = call(&span)
-        guard count >= 0 else { throw FileError(number: Int32(truncatingIfNeeded: -count)) }
-        return Int(count)
+        return Int(try FileError.check(call(&span)))
+    }
+
+    /// Writes all bytes to an open file.
+    static func write(_ bytes: [UInt8], to descriptor: Int32) throws(FileError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            rest = rest.dropFirst(Int(try FileError.check(cfiletree_write(descriptor, rest.span))))
+        }
     }
 }
 
@@ -128,6 +139,13 @@ struct FileError: Error, Hashable {
     static let notADirectory: Int32 = 20
     static let brokenPipe: Int32 = 32
     static let tooManyLinks: Int32 = 40
+
+    /// The result of a call that returns the negative number of an error.
+    @discardableResult
+    static func check<Result: BinaryInteger>(_ result: Result) throws(FileError) -> Result {
+        guard result >= 0 else { throw FileError(number: -Int32(truncatingIfNeeded: result)) }
+        return result
+    }
 
     /// Whether the file does not exist.
     var isAbsence: Bool { number == Self.notFound || number == Self.notADirectory }
@@ -158,26 +176,23 @@ struct DirectoryListing {
 
     var count: Int { entries.count }
 
-    func name(at index: Int) -> ArraySlice<UInt8> {
-        let entry = entries[index]
-        return arena[Int(entry.start)..<Int(entry.start) + Int(entry.count)]
+    func name(at index: Int) -> ArraySlice<UInt8> { Self.name(entries[index], in: arena) }
+
+    private static func name(_ entry: (start: UInt32, count: UInt16), in arena: [UInt8]) -> ArraySlice<UInt8> {
+        arena[Int(entry.start)..<Int(entry.start) + Int(entry.count)]
     }
 
     /// Reads the directory at `path`.
     init(of path: [UInt8], buffer: inout [UInt8]) throws(FileError) {
-        let descriptor = cfiletree_open_directory(path.span)
-        guard descriptor >= 0 else { throw FileError(number: -descriptor) }
+        let descriptor = try FileError.check(cfiletree_open_directory(path.span))
         defer { cfiletree_close(descriptor) }
         while true {
             let count = try Disk.fill(&buffer) { cfiletree_read_entries(descriptor, &$0) }
             if count == 0 { break }
             try append(buffer[..<count])
         }
-        let arena = arena
-        entries.sort { left, right in
-            let leftName = arena[Int(left.start)..<Int(left.start) + Int(left.count)]
-            let rightName = arena[Int(right.start)..<Int(right.start) + Int(right.count)]
-            return leftName.lexicographicallyPrecedes(rightName)
+        entries.sort { [arena] in
+            Self.name($0, in: arena).lexicographicallyPrecedes(Self.name($1, in: arena))
         }
     }
 

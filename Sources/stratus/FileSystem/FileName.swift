@@ -60,7 +60,7 @@ enum PercentText {
         return bytes
     }
 
-    private static func escape(_ byte: UInt8) -> String {
+    static func escape(_ byte: UInt8) -> String {
         let digits = String(byte, radix: 16, uppercase: true)
         return "%" + (byte < 16 ? "0" : "") + digits
     }

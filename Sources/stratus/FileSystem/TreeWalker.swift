@@ -11,18 +11,25 @@ struct WalkedFile {
     let facts: FileFacts
 }
 
+/// A kind of problem with files.
+enum FileProblem: String, CaseIterable, Hashable, Sendable {
+    /// The file was listed and no longer exists.
+    case vanished
+    /// A folder's names cannot be read.
+    case unreadableFolder
+    /// A file's content cannot be read.
+    case unreadableFile
+    /// The operating system does not report the file's facts.
+    case unreadableFacts
+    /// A device, a pipe or a socket.
+    case specialFile
+    /// The file has another type than its record, which must stay.
+    case keptType
+}
+
 /// A file that the walk could not read.
 struct WalkProblem: Hashable, Sendable {
-    enum Kind: Hashable, Sendable {
-        /// The file was listed and no longer exists.
-        case vanished
-        /// A folder's names cannot be read.
-        case unreadableFolder
-        /// The operating system does not report the file's facts.
-        case unreadableFacts
-    }
-
-    let kind: Kind
+    let kind: FileProblem
     let relativePath: [UInt8]
     let error: FileError
 }
@@ -73,7 +80,7 @@ struct TreeWalker {
         }
         if let facts = pendingTop {
             pendingTop = nil
-            return .file(WalkedFile(relativePath: [], name: topName, facts: facts)).opening(&self)
+            return file([], topName, facts)
         }
         while let level = stack.last {
             guard level.position < level.listing.count else {
@@ -92,8 +99,7 @@ struct TreeWalker {
 
     private mutating func item(_ name: FileName) -> WalkedItem {
         do {
-            let facts = try Disk.facts(of: path)
-            return .file(WalkedFile(relativePath: relativePath, name: name, facts: facts)).opening(&self)
+            return file(relativePath, name, try Disk.facts(of: path))
         } catch {
             return .problem(
                 WalkProblem(
@@ -101,9 +107,15 @@ struct TreeWalker {
         }
     }
 
+    /// A file that was found. If it is a folder, opens it, so that the walk continues inside.
+    private mutating func file(_ relativePath: [UInt8], _ name: FileName, _ facts: FileFacts) -> WalkedItem {
+        if facts.kind == .folder { open() }
+        return .file(WalkedFile(relativePath: relativePath, name: name, facts: facts))
+    }
+
     private var relativePath: [UInt8] { Array(path[min(topByteCount + 1, path.count)...]) }
 
-    fileprivate mutating func open() {
+    private mutating func open() {
         do {
             // "/." allows the top to be a link to a folder; below it, a folder that became a link is refused.
             let opened = path.count == topByteCount ? path + "/.".utf8 : path
@@ -114,13 +126,5 @@ struct TreeWalker {
                 kind: error.number == FileError.notFound ? .vanished : .unreadableFolder,
                 relativePath: relativePath, error: error)
         }
-    }
-}
-
-extension WalkedItem {
-    /// If this is a folder, opens it, so that the walk continues inside.
-    fileprivate func opening(_ walker: inout TreeWalker) -> WalkedItem {
-        if case .file(let file) = self, file.facts.kind == .folder { walker.open() }
-        return self
     }
 }

@@ -1,7 +1,6 @@
 // A file as a record: its fields, its CloudKit record, its name.
 
 import Foundation
-import FoundationEssentials
 import StratusCloud
 import StratusKit
 import StratusLayout
@@ -48,22 +47,15 @@ enum FileRecord {
 extension CKRecord {
     /// A record with the differences from `stored`, or with everything if nothing is stored. Saved with the policy
     /// `changedKeys`, it keeps the server's other values: the parent of the record, and its share.
-    convenience init(_ record: StratusModel.Record, changing stored: StratusModel.Record?, in client: ZoneClient) {
+    convenience init(
+        _ record: StratusModel.Record, changing stored: StratusModel.Record?, in client: ZoneClient
+    ) throws {
         self.init(recordType: record.type.text, recordID: client.recordID(record.name))
-        for (key, field) in record.fields where stored?.fields[key] != field { set(field.value, forKey: key.text) }
+        for (key, field) in record.fields where stored?.fields[key] != field {
+            setObject(try field.value.clientValue(in: client), forKey: key.text)
+        }
         for key in (stored?.fields ?? [:]).keys where record.fields[key] == nil { setObject(nil, forKey: key.text) }
         if stored == nil, let parent = record.parent { setParent(client.recordID(parent)) }
-    }
-
-    /// Sets a value of one of the kinds that a file's fields have.
-    private func set(_ value: FieldValue, forKey key: String) {
-        switch value {
-        case .string(let text): self[key] = text
-        case .int64(let number): self[key] = number
-        case .date(let date): self[key] = date
-        case .bytes(let bytes): self[key] = Data(bytes)
-        case .double, .location, .reference, .asset, .list: preconditionFailure("No file has such a field.")
-        }
     }
 }
 

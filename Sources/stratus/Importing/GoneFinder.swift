@@ -38,7 +38,7 @@ struct GoneFinder {
     /// The next gone records, or nil at the end. `progress` gets the number of records examined so far.
     ///
     /// Throws `interrupted` if a signal asks the verb to stop.
-    mutating func next(limit: Int, progress: (Int) -> Void = { _ in }) throws -> [RecordName]? {
+    mutating func next(limit: Int, progress: (Int) -> Void) throws -> [RecordName]? {
         while gone.count < limit, let page = try nextPage() {
             try StopSignal.safePoint()
             for (name, path) in page where isGone(path) { gone.append(name) }
@@ -102,7 +102,7 @@ struct GoneFinder {
     /// number of tries and the total, which is smaller in each round.
     ///
     /// Throws `interrupted` if a signal asks the verb to stop.
-    mutating func deleteRest(progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }) throws -> Int {
+    mutating func deleteRest(progress: (_ done: Int, _ total: Int) -> Void) throws -> Int {
         var deleted = 0
         while true {
             let names = putOff

@@ -2,15 +2,7 @@
 
 import StratusModel
 
-/// A kind of problem with files. The report counts all and names the first.
-enum ImportProblem: String, CaseIterable, Hashable, Sendable {
-    case vanished
-    case unreadableFolder
-    case unreadableFile
-    case unreadableFacts
-    case specialFile
-    case keptType
-
+extension FileProblem {
     /// The line with the count.
     func text(count: Int) -> String {
         let number = Quantities.count(count)
@@ -62,12 +54,12 @@ struct ImportReport: Sendable {
     var deletedCount = 0
     /// Records of gone files that were kept because they have others below them.
     var keptCount = 0
-    var problems: [ImportProblem: Tally] = [:]
+    var problems: [FileProblem: Tally] = [:]
 
     var recordCount: Int { folderCount + fileCount + symbolicLinkCount }
     var savedCount: Int { createdCount + changedCount }
 
-    mutating func add(_ problem: ImportProblem, _ name: @autoclosure () -> String) {
+    mutating func add(_ problem: FileProblem, _ name: @autoclosure () -> String) {
         problems[problem, default: Tally()].add(name())
     }
 }
@@ -97,7 +89,7 @@ extension ImportReport {
                     : "\(what) gone from the disk: kept (--delete deletes them)")
             lines += named(gone)
         }
-        for problem in ImportProblem.allCases {
+        for problem in FileProblem.allCases {
             guard let tally = problems[problem] else { continue }
             lines.append(problem.text(count: tally.count))
             lines += named(tally)
@@ -113,23 +105,21 @@ extension ImportReport {
 
     var object: JSONObject {
         var object: JSONObject = [
-            "records": JSONValue(recordCount), "folders": JSONValue(folderCount), "files": JSONValue(fileCount),
-            "symbolicLinks": JSONValue(symbolicLinkCount), "escapedNames": JSONValue(escapedNameCount),
-            "created": JSONValue(createdCount), "changed": JSONValue(changedCount),
-            "unchanged": JSONValue(unchangedCount), "movedInStore": JSONValue(movedInStoreCount),
-            "hashedFiles": JSONValue(hashedFileCount), "hashedBytes": .integer(hashedByteCount),
-            "gone": .object(Self.object(of: gone)), "deleted": JSONValue(deletedCount), "kept": JSONValue(keptCount),
+            "records": recordCount, "folders": folderCount, "files": fileCount, "symbolicLinks": symbolicLinkCount,
+            "escapedNames": escapedNameCount, "created": createdCount, "changed": changedCount,
+            "unchanged": unchangedCount, "movedInStore": movedInStoreCount, "hashedFiles": hashedFileCount,
+            "hashedBytes": hashedByteCount, "gone": Self.object(of: gone), "deleted": deletedCount, "kept": keptCount,
         ]
         var problemsObject: JSONObject = [:]
-        for problem in ImportProblem.allCases {
-            problemsObject.add(problem.rawValue, .object(Self.object(of: problems[problem] ?? Tally())))
+        for problem in FileProblem.allCases {
+            problemsObject.add(problem.rawValue, Self.object(of: problems[problem] ?? Tally()))
         }
-        object.add("problems", .object(problemsObject))
+        object.add("problems", problemsObject)
         return object
     }
 
     private static func object(of tally: Tally) -> JSONObject {
-        ["count": JSONValue(tally.count), "examples": .array(tally.examples.map { .string($0) })]
+        ["count": tally.count, "examples": tally.examples]
     }
 }
 
@@ -149,4 +139,11 @@ struct ImportOptions: Sendable {
     var acceptsNewOrigin = false
     /// How many records one commit saves or deletes.
     var commitRecordCount = 400
+
+    /// The options for a directory from the command line. Without another name, the directory's is that of the tree.
+    init(path: String, topName: String? = nil) {
+        let path = AbsolutePath.of(path)
+        directory = Array(path.utf8)
+        self.topName = FileName(Array((topName ?? path.split(separator: "/").last.map(String.init) ?? "root").utf8))
+    }
 }

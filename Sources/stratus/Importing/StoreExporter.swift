@@ -18,10 +18,7 @@ struct TransferCounts: Hashable {
     var foretoldCount: Int { accounts + zones + records }
 
     var object: JSONObject {
-        [
-            "accounts": JSONValue(accounts), "zones": JSONValue(zones), "records": JSONValue(records),
-            "contents": JSONValue(contents),
-        ]
+        ["accounts": accounts, "zones": zones, "records": records, "contents": contents]
     }
 
     var text: String {
@@ -77,12 +74,12 @@ struct StoreExporter {
         total = lineCount + subscriptionCount
         try exportSubscriptions(reader)
         progress(lineCount, total)
-        try write(["end": .object(counts.object)])
+        try write(["end": counts.object])
     }
 
     /// Writes a line that counts for the progress.
-    private mutating func add(_ line: JSONObject) throws {
-        try write(line)
+    private mutating func add(_ kind: String, _ object: JSONObject) throws {
+        try write([kind: object])
         lineCount += 1
         progress(lineCount, total)
     }
@@ -126,14 +123,14 @@ struct StoreExporter {
         repeat {
             let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
             for account in page.accounts {
-                try add(["account": .object(TransferLine.object(of: account))])
+                try add("account", TransferLine.object(of: account))
                 counts.accounts += 1
             }
             last = page.next
         } while last != nil
         try reader.store.scan(GlobalKeys.devices.keyRange) { key, _ in
             let (account, name) = try GlobalKeys.readDeviceKey(key)
-            try add(["device": .object(["account": .string(account.text), "name": .string(name)])])
+            try add("device", ["account": account.text, "name": name])
             return .next
         }
     }
@@ -141,12 +138,8 @@ struct StoreExporter {
     private mutating func exportSchemas(of containers: [ContainerName]) throws {
         for container in containers {
             let (text, imported) = try service.markedSchema(of: container)
-            try add([
-                "schema": .object([
-                    "container": .string(container.text), "text": .string(text),
-                    "imported": .array(imported.sorted().map { .string($0.text) }),
-                ])
-            ])
+            let types = imported.sorted().map(\.text)
+            try add("schema", ["container": container.text, "text": text, "imported": types])
         }
     }
 
@@ -154,13 +147,11 @@ struct StoreExporter {
         try reader.store.scan(GlobalKeys.subscriptions.keyRange) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
             let bytes = Data([UInt8](copying: value))
-            try add([
-                "subscription": .object([
-                    "container": .string(parts.container.text), "user": .string(parts.user.text),
-                    "database": JSONValue(Int(parts.database)), "id": .string(parts.id),
-                    "entry": .string(bytes.base64EncodedString()),
-                ])
-            ])
+            let subscription: JSONObject = [
+                "container": parts.container.text, "user": parts.user.text, "database": Int(parts.database),
+                "id": parts.id, "entry": bytes.base64EncodedString(),
+            ]
+            try add("subscription", subscription)
             return .next
         }
     }
@@ -170,14 +161,12 @@ struct StoreExporter {
     private mutating func export(_ id: ZoneID, _ entry: ZoneEntry, _ reader: RecordReader) throws {
         let zone = try reader.existingZone(id)
         let scope = try service.encryptionScope(of: id, in: reader)
-        try add([
-            "zone": .object([
-                "container": .string(id.database.container.text), "scope": .string("\(id.database.scope)"),
-                "owner": JSONValue(id.database.owner?.text), "name": .string(id.name.text),
-                "created": FieldJSON.seconds(entry.created.date), "creator": .string(entry.created.user.text),
-                "encryptionScope": .string("\(scope)"),
-            ])
-        ])
+        let line: JSONObject = [
+            "container": id.database.container.text, "scope": "\(id.database.scope)",
+            "owner": id.database.owner?.text, "name": id.name.text, "created": FieldJSON.seconds(entry.created.date),
+            "creator": entry.created.user.text, "encryptionScope": "\(scope)",
+        ]
+        try add("zone", line)
         counts.zones += 1
         try zone.visitChildrenOrTops(of: nil) { top in
             try export(top.name, zone)
@@ -191,15 +180,11 @@ struct StoreExporter {
     }
 
     private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {
-        guard let stored = try zone.record(name) else {
-            throw StoreError(
-                .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
-                ["record": name.text])
-        }
+        let stored = try zone.listedRecord(name)
         for asset in stored.record.assets.keys.sorted(by: { $0.digest.lexicographicallyPrecedes($1.digest) }) {
             try export(asset, of: name, zone)
         }
-        try add(["record": .object(try TransferLine.object(of: stored, secrets: secrets))])
+        try add("record", TransferLine.object(of: stored, secrets: secrets))
         counts.records += 1
     }
 
@@ -215,7 +200,7 @@ struct StoreExporter {
         let path = service.contentPath(of: asset, owner: owner) ?? ""
         let damage = Self.damaged(["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
         // Do not open a pipe, which would block.
-        guard (try? Disk.facts(of: Array(path.utf8)))?.kind == .file,
+        guard (try? Disk.facts(of: path))?.kind == .file,
             let file = FileHandle(forReadingAtPath: path)
         else { throw damage }
         defer { try? file.close() }
@@ -229,12 +214,11 @@ struct StoreExporter {
             rest -= Int64(data.count)
             // Check before writing the last part, so that no complete asset in an export is damaged.
             guard rest > 0 || digest.finish() == asset.digest else { throw damage }
-            try add([
-                "asset": .object([
-                    "owner": .string(owner.text), "digest": .string(name), "byteCount": .integer(asset.byteCount),
-                    "part": JSONValue(part), "data": .string(data.base64EncodedString()),
-                ])
-            ])
+            let line: JSONObject = [
+                "owner": owner.text, "digest": name, "byteCount": asset.byteCount, "part": part,
+                "data": data.base64EncodedString(),
+            ]
+            try add("asset", line)
             part += 1
         } while rest > 0
         counts.contents += 1

@@ -98,19 +98,22 @@ struct StoreImporter {
     }
 
     private static func parsed(_ line: Data, _ number: Int) throws -> (kind: String, object: TransferObject) {
+        func object(_ members: [String: Any], _ kind: String) -> TransferObject {
+            TransferObject(members: members, line: number, kind: kind)
+        }
         let any = try? JSONSerialization.jsonObject(with: line)
         guard let members = any as? [String: Any] else {
-            throw TransferObject(members: [:], line: number, kind: "line").wrong("JSON object")
+            throw object([:], "line").wrong("JSON object")
         }
         if let version = members["stratusExport"] {
-            let head = TransferObject(members: members, line: number, kind: "stratusExport")
+            let head = object(members, "stratusExport")
             guard (version as? NSNumber)?.intValue == TransferLine.version else { throw head.wrong("stratusExport") }
             return ("stratusExport", head)
         }
-        guard members.count == 1, let (kind, value) = members.first, let object = value as? [String: Any] else {
-            throw TransferObject(members: members, line: number, kind: "line").wrong("one member")
+        guard members.count == 1, let (kind, value) = members.first, let inner = value as? [String: Any] else {
+            throw object(members, "line").wrong("one member")
         }
-        return (kind, TransferObject(members: object, line: number, kind: kind))
+        return (kind, object(inner, kind))
     }
 
     private mutating func take(_ kind: String, _ object: TransferObject, byteCount: Int) throws {

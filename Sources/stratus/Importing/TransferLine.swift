@@ -28,10 +28,8 @@ enum TransferLine {
     private static let foretoldLimit: Int64 = 1 << 48
 
     static func head(secrets: Bool, foretelling counts: TransferCounts) -> JSONObject {
-        let all = counts.object.members.filter { foretoldKeys.contains($0.0) }
-        var holds: JSONObject = [:]
-        for (key, value) in all { holds.add(key, value) }
-        return ["stratusExport": JSONValue(version), "secrets": .boolean(secrets), "holds": .object(holds)]
+        let holds: JSONObject = ["accounts": counts.accounts, "zones": counts.zones, "records": counts.records]
+        return ["stratusExport": version, "secrets": secrets, "holds": holds]
     }
 
     /// The sum of the announced counts; nil if the first line has none.
@@ -48,18 +46,16 @@ enum TransferLine {
         let handles = account.handles.sorted { $0.text < $1.text }.map { object(of: $0) }
         let name = account.name
         var parts: JSONObject = [:]
-        parts.add("prefix", unlessNil: name.prefix.map { .string($0) })
-        parts.add("given", unlessNil: name.given.map { .string($0) })
-        parts.add("middle", unlessNil: name.middle.map { .string($0) })
-        parts.add("family", unlessNil: name.family.map { .string($0) })
-        parts.add("suffix", unlessNil: name.suffix.map { .string($0) })
-        parts.add("nickname", unlessNil: name.nickname.map { .string($0) })
+        parts.add("prefix", unlessNil: name.prefix)
+        parts.add("given", unlessNil: name.given)
+        parts.add("middle", unlessNil: name.middle)
+        parts.add("family", unlessNil: name.family)
+        parts.add("suffix", unlessNil: name.suffix)
+        parts.add("nickname", unlessNil: name.nickname)
         return [
-            "id": .string(account.id.text), "externalID": JSONValue(account.externalID),
-            "user": .string(account.userName.text), "handles": .array(handles), "name": .object(parts),
-            "standing": .string("\(account.standing)"), "discoverable": .boolean(account.isDiscoverable),
-            "quota": account.quotaByteCount.map { .integer($0) } ?? .null,
-            "created": FieldJSON.seconds(account.created),
+            "id": account.id.text, "externalID": account.externalID, "user": account.userName.text, "handles": handles,
+            "name": parts, "standing": "\(account.standing)", "discoverable": account.isDiscoverable,
+            "quota": account.quotaByteCount, "created": FieldJSON.seconds(account.created),
         ]
     }
 
@@ -77,10 +73,10 @@ enum TransferLine {
             created: object.date("created"))
     }
 
-    private static func object(of handle: Handle) -> JSONValue {
+    static func object(of handle: Handle) -> JSONObject {
         switch handle {
-        case .email(let text): .object(["email": .string(text)])
-        case .phone(let text): .object(["phone": .string(text)])
+        case .email(let text): ["email": text]
+        case .phone(let text): ["phone": text]
         }
     }
 
@@ -94,16 +90,16 @@ enum TransferLine {
     static func object(of stored: StoredRecord, secrets: Bool) throws -> JSONObject {
         let (record, system) = (stored.record, stored.system)
         let fields = FieldJSON.object(of: record.fields) { _ in true }
-        var object: JSONObject = ["name": .string(record.name.text), "type": .string(record.type.text)]
-        object.add("parent", unlessNil: record.parent.map { .string($0.text) })
-        object.add("share", unlessNil: record.share.map { .string($0.text) })
+        var object: JSONObject = ["name": record.name.text, "type": record.type.text]
+        object.add("parent", unlessNil: record.parent?.text)
+        object.add("share", unlessNil: record.share?.text)
         object.add("created", FieldJSON.seconds(system.created.date))
-        object.add("creator", .string(system.created.user.text))
+        object.add("creator", system.created.user.text)
         object.add("modified", FieldJSON.seconds(system.modified.date))
-        object.add("modifier", .string(system.modified.user.text))
-        object.add("fields", .object(fields))
+        object.add("modifier", system.modified.user.text)
+        object.add("fields", fields)
         if let content = try record.shareContent() {
-            object.add("sharing", .object(TransferShare.object(of: content, secrets: secrets)))
+            object.add("sharing", TransferShare.object(of: content, secrets: secrets))
         }
         return object
     }
@@ -143,55 +139,42 @@ struct TransferObject {
             ["line": "\(line)", "kind": kind, "key": key])
     }
 
-    func string(_ key: String) throws -> String {
-        guard let text = members[key] as? String else { throw wrong(key) }
-        return text
+    private func require<Value>(_ value: Value?, _ key: String) throws -> Value {
+        guard let value else { throw wrong(key) }
+        return value
     }
+
+    func string(_ key: String) throws -> String { try require(optionalString(key), key) }
 
     func optionalStrings(_ key: String) -> [String] { members[key] as? [String] ?? [] }
 
     func optionalString(_ key: String) -> String? { members[key] as? String }
 
-    func integer(_ key: String) throws -> Int64 {
-        guard let number = optionalInteger(key) else { throw wrong(key) }
-        return number
-    }
+    func integer(_ key: String) throws -> Int64 { try require(optionalInteger(key), key) }
 
     func optionalInteger(_ key: String) -> Int64? { (members[key] as? NSNumber)?.int64Value }
 
-    func boolean(_ key: String) throws -> Bool {
-        guard let value = members[key] as? Bool else { throw wrong(key) }
-        return value
-    }
+    func boolean(_ key: String) throws -> Bool { try require(members[key] as? Bool, key) }
 
-    func date(_ key: String) throws -> Date {
-        guard let date = FieldJSON.date(of: members[key]) else { throw wrong(key) }
-        return date
-    }
+    func date(_ key: String) throws -> Date { try require(FieldJSON.date(of: members[key]), key) }
 
-    func bytes(_ key: String) throws -> [UInt8] {
-        guard let data = Data(base64Encoded: try string(key)) else { throw wrong(key) }
-        return [UInt8](data)
-    }
+    func bytes(_ key: String) throws -> [UInt8] { [UInt8](try require(Data(base64Encoded: string(key)), key)) }
 
     func word<Value>(_ key: String, among values: [Value]) throws -> Value {
         let text = try string(key)
-        guard let value = values.first(where: { "\($0)" == text }) else { throw wrong(key) }
-        return value
+        return try require(values.first { "\($0)" == text }, key)
     }
 
     func optionalObject(_ key: String) -> TransferObject? {
         (members[key] as? [String: Any]).map { TransferObject(members: $0, line: line, kind: kind) }
     }
 
-    func object(_ key: String) throws -> TransferObject {
-        guard let object = optionalObject(key) else { throw wrong(key) }
-        return object
-    }
+    func object(_ key: String) throws -> TransferObject { try require(optionalObject(key), key) }
 
     func objects(_ key: String) throws -> [TransferObject] {
-        guard let all = members[key] as? [[String: Any]] else { throw wrong(key) }
-        return all.map { TransferObject(members: $0, line: line, kind: kind) }
+        try require(members[key] as? [[String: Any]], key).map {
+            TransferObject(members: $0, line: line, kind: kind)
+        }
     }
 }
 
@@ -200,47 +183,36 @@ struct TransferObject {
 enum TransferShare {
     static func object(of content: ShareContent, secrets: Bool) -> JSONObject {
         var object: JSONObject = [:]
-        object.add("root", unlessNil: content.root.map { .string($0.text) })
-        if secrets { object.add("token", .string(content.token.text)) }
-        object.add("publicPermission", .string("\(content.publicPermission)"))
-        object.add("allowsAccessRequests", .boolean(content.allowsAccessRequests))
-        object.add("participants", .array(content.participants.map { .object(self.object(of: $0, secrets: secrets)) }))
-        object.add("requesters", .array(content.requesters.map { .object(self.object(of: $0)) }))
-        object.add("blocked", .array(content.blocked.map { .object(self.object(of: $0)) }))
+        object.add("root", unlessNil: content.root?.text)
+        if secrets { object.add("token", content.token.text) }
+        object.add("publicPermission", "\(content.publicPermission)")
+        object.add("allowsAccessRequests", content.allowsAccessRequests)
+        object.add("participants", content.participants.map { self.object(of: $0, secrets: secrets) })
+        object.add("requesters", content.requesters.map { self.object(of: $0) })
+        object.add("blocked", content.blocked.map { self.object(of: $0) })
         return object
     }
 
     private static func object(of one: ShareParticipant, secrets: Bool) -> JSONObject {
         var object: JSONObject = [
-            "id": .string(one.id.text), "role": .string("\(one.role)"), "permission": .string("\(one.permission)"),
-            "status": .string("\(one.status)"), "added": FieldJSON.seconds(one.added),
-            "approvedRequester": .boolean(one.isApprovedRequester),
+            "id": one.id.text, "role": "\(one.role)", "permission": "\(one.permission)", "status": "\(one.status)",
+            "added": FieldJSON.seconds(one.added), "approvedRequester": one.isApprovedRequester,
         ]
-        object.add("user", unlessNil: one.user.map { .string($0.text) })
+        object.add("user", unlessNil: one.user?.text)
         switch one.invitation {
-        case .handle(let handle)?: add(handle, to: &object)
+        case .handle(let handle)?: return object + TransferLine.object(of: handle)
         case .userRecord?: object.add("invitedBy", "userRecord")
         case .oneTime(let token)?:
             object.add("invitedBy", "oneTimeURL")
-            if secrets { object.add("token", .string(token.text)) }
+            if secrets { object.add("token", token.text) }
         case nil: break
         }
         return object
     }
 
     private static func object(of one: SharePetitioner) -> JSONObject {
-        var object: JSONObject = [
-            "id": .string(one.id.text), "user": .string(one.user.text), "date": FieldJSON.seconds(one.date),
-        ]
-        if let handle = one.handle { add(handle, to: &object) }
-        return object
-    }
-
-    private static func add(_ handle: Handle, to object: inout JSONObject) {
-        switch handle {
-        case .email(let text): object.add("email", .string(text))
-        case .phone(let text): object.add("phone", .string(text))
-        }
+        ["id": one.id.text, "user": one.user.text, "date": FieldJSON.seconds(one.date)]
+            + (one.handle.map { TransferLine.object(of: $0) } ?? [:])
     }
 
     // MARK: Reading

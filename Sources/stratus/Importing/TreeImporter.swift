@@ -42,31 +42,11 @@ struct TreeImporter {
     }
 
     /// Imports the tree and shows the progress. `total` is the number of files.
-    mutating func run(total: Int, _ console: Console) throws {
-        let progress = ProgressLine("importing", total: total, on: console)
-        defer { progress.finish() }
-        // Lazy: their clocks start when they are used.
-        lazy var lookingForGone = ProgressLine("looking for deleted files", total: nil, on: console)
-        lazy var deleting = ProgressLine("deleting", total: nil, on: console)
-        lazy var indexing = ProgressLine("filling indexes", total: nil, on: console)
-        // A zone may hold more than this tree.
-        try run(
-            progress: progress.update, lookingForGone: { lookingForGone.update($0, ofAtMost: $1) },
-            deletingRest: { deleting.update("postponed records", $0, of: $1) },
-            indexing: { indexing.update($0, $1, of: $2) })
-    }
-
-    /// Imports the tree. `progress` gets the number of finished files; `lookingForGone` the number of records compared
-    /// with the disk, and the zone's total; `deletingRest` the number of postponed records that were tried, and their
-    /// total; `indexing` the parts of the work on indexes.
     ///
     /// Throws `notFound` if the directory does not exist, `refused` if the zone has another directory's tree with this
     /// name, and the store's errors. Counts changes of the tree during the import, and never throws for them.
-    mutating func run(
-        progress: (Int) -> Void = { _ in }, lookingForGone: (_ done: Int, _ bound: Int) -> Void = { _, _ in },
-        deletingRest: (_ done: Int, _ total: Int) -> Void = { _, _ in },
-        indexing: @escaping StoreSession.PartListener = { _, _, _ in }
-    ) throws {
+    mutating func run(total: Int, _ console: Console) throws {
+        let progress = ProgressLine("importing", total: total, on: console)
         var walker = try Self.walker(options)
         try session.createZone(zone)
         try checkOrigin()
@@ -81,7 +61,7 @@ struct TreeImporter {
             if batch.count == options.commitRecordCount {
                 try take(batch)
                 batch.removeAll(keepingCapacity: true)
-                progress(settledCount + tally.counts.sent)
+                progress.update(settledCount + tally.counts.sent)
             }
         }
         try take(batch)
@@ -89,16 +69,15 @@ struct TreeImporter {
         try client.finish()
         report.createdCount += tally.counts.created
         report.changedCount += tally.counts.changed
-        try lookForGone(lookingForGone, deletingRest)
-        try session.finishIndexes(progress: indexing)
+        try lookForGone(console)
+        try session.finishIndexes(console)
     }
 
     /// The number of files in the directory. Counting is much cheaper than importing.
     ///
     /// Throws `notFound` if it does not exist.
     static func count(_ options: ImportOptions, _ console: Console) throws -> Int {
-        let progress = ProgressLine("counting files", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("counting files", on: console)
         var walker = try Self.walker(options)
         var count = 0
         while walker.next() != nil {
@@ -140,11 +119,7 @@ struct TreeImporter {
 
     private mutating func note(_ problem: WalkProblem) {
         let name = PercentText.escaping(problem.relativePath)
-        switch problem.kind {
-        case .vanished: report.add(.vanished, name)
-        case .unreadableFolder: report.add(.unreadableFolder, "\(name): \(problem.error.reason)")
-        case .unreadableFacts: report.add(.unreadableFacts, "\(name): \(problem.error.reason)")
-        }
+        report.add(problem.kind, problem.kind == .vanished ? name : "\(name): \(problem.error.reason)")
     }
 
     // MARK: 2. New files
@@ -188,7 +163,7 @@ struct TreeImporter {
         } else {
             tally.expectNew(name.text)
         }
-        pending.append(CKRecord(record, changing: stored, in: client))
+        pending.append(try CKRecord(record, changing: stored, in: client))
     }
 
     /// Replaces a record whose file has changed its type. CloudKit's API cannot change a type, so this writes below it
@@ -210,7 +185,7 @@ struct TreeImporter {
             return
         }
         try client.delete([record.name])
-        pending.append(CKRecord(record, changing: nil, in: client))
+        pending.append(try CKRecord(record, changing: nil, in: client))
     }
 
     private mutating func count(_ file: WalkedFile) {
@@ -285,19 +260,21 @@ struct TreeImporter {
 
     // MARK: 4. Deleted files
 
-    private mutating func lookForGone(
-        _ progress: (_ done: Int, _ bound: Int) -> Void, _ deletingRest: (_ done: Int, _ total: Int) -> Void
-    ) throws {
+    private mutating func lookForGone(_ console: Console) throws {
+        let looking = ProgressLine("looking for deleted files", on: console)
+        // A zone may hold more than this tree.
         let bound = try session.read(zone) { try $0.recordBound() }
-        progress(0, bound)
+        looking.update(0, ofAtMost: bound)
         var finder = GoneFinder(session, zone: zone, naming: naming, directory: options.directory)
-        while let names = try finder.next(limit: options.commitRecordCount, progress: { progress($0, bound) }) {
+        let limit = options.commitRecordCount
+        while let names = try finder.next(limit: limit, progress: { looking.update($0, ofAtMost: bound) }) {
             try StopSignal.safePoint()
             for name in names { report.gone.add(name.text) }
             if options.deletesGone { report.deletedCount += try finder.delete(names) }
         }
         guard options.deletesGone else { return }
-        report.deletedCount += try finder.deleteRest(progress: deletingRest)
+        let deleting = ProgressLine("deleting", on: console)
+        report.deletedCount += try finder.deleteRest { deleting.update("postponed records", $0, of: $1) }
         report.keptCount = report.gone.count - report.deletedCount
     }
 }

@@ -2,17 +2,18 @@
 
 import Foundation
 import StratusCloud
+import StratusModel
 
 enum PageFrame {
     /// A whole page with a title above `body`.
     ///
     /// The policy allows only this style sheet, by its hash: no script, image or request, even if escaping had a
     /// mistake.
-    static func text(heading: String, body: HTML) -> String {
+    static func text(heading: String, body: Markup) -> String {
         let style = PageStyle.text
         let hash = Data(ContentDigest.sha256(Data(style.markup.utf8))).base64EncodedString()
         let policy = "default-src 'none'; style-src 'sha256-\(hash)'; base-uri 'none'; form-action 'none'"
-        let page: HTML = """
+        let page: Markup = """
             <!DOCTYPE html>
             <html lang="en">
             <head>
@@ -36,30 +37,23 @@ enum PageFrame {
     }
 
     /// A name from the store, with its own text direction and with its spaces.
-    static func name(_ text: String) -> HTML { "<bdi>\(text)</bdi>" }
+    static func name(_ text: String) -> Markup { "<bdi>\(text)</bdi>" }
 
     /// The badge of a share.
-    static func badge(_ share: Int) -> HTML {
+    static func badge(_ share: Int) -> Markup {
         "<span class=\"badge \(PictureShare.style(share))\">\(PictureShare.badge(share))</span>"
     }
 
     /// The rights of a person as a full, dashed or dotted pill with words in it.
-    static func pill(_ rights: PicturePerson.Rights) -> HTML {
-        let style =
-            switch rights {
-            case .readWrite: "full"
-            case .readOnly: "half"
-            case .nothing: "none"
-            }
-        return "<span class=\"pill \(style)\">\(rights.text)</span>"
+    static func pill(_ rights: ParticipantPermission) -> Markup {
+        "<span class=\"pill \(rights.style)\">\(rights.words)</span>"
     }
 
     /// A table that scrolls if it is wider than the page, also with the keyboard.
-    static func table(caption: String, head: [String], numbers: Set<Int> = [], rows: HTML) -> HTML {
-        var columns: HTML = ""
-        for (index, title) in head.enumerated() {
-            let style: HTML = numbers.contains(index) ? " class=\"number\"" : ""
-            columns += "<th scope=\"col\"\(style)>\(title)</th>"
+    static func table(caption: String, head: [String], numbers: Set<Int> = [], rows: Markup) -> Markup {
+        let columns = Markup(head.enumerated()) { index, title in
+            let style: Markup = numbers.contains(index) ? " class=\"number\"" : ""
+            return "<th scope=\"col\"\(style)>\(title)</th>"
         }
         return """
             <div class="scroll" role="region" aria-label="\(caption)" tabindex="0">
@@ -75,23 +69,22 @@ enum PageFrame {
     }
 
     /// The shares with their participants.
-    static func shareTable(_ shares: [PictureShare], moreCount: Int) -> HTML {
+    static func shareTable(_ shares: [PictureShare], moreCount: Int) -> Markup {
         guard !shares.isEmpty else { return "<p>Nothing here is shared.</p>\n" }
-        var rows: HTML = ""
+        var rows: Markup = ""
         for (index, share) in shares.enumerated() {
-            let root: HTML = share.rootLabel.map { name($0) } ?? "the whole zone"
+            let root: Markup = share.rootLabel.map { name($0) } ?? "the whole zone"
             let lineCount = max(1, share.people.count + (share.morePeopleCount > 0 ? 1 : 0))
-            let head: HTML = """
+            let head: Markup = """
                 <th class="name" scope="rowgroup" rowspan="\(lineCount)">\(badge(index)) \(name(share.name))</th>\
                 <td class="name" rowspan="\(lineCount)">\(root)</td><td rowspan="\(lineCount)">\(share.publicPermission)</td>
                 """
-            var lines = share.people.map { person -> HTML in
+            var lines = share.people.map { person -> Markup in
                 "<td class=\"name\">\(name(person.title))</td><td>\(person.role)</td><td>\(pill(person.rights))</td>"
                     + "<td>\(person.status)</td>"
             }
             if share.morePeopleCount > 0 || lines.isEmpty {
-                lines.append(
-                    "<td colspan=\"4\">… \(Quantities.count(share.morePeopleCount, "more person", "more people"))</td>")
+                lines.append("<td colspan=\"4\">\(share.morePeopleText)</td>")
             }
             for (number, line) in lines.enumerated() { rows += "<tr>\(number == 0 ? head : "")\(line)</tr>\n" }
         }
@@ -105,13 +98,9 @@ enum PageFrame {
     }
 }
 
-extension HTML {
-    static func + (left: HTML, right: HTML) -> HTML { "\(left)\(right)" }
-}
-
 /// The style sheet of pages, for light and dark mode, from the width of a telephone.
 enum PageStyle {
-    static let text: HTML = """
+    static let text: Markup = """
         :root{color-scheme:light dark;--ink:#1b2430;--paper:#ffffff;--soft:#566173;--line:#c9d0da;--panel:#f4f6f8;\
         --bar:#0b5cad;--bar2:#a83f0c;--good:#0b6b4c;--bad:#a3201c;--on:#ffffff;\(colours(PictureColours.light))}
         @media (prefers-color-scheme:dark){:root{--ink:#e6eaf0;--paper:#12161c;--soft:#a9b4c4;--line:#3b4553;\
@@ -176,19 +165,18 @@ enum PageStyle {
         \(marks)
         """
 
-    private static func colours(_ colours: [String]) -> HTML {
-        HTML(colours.enumerated().map { index, colour -> HTML in "--c\(index):\(colour);" })
+    private static func colours(_ colours: [String]) -> Markup {
+        Markup(colours.enumerated()) { index, colour in "--c\(index):\(colour);" }
     }
 
-    private static var badges: HTML {
-        HTML((0..<PictureShare.colourCount).map { index -> HTML in ".badge.c\(index){background:var(--c\(index))}\n" })
+    private static var badges: Markup {
+        Markup(0..<PictureShare.colourCount) { index in ".badge.c\(index){background:var(--c\(index))}\n" }
     }
 
-    private static var marks: HTML {
-        HTML(
-            (0..<PictureShare.colourCount).map { index -> HTML in
-                ".map .c\(index) .mark{fill:var(--c\(index))}\n.map .c\(index) path{stroke:var(--c\(index))}\n"
-            })
+    private static var marks: Markup {
+        Markup(0..<PictureShare.colourCount) { index in
+            ".map .c\(index) .mark{fill:var(--c\(index))}\n.map .c\(index) path{stroke:var(--c\(index))}\n"
+        }
     }
 }
 
@@ -205,7 +193,7 @@ enum PictureColours {
     static let font = "ui-monospace, 'DejaVu Sans Mono', 'Liberation Mono', Menlo, Consolas, monospace"
 
     /// The style sheet of SVG files.
-    static let svgStyle: SVG = """
+    static let svgStyle: Markup = """
         text{fill:#1b2430;white-space:pre}
         .paper{fill:#ffffff}
         .soft{fill:#566173}
@@ -230,18 +218,15 @@ enum PictureColours {
         }
         """
 
-    private static func rules(_ colours: [String], _ tints: [String]) -> SVG {
-        var rules: SVG = ""
-        for index in colours.indices {
-            let (colour, tint) = (colours[index], tints[index])
-            rules += """
-                .c\(index) .box{fill:\(tint);stroke:\(colour)}
-                .c\(index) .mark{fill:\(colour)}
-                .c\(index) .pill{stroke:\(colour)}
-                .c\(index) .full{fill:\(colour)}
+    private static func rules(_ colours: [String], _ tints: [String]) -> Markup {
+        Markup(colours.indices) { index in
+            """
+            .c\(index) .box{fill:\(tints[index]);stroke:\(colours[index])}
+            .c\(index) .mark{fill:\(colours[index])}
+            .c\(index) .pill{stroke:\(colours[index])}
+            .c\(index) .full{fill:\(colours[index])}
 
-                """
+            """
         }
-        return rules
     }
 }

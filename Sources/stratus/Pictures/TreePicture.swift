@@ -57,6 +57,9 @@ struct PictureShare: Hashable {
     /// Identifies a share in the picture together with its colour, for people who do not see colours.
     static func badge(_ position: Int) -> String { "S\(position + 1)" }
 
+    /// The text about the people that are not shown.
+    var morePeopleText: String { "… \(Quantities.count(morePeopleCount, "more person", "more people"))" }
+
     static let colourCount = 6
     /// The class of style that colours what belongs to the share.
     static func style(_ position: Int) -> String { "c\(position % colourCount)" }
@@ -64,26 +67,32 @@ struct PictureShare: Hashable {
 
 /// A participant of a share.
 struct PicturePerson: Hashable {
-    enum Rights: Hashable {
-        case readWrite
-        case readOnly
-        case nothing
-
-        var text: String {
-            switch self {
-            case .readWrite: "read, write"
-            case .readOnly: "read only"
-            case .nothing: "nothing"
-            }
-        }
-    }
-
     var title: String
     var role: String
-    var rights: Rights
+    var rights: ParticipantPermission
     var hasAccepted: Bool
 
     var status: String { hasAccepted ? "accepted" : "invited" }
+}
+
+extension ParticipantPermission {
+    /// What the permission allows, in words.
+    var words: String {
+        switch self {
+        case .readWrite: "read, write"
+        case .readOnly: "read only"
+        case .none: "nothing"
+        }
+    }
+
+    /// The class of style of what has the permission: full, dashed or dotted.
+    var style: String {
+        switch self {
+        case .readWrite: "full"
+        case .readOnly: "half"
+        case .none: "none"
+        }
+    }
 }
 
 struct TreePicture: Hashable {
@@ -100,6 +109,27 @@ struct TreePicture: Hashable {
 
     /// The number of records, drawn and folded.
     var recordCount: Int { nodes.reduce(nodes.count + fold.recordCount) { $0 + $1.fold.recordCount } }
+
+    /// Whether records below a node are shown.
+    func hasChildren(_ index: Int) -> Bool { index + 1 < nodes.count && nodes[index + 1].parent == index }
+
+    /// The text about the records that are not shown below a node, or on the highest level; nil if there are none.
+    func foldText(below index: Int?) -> String? {
+        let fold = index.map { nodes[$0].fold } ?? fold
+        guard !fold.isEmpty else { return nil }
+        return fold.text(besideOthers: index.map(hasChildren) ?? !nodes.isEmpty)
+    }
+
+    /// The limit of shares that are drawn with their people.
+    private static let drawnShareCount = 24
+
+    var drawnShares: ArraySlice<PictureShare> { shares.prefix(Self.drawnShareCount) }
+
+    /// The text about the other shares; nil if there are none.
+    var moreSharesText: String? {
+        let count = moreShareCount + shares.count - drawnShares.count
+        return count > 0 ? "… \(Quantities.count(count, "more share"))" : nil
+    }
 }
 
 // MARK: - Choosing records

@@ -15,8 +15,6 @@ struct TreeSVG {
     private static let reasonableWidth = 900
     /// The position of the name in a line about a person, after the rights.
     private static let nameIndent = 112
-    /// The limit of shares below the records.
-    private static let shareCount = 24
 
     private let picture: TreePicture
     private let layout: TreeLayout
@@ -29,7 +27,7 @@ struct TreeSVG {
     /// The file, as XML.
     static func text(of picture: TreePicture) -> String { TreeSVG(picture).file.markup }
 
-    private var file: SVG {
+    private var file: Markup {
         let top = Self.headHeight + Self.margin + layout.height + Self.margin
         var y = top
         let shares = self.shares(&y)
@@ -49,7 +47,7 @@ struct TreeSVG {
             """
     }
 
-    private func head(width: Int) -> SVG {
+    private func head(width: Int) -> Markup {
         // Headings are a sixth larger.
         let title = DisplayText.fitting(self.title, columns: TreeLayout.columnCount(in: width) * 6 / 7)
         let summary = DisplayText.fitting(self.summary, columns: TreeLayout.columnCount(in: width))
@@ -61,16 +59,16 @@ struct TreeSVG {
     private var summary: String { picture.summary }
 
     /// Text that is clipped to its room in any font.
-    private static func clipped(_ text: String, style: String, x: Int, y: Int, width: Int) -> SVG {
-        let style: SVG = style.isEmpty ? "" : " class=\"\(style)\""
+    private static func clipped(_ text: String, style: String, x: Int, y: Int, width: Int) -> Markup {
+        let style: Markup = style.isEmpty ? "" : " class=\"\(style)\""
         return """
             <svg x="\(x)" y="\(y)" width="\(max(1, width))" height="20"><text\(style) y="15">\(text)</text></svg>
 
             """
     }
 
-    private var links: SVG {
-        var links: SVG = ""
+    private var links: Markup {
+        var links: Markup = ""
         for box in layout.boxes {
             guard let parent = box.parent.map({ layout.boxes[$0] }) else { continue }
             let (startX, startY) = (parent.x + parent.width, parent.y + TreeLayout.boxHeight / 2)
@@ -81,8 +79,8 @@ struct TreeSVG {
         return links
     }
 
-    private var boxes: SVG {
-        var drawn: SVG = ""
+    private var boxes: Markup {
+        var drawn: Markup = ""
         for box in layout.boxes {
             let room = box.width - 2 * TreeLayout.padding
             switch box.content {
@@ -95,7 +93,7 @@ struct TreeSVG {
             case .node(let index):
                 let node = picture.nodes[index]
                 let badge = node.share.map { Self.badge($0, x: box.x + box.width - TreeLayout.badgeWidth, y: box.y) }
-                let style: SVG = node.share.map { " class=\"\(PictureShare.style($0))\"" } ?? ""
+                let style: Markup = node.share.map { " class=\"\(PictureShare.style($0))\"" } ?? ""
                 let textRoom = room - (node.share == nil ? 0 : TreeLayout.badgeWidth)
                 drawn += """
                     <g\(style)><title>\(picture.title(of: node))</title>\
@@ -109,13 +107,13 @@ struct TreeSVG {
         return drawn
     }
 
-    private static func rectangle(_ style: String, _ box: TreeLayout.Box) -> SVG {
+    private static func rectangle(_ style: String, _ box: TreeLayout.Box) -> Markup {
         """
         <rect class="\(style)" x="\(box.x)" y="\(box.y)" width="\(box.width)" height="\(TreeLayout.boxHeight)" rx="4"/>
         """
     }
 
-    private static func badge(_ share: Int, x: Int, y: Int) -> SVG {
+    private static func badge(_ share: Int, x: Int, y: Int) -> Markup {
         let middle = x + TreeLayout.badgeWidth / 2
         return """
             <rect class="mark" x="\(x)" y="\(y)" width="\(TreeLayout.badgeWidth)" height="\(TreeLayout.boxHeight)" rx="4"/>\
@@ -126,11 +124,11 @@ struct TreeSVG {
 
     // MARK: Shares
 
-    private func shares(_ y: inout Int) -> SVG {
+    private func shares(_ y: inout Int) -> Markup {
         guard !picture.shares.isEmpty else { return "" }
-        var drawn: SVG = ""
+        var drawn: Markup = ""
         line("Shares", style: "head", x: Self.margin, &y, &drawn)
-        for (index, share) in picture.shares.prefix(Self.shareCount).enumerated() {
+        for (index, share) in picture.drawnShares.enumerated() {
             y += 6
             drawn += """
                 <g class="\(PictureShare.style(index))">\(Self.badge(index, x: Self.margin, y: y))
@@ -139,21 +137,16 @@ struct TreeSVG {
             line(share.line, style: "", x: x, &y, &drawn)
             line("anyone with its URL may: \(share.publicPermission)", style: "soft", x: x, &y, &drawn)
             for person in share.people { draw(person, x: x, &y, &drawn) }
-            if share.morePeopleCount > 0 {
-                line(
-                    "… \(Quantities.count(share.morePeopleCount, "more person", "more people"))", style: "soft", x: x,
-                    &y, &drawn)
-            }
+            if share.morePeopleCount > 0 { line(share.morePeopleText, style: "soft", x: x, &y, &drawn) }
             drawn += "</g>\n"
         }
-        let moreCount = picture.moreShareCount + max(0, picture.shares.count - Self.shareCount)
-        if moreCount > 0 {
-            line("… \(Quantities.count(moreCount, "more share"))", style: "soft", x: Self.margin, &y, &drawn)
+        if let more = picture.moreSharesText {
+            line(more, style: "soft", x: Self.margin, &y, &drawn)
         }
         return drawn
     }
 
-    private func line(_ text: String, style: String, x: Int, _ y: inout Int, _ drawn: inout SVG) {
+    private func line(_ text: String, style: String, x: Int, _ y: inout Int, _ drawn: inout Markup) {
         let room = width - x - Self.margin
         let fitting = DisplayText.fitting(text, columns: TreeLayout.columnCount(in: room))
         drawn += Self.clipped(fitting, style: style, x: x, y: y, width: room)
@@ -162,7 +155,7 @@ struct TreeSVG {
 
     /// The width of the records, and of the lines about shares up to a limit.
     private var width: Int {
-        let lines = picture.shares.prefix(Self.shareCount).flatMap { share in
+        let lines = picture.drawnShares.flatMap { share in
             [share.line] + share.people.map { String(repeating: " ", count: 15) + $0.line }
         }
         let longest = lines.map { TreeLayout.textWidth($0) }.max() ?? 0
@@ -171,17 +164,12 @@ struct TreeSVG {
     }
 
     /// Draws the person's rights as a full, dashed or dotted pill with words in it.
-    private func draw(_ person: PicturePerson, x: Int, _ y: inout Int, _ drawn: inout SVG) {
-        let (pill, letters) =
-            switch person.rights {
-            case .readWrite: ("pill full", "on")
-            case .readOnly: ("pill half", "soft")
-            case .nothing: ("pill none", "soft")
-            }
+    private func draw(_ person: PicturePerson, x: Int, _ y: inout Int, _ drawn: inout Markup) {
+        let letters = person.rights == .readWrite ? "on" : "soft"
         drawn += """
-            <rect class="\(pill)" x="\(x)" y="\(y + 2)" width="100" height="17" rx="8"/>\
+            <rect class="pill \(person.rights.style)" x="\(x)" y="\(y + 2)" width="100" height="17" rx="8"/>\
             <text class="\(letters)" x="\(x + 50)" y="\(y + 15)" font-size="12" text-anchor="middle">\
-            \(person.rights.text)</text>
+            \(person.rights.words)</text>
 
             """
         line(person.line, style: "", x: x + Self.nameIndent, &y, &drawn)
@@ -267,13 +255,9 @@ struct TreeLayout {
         func close(_ boxes: inout [Box], downTo level: Int) {
             while let node = open.last, picture.nodes[node].level >= level {
                 open.removeLast()
-                let fold = picture.nodes[node].fold
-                guard !fold.isEmpty else { continue }
-                let hasChildren = node + 1 < picture.nodes.count && picture.nodes[node + 1].parent == node
-                boxes.append(
-                    Self.box(
-                        .fold(below: node), fold.text(besideOthers: hasChildren), level: picture.nodes[node].level + 1,
-                        parent: positions[node]))
+                guard let text = picture.foldText(below: node) else { continue }
+                let level = picture.nodes[node].level + 1
+                boxes.append(Self.box(.fold(below: node), text, level: level, parent: positions[node]))
             }
         }
         for (index, node) in picture.nodes.enumerated() {
@@ -286,9 +270,8 @@ struct TreeLayout {
             open.append(index)
         }
         close(&boxes, downTo: 0)
-        guard !picture.fold.isEmpty else { return }
-        boxes.append(
-            Self.box(.fold(below: nil), picture.fold.text(besideOthers: !picture.nodes.isEmpty), level: 0, parent: nil))
+        guard let text = picture.foldText(below: nil) else { return }
+        boxes.append(Self.box(.fold(below: nil), text, level: 0, parent: nil))
     }
 
     private static func box(_ content: Content, _ text: String, level: Int, parent: Int?) -> Box {
@@ -351,13 +334,12 @@ struct TreePainter {
     /// Throws `unknownZone`, and `notFound` if the record does not exist or is not visible.
     func picture(of address: RecordArgument, _ sight: Sight, _ console: Console) throws -> TreePicture {
         return try session.engine.read { reader in
-            guard let found = try reader.zone(zone) else { throw try session.noZone(zone, reader) }
+            let found = try reader.knownZone(zone)
             let source = ZonePictures(found, sight)
             let shares = SharePictures(found, sight, in: reader)
             let root = address.isTop ? nil : try child(address, found, sight, console)
             let bound = try found.recordBound()
-            let progress = ProgressLine("counting", total: nil, on: console)
-            defer { progress.finish() }
+            let progress = ProgressLine("counting", on: console)
             var folder = TreeFolder(source, limits) { progress.update("records", $0, ofAtMost: bound) }
             let folded = try folder.fold(from: root)
             let owner = try session.owner(of: zone.database, in: reader)

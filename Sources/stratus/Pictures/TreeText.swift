@@ -1,9 +1,9 @@
 // A hierarchy in Graphviz's language, and as an HTML page.
 
+import StratusModel
+
 /// A hierarchy in Graphviz's language.
 struct TreeDOT {
-    private static let shareCount = 24
-
     /// The file: `dot -Tsvg` draws it.
     static func text(of picture: TreePicture) -> String {
         var dot: DOT = """
@@ -17,17 +17,16 @@ struct TreeDOT {
             dot += Self.node(node, index, picture)
             if let parent = node.parent { dot += "  n\(parent) -> n\(index);\n" }
         }
-        for (index, node) in picture.nodes.enumerated() where !node.fold.isEmpty {
-            let hasChildren = index + 1 < picture.nodes.count && picture.nodes[index + 1].parent == index
-            dot += Self.fold("f\(index)", node.fold.text(besideOthers: hasChildren))
+        for index in picture.nodes.indices {
+            guard let text = picture.foldText(below: index) else { continue }
+            dot += Self.fold("f\(index)", text)
             dot += "  n\(index) -> f\(index);\n"
         }
-        if !picture.fold.isEmpty { dot += Self.fold("f", picture.fold.text(besideOthers: !picture.nodes.isEmpty)) }
-        for (index, share) in picture.shares.prefix(Self.shareCount).enumerated() {
+        if let text = picture.foldText(below: nil) { dot += Self.fold("f", text) }
+        for (index, share) in picture.drawnShares.enumerated() {
             dot += Self.share(share, index, root: picture.nodes.firstIndex { $0.isRoot && $0.share == index })
         }
-        let moreCount = picture.moreShareCount + max(0, picture.shares.count - Self.shareCount)
-        if moreCount > 0 { dot += Self.fold("s", "… \(Quantities.count(moreCount, "more share"))") }
+        if let more = picture.moreSharesText { dot += Self.fold("s", more) }
         return dot.source + "}\n"
     }
 
@@ -63,26 +62,26 @@ struct TreeDOT {
             let lines = [person.title, "\(person.role), \(person.status)"]
             dot += """
                   p\(index)_\(number) [shape=ellipse, style=solid, label=\(lines: lines)];
-                  s\(index) -> p\(index)_\(number) [label=\(person.rights.text), fontname="monospace", fontsize=10, \
+                  s\(index) -> p\(index)_\(number) [label=\(person.rights.words), fontname="monospace", fontsize=10, \
                 style=\(person.rights.line), color=\(colour)];
 
                 """
         }
         if share.morePeopleCount > 0 {
-            dot += Self.fold("p\(index)", "… \(Quantities.count(share.morePeopleCount, "more person", "more people"))")
+            dot += Self.fold("p\(index)", share.morePeopleText)
             dot += "  s\(index) -> p\(index);\n"
         }
         return dot
     }
 }
 
-extension PicturePerson.Rights {
-    /// The style of the line from a share to a person with these rights.
+extension ParticipantPermission {
+    /// The style of the line from a share to a person with the permission.
     fileprivate var line: DOT {
         switch self {
         case .readWrite: "bold"
         case .readOnly: "dashed"
-        case .nothing: "dotted"
+        case .none: "dotted"
         }
     }
 }
@@ -102,7 +101,7 @@ struct TreeHTML {
         return PageFrame.text(heading: picture.title, body: tree.body)
     }
 
-    private var body: HTML {
+    private var body: Markup {
         """
         <p>\(picture.summary).</p>
         <h2 id="shares">Shares</h2>
@@ -114,54 +113,42 @@ struct TreeHTML {
     }
 
     /// The records, nested by their levels.
-    private var list: HTML {
-        var list: HTML = "<ul class=\"tree\">\n"
+    private var list: Markup {
+        var list: Markup = "<ul class=\"tree\">\n"
         /// Nodes whose lists are open, the innermost last.
         var open: [Int] = []
         func close(downTo level: Int) {
             while let node = open.last, picture.nodes[node].level >= level {
                 open.removeLast()
-                list += "\(more(of: node))</ul></details></li>\n"
+                list += "\(more(below: node))</ul></details></li>\n"
             }
         }
         for (index, node) in picture.nodes.enumerated() {
             close(downTo: node.level)
-            let hasChildren = index + 1 < picture.nodes.count && picture.nodes[index + 1].parent == index
-            guard hasChildren || !node.fold.isEmpty else {
+            guard picture.hasChildren(index) || !node.fold.isEmpty else {
                 list += "<li><span class=\"leaf\">\(label(of: node))</span></li>\n"
                 continue
             }
-            let isOpen: HTML = node.level < openLevelCount ? " open" : ""
+            let isOpen: Markup = node.level < openLevelCount ? " open" : ""
             list += "<li><details\(isOpen)><summary>\(label(of: node))</summary><ul>\n"
             open.append(index)
         }
         close(downTo: 0)
-        if !picture.fold.isEmpty {
-            let text = picture.fold.text(besideOthers: !picture.nodes.isEmpty)
-            list += "<li><span class=\"more\">\(text)\(hint(for: nil))</span></li>\n"
-        }
-        return list + "</ul>\n"
+        return "\(list)\(more(below: nil))</ul>\n"
     }
 
-    private func label(of node: PictureNode) -> HTML {
-        var label: HTML = node.isRoot ? "<bdi class=\"root\">\(node.label)</bdi>" : PageFrame.name(node.label)
+    private func label(of node: PictureNode) -> Markup {
+        var label: Markup = node.isRoot ? "<bdi class=\"root\">\(node.label)</bdi>" : PageFrame.name(node.label)
         label += " <span class=\"soft\">\(node.type)</span>"
         guard let share = node.share else { return label }
         label += " \(PageFrame.badge(share))"
         return node.isRoot ? "\(label) <span class=\"soft\">root of the share</span>" : label
     }
 
-    /// The records below a node that are not in the list, and the command that shows them.
-    private func more(of index: Int) -> HTML {
-        let node = picture.nodes[index]
-        guard !node.fold.isEmpty else { return "" }
-        let hasChildren = index + 1 < picture.nodes.count && picture.nodes[index + 1].parent == index
-        let text = node.fold.text(besideOthers: hasChildren)
-        return "<li><span class=\"more\">\(text)\(hint(for: node))</span></li>\n"
-    }
-
-    private func hint(for node: PictureNode?) -> HTML {
-        guard let command = command(node) else { return "" }
-        return ": <code>\(command)</code>"
+    /// The records below a node, or on the highest level, that are not in the list, and the command that shows them.
+    private func more(below index: Int?) -> Markup {
+        guard let text = picture.foldText(below: index) else { return "" }
+        let hint = command(index.map { picture.nodes[$0] }).map { command -> Markup in ": <code>\(command)</code>" }
+        return "<li><span class=\"more\">\(text)\(hint ?? "")</span></li>\n"
     }
 }

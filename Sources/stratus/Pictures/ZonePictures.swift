@@ -96,9 +96,6 @@ struct SharePictures {
     let people: People
     let sight: Sight
 
-    /// The person who looks; nil for the host, who sees everything.
-    private var viewer: UserName? { sight.viewer }
-
     init(_ zone: ZoneReader, _ sight: Sight, in reader: RecordReader) {
         self.zone = zone
         self.sight = sight
@@ -117,10 +114,10 @@ struct SharePictures {
             guard try sight.sees(root) else { return Self.unseenRoot }
             return try zone.record(root, fields: .only([TreeField.name]))?.record.label ?? root.text
         }
-        let shown = ShareSight(viewer: viewer).participants(of: content)
+        let shown = sight.participants(of: content)
         return PictureShare(
             name: DisplayText.of(name.text), rootLabel: rootLabel.map { DisplayText.of($0) },
-            publicPermission: Self.rights(content.publicPermission).text,
+            publicPermission: content.publicPermission.words,
             people: try shown.prefix(Self.personCount).map { try person($0, content) },
             morePeopleCount: max(0, shown.count - Self.personCount))
     }
@@ -128,22 +125,14 @@ struct SharePictures {
     private func person(_ one: ShareParticipant, _ content: ShareContent) throws -> PicturePerson {
         let permission = one.role == .publicUser ? content.publicPermission : one.permission
         return PicturePerson(
-            title: DisplayText.of(try title(of: one, content)), role: "\(one.role)", rights: Self.rights(permission),
+            title: DisplayText.of(try title(of: one, content)), role: "\(one.role)", rights: permission,
             hasAccepted: one.status == .accepted)
     }
 
     /// Shows host identifiers only to the host, and addresses of invitations only to people who manage the share.
     private func title(of one: ShareParticipant, _ content: ShareContent) throws -> String {
-        if viewer == nil || one.user == viewer { return try people.title(of: one.user, one) }
+        if sight.isWhole || one.user == sight.viewer { return try people.title(of: one.user, one) }
         if let user = one.user { return "user:\(user.text)" }
-        return ShareSight(viewer: viewer).manages(content) ? try people.title(of: nil, one) : "an invited person"
-    }
-
-    static func rights(_ permission: ParticipantPermission) -> PicturePerson.Rights {
-        switch permission {
-        case .readWrite: .readWrite
-        case .readOnly: .readOnly
-        case .none: .nothing
-        }
+        return sight.manages(content) ? try people.title(of: nil, one) : "an invited person"
     }
 }

@@ -26,42 +26,32 @@ extension FieldValue {
     /// `{"type":…, "value":…}` for reading: bytes are hexadecimal, dates ISO 8601.
     var object: JSONObject {
         switch self {
-        case .string(let text): ["type": "string", "value": .string(text)]
-        case .int64(let number): ["type": "int64", "value": .integer(number)]
-        case .double(let number): ["type": "double", "value": .number(number)]
+        case .string(let text): ["type": "string", "value": text]
+        case .int64(let number): ["type": "int64", "value": number]
+        case .double(let number): ["type": "double", "value": number]
         case .date(let date): ["type": "date", "value": Quantities.timestamp(date)]
-        case .bytes(let bytes): ["type": "bytes", "value": .string(Hex.text(bytes))]
+        case .bytes(let bytes): ["type": "bytes", "value": Hex.text(bytes)]
         case .location(let place):
             [
                 "type": "location",
-                "value": .object([
-                    "latitudeDegrees": .number(place.latitudeDegrees),
-                    "longitudeDegrees": .number(place.longitudeDegrees),
-                    "altitudeMetres": .number(place.altitudeMetres),
-                    "horizontalAccuracyMetres": .number(place.horizontalAccuracyMetres),
-                    "verticalAccuracyMetres": .number(place.verticalAccuracyMetres),
-                    "courseDegrees": .number(place.courseDegrees),
-                    "speedMetresPerSecond": .number(place.speedMetresPerSecond),
+                "value": [
+                    "latitudeDegrees": place.latitudeDegrees, "longitudeDegrees": place.longitudeDegrees,
+                    "altitudeMetres": place.altitudeMetres, "horizontalAccuracyMetres": place.horizontalAccuracyMetres,
+                    "verticalAccuracyMetres": place.verticalAccuracyMetres, "courseDegrees": place.courseDegrees,
+                    "speedMetresPerSecond": place.speedMetresPerSecond,
                     "timestamp": Quantities.timestamp(place.timestamp),
-                ]),
+                ] as JSONObject,
             ]
         case .reference(let reference):
             [
                 "type": "reference",
-                "value": .object([
-                    "target": .string(reference.target.text),
-                    "deletesSelf": .boolean(reference.action == .deleteSelf),
-                ]),
+                "value": ["target": reference.target.text, "deletesSelf": reference.action == .deleteSelf]
+                    as JSONObject,
             ]
         case .asset(let asset):
-            [
-                "type": "asset",
-                "value": .object([
-                    "digest": .string(Hex.text(asset.digest)), "byteCount": .integer(asset.byteCount),
-                ]),
-            ]
+            ["type": "asset", "value": ["digest": Hex.text(asset.digest), "byteCount": asset.byteCount] as JSONObject]
         case .list(let elements):
-            ["type": "list", "value": .array(elements.map { .object($0.object) })]
+            ["type": "list", "value": elements.map(\.object)]
         }
     }
 }
@@ -140,19 +130,18 @@ enum FieldJSON {
     static func object(of value: FieldValue) -> JSONObject {
         switch value {
         case .date(let date): ["type": "date", "value": seconds(date)]
-        case .bytes(let bytes): ["type": "bytes", "value": .string(Data(bytes).base64EncodedString())]
+        case .bytes(let bytes): ["type": "bytes", "value": Data(bytes).base64EncodedString()]
         case .location(let place):
             [
                 "type": "location",
-                "value": .array(
-                    [
-                        place.latitudeDegrees, place.longitudeDegrees, place.altitudeMetres,
-                        place.horizontalAccuracyMetres, place.verticalAccuracyMetres, place.courseDegrees,
-                        place.speedMetresPerSecond, place.timestamp.timeIntervalSinceReferenceDate,
-                    ].map { json($0) }),
+                "value": [
+                    place.latitudeDegrees, place.longitudeDegrees, place.altitudeMetres,
+                    place.horizontalAccuracyMetres, place.verticalAccuracyMetres, place.courseDegrees,
+                    place.speedMetresPerSecond, place.timestamp.timeIntervalSinceReferenceDate,
+                ].map { ExactNumber(value: $0) },
             ]
-        case .list(let items): ["type": "list", "value": .array(items.map { .object(object(of: $0)) })]
-        case .double(let number): ["type": "double", "value": json(number)]
+        case .list(let items): ["type": "list", "value": items.map { object(of: $0) }]
+        case .double(let number): ["type": "double", "value": ExactNumber(value: number)]
         case .string, .int64, .reference, .asset: value.object
         }
     }
@@ -164,19 +153,12 @@ enum FieldJSON {
         where key != ShareContent.fieldKey && isWanted(field.value) {
             var object = object(of: field.value)
             if field.isEncrypted { object.add("encrypted", true) }
-            all.add(key.text, .object(object))
+            all.add(key.text, object)
         }
         return all
     }
 
-    static func seconds(_ date: Date) -> JSONValue { json(date.timeIntervalSinceReferenceDate) }
-
-    /// A number that can be read again exactly. Parsers take numbers with more digits for decimals and round them
-    /// twice, so these become strings.
-    private static func json(_ number: Double) -> JSONValue {
-        let text = "\(number)"
-        return text.utf8.count <= 16 ? .number(number) : .string(text)
-    }
+    static func seconds(_ date: Date) -> ExactNumber { ExactNumber(value: date.timeIntervalSinceReferenceDate) }
 
     /// A value with its encryption mark; nil if the JSON is not a value.
     static func field(of any: Any?) -> Field? {
@@ -237,6 +219,17 @@ enum FieldJSON {
                 latitudeDegrees: numbers[0], longitudeDegrees: numbers[1], altitudeMetres: numbers[2],
                 horizontalAccuracyMetres: numbers[3], verticalAccuracyMetres: numbers[4], courseDegrees: numbers[5],
                 speedMetresPerSecond: numbers[6], timestamp: Date(timeIntervalSinceReferenceDate: numbers[7])))
+    }
+}
+
+/// A number that can be read again exactly. Parsers take numbers with more digits for decimals and round them twice, so
+/// these become strings.
+struct ExactNumber: JSONValue {
+    let value: Double
+
+    func writeJSON(to text: inout String) {
+        let digits = "\(value)"
+        if digits.utf8.count <= 16 { value.writeJSON(to: &text) } else { digits.writeJSON(to: &text) }
     }
 }
 

@@ -38,9 +38,8 @@ struct People {
         of user: UserName?, _ participant: ShareParticipant?, role: String, permission: String
     ) throws -> JSONObject {
         [
-            "user": JSONValue(user?.text), "externalID": JSONValue(try externalID(of: user)),
-            "handle": JSONValue(participant?.invitedHandle?.text), "as": .string(role),
-            "permission": .string(permission),
+            "user": user?.text, "externalID": try externalID(of: user), "handle": participant?.invitedHandle?.text,
+            "as": role, "permission": permission,
         ]
     }
 }
@@ -98,11 +97,9 @@ struct AccountSummary {
 
     var object: JSONObject {
         [
-            "account": .string(account.id.text), "externalID": JSONValue(account.externalID),
-            "user": .string(account.userName.text), "emails": .array(emails.map { .string($0) }),
-            "phoneNumbers": .array(phoneNumbers.map { .string($0) }), "name": JSONValue(name),
-            "standing": .string("\(account.standing)"), "discoverable": .boolean(account.isDiscoverable),
-            "quotaBytes": account.quotaByteCount.map { .integer($0) } ?? .null, "usedBytes": .integer(usedByteCount),
+            "account": account.id.text, "externalID": account.externalID, "user": account.userName.text,
+            "emails": emails, "phoneNumbers": phoneNumbers, "name": name, "standing": "\(account.standing)",
+            "discoverable": account.isDiscoverable, "quotaBytes": account.quotaByteCount, "usedBytes": usedByteCount,
             "created": Quantities.timestamp(account.created),
         ]
     }

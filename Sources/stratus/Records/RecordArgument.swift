@@ -75,8 +75,7 @@ extension ZoneReader {
     ///
     /// Throws `notFound` if there is none, `ambiguous` if a folder on the path has several children of the name.
     func resolve(_ address: RecordArgument, _ console: Console) throws -> RecordName {
-        let progress = ProgressLine("looking for", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("looking for", on: console)
         return try resolve(address, looking: { progress.update($0, $1, ofAtMost: $2) })
     }
 
@@ -143,6 +142,18 @@ extension ZoneReader {
         }
         return ToolError(
             .notFound, "There is no such record: 'stratus ls' lists records (paths begin with '/').", fields)
+    }
+
+    /// The record of a name that the hierarchy has.
+    ///
+    /// Throws `corruption` if the record is missing.
+    func listedRecord(_ name: RecordName) throws -> StoredRecord {
+        guard let stored = try record(name) else {
+            throw StoreError(
+                .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
+                ["record": name.text])
+        }
+        return stored
     }
 
     /// Visits the children of a record, or the records without a parent, in the byte order of their names. Calls

@@ -18,13 +18,6 @@ enum RecordEdit {
     static func move(
         _ name: RecordName, under parent: RecordName?, in zone: ZoneID, _ session: StoreSession
     ) throws -> RecordName? {
-        try change(name, in: zone, session) { $0.parent = parent }.parent
-    }
-
-    /// Reads a record, changes it and writes it, as one transaction. Returns the record as it was.
-    private static func change(
-        _ name: RecordName, in zone: ZoneID, _ session: StoreSession, _ edit: (inout Record) -> Void
-    ) throws -> Record {
         let empty = session.request([], in: zone)
         return try session.engine.transact { transaction in
             guard let old = try transaction.existingZone(zone).record(name)?.record else {
@@ -33,11 +26,11 @@ enum RecordEdit {
                     ["record": name.text, "zone": zone.name.text])
             }
             var new = old
-            edit(&new)
+            new.parent = parent
             var request = empty
             request.mutations = old == new ? [] : [.save(new)]
             try session.apply(request, in: zone, transaction)
-            return old
+            return old.parent
         }
     }
 
@@ -181,7 +174,7 @@ struct ShareEdit {
             return try session.read(zone) { try $0.share(of: name).name }
         } catch let error as ToolError where error.code == .notFound && creating {
             let root = try session.client(of: zone, place.acting).recordID(name)
-            let client = try ShareClient(session.container(place.acting))
+            let client = try ShareClient(container: session.container(place.acting))
             return RecordName(try client.share(root, named: nil).recordID.recordName)
         }
     }

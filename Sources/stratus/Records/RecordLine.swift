@@ -53,15 +53,14 @@ struct RecordLine {
     /// `{"record":…,"name":…,"type":…,"parent":…,"share":…,"hasChildren":…,"size":…,"modified":…}`
     var object: JSONObject {
         var object: JSONObject = [
-            "record": .string(record.name.text), "name": .string(record.label), "type": .string(record.type.text),
-            "parent": JSONValue(record.parent?.text), "share": JSONValue(record.share?.text),
-            "hasChildren": .boolean(hasChildren),
+            "record": record.name.text, "name": record.label, "type": record.type.text, "parent": record.parent?.text,
+            "share": record.share?.text, "hasChildren": hasChildren,
         ]
-        if case .int64(let count)? = record.fields[TreeField.size]?.value { object.add("size", .integer(count)) }
+        if case .int64(let count)? = record.fields[TreeField.size]?.value { object.add("size", count) }
         if case .date(let date)? = record.fields[TreeField.modified]?.value {
             object.add("modified", Quantities.timestamp(date))
         }
-        if case .string(let target)? = record.fields[TreeField.target]?.value { object.add("target", .string(target)) }
+        if case .string(let target)? = record.fields[TreeField.target]?.value { object.add("target", target) }
         return object
     }
 }
@@ -149,17 +148,11 @@ struct ParentChain {
 
     var object: JSONObject {
         [
-            "record": JSONValue(records.last?.name.text), "path": .string(path),
-            "chain": .array(
-                records.map { record in
-                    .object([
-                        "record": .string(record.name.text), "name": .string(record.label),
-                        "shareRoot": .boolean(record.name == membership?.root),
-                    ])
-                }),
-            "share": membership.map {
-                .object(["root": .string($0.root.text), "share": .string($0.share.text)])
-            } ?? .null,
+            "record": records.last?.name.text, "path": path,
+            "chain": records.map { name, label -> JSONObject in
+                ["record": name.text, "name": label, "shareRoot": name == membership?.root]
+            },
+            "share": membership.map { ["root": $0.root.text, "share": $0.share.text] as JSONObject },
         ]
     }
 }

@@ -28,21 +28,18 @@ struct ShareSummary {
 
     var object: JSONObject {
         var object: JSONObject = [
-            "share": .string(name.text), "root": JSONValue(content.root?.text),
-            "publicPermission": .string("\(content.publicPermission)"),
-            "allowsAccessRequests": .boolean(content.allowsAccessRequests),
-            "participants": .array(
-                content.participants.map {
-                    .object([
-                        "id": .string($0.id.text), "user": JSONValue($0.user?.text),
-                        "handle": JSONValue($0.invitedHandle?.text), "role": .string("\($0.role)"),
-                        "permission": .string("\($0.permission)"), "status": .string("\($0.status)"),
-                        "added": Quantities.timestamp($0.added),
-                    ])
-                }),
+            "share": name.text, "root": content.root?.text, "publicPermission": "\(content.publicPermission)",
+            "allowsAccessRequests": content.allowsAccessRequests,
+            "participants": content.participants.map { one -> JSONObject in
+                [
+                    "id": one.id.text, "user": one.user?.text, "handle": one.invitedHandle?.text,
+                    "role": "\(one.role)", "permission": "\(one.permission)", "status": "\(one.status)",
+                    "added": Quantities.timestamp(one.added),
+                ]
+            },
             "requesters": Self.array(of: content.requesters), "blocked": Self.array(of: content.blocked),
         ]
-        object.add("url", unlessNil: url.map { .string($0) })
+        object.add("url", unlessNil: url)
         return object
     }
 
@@ -61,23 +58,17 @@ struct ShareSummary {
 
     static func object(of event: ShareTrailEvent) -> JSONObject {
         [
-            "date": Quantities.timestamp(event.date), "actor": .string(event.actor.text),
-            "event": .string("\(event.kind)"), "share": .string(event.share.text), "root": JSONValue(event.root?.text),
-            "participant": JSONValue(event.participant?.text), "user": JSONValue(event.user?.text),
-            "handle": JSONValue(event.handle?.text), "oldPermission": text(event.oldPermission),
+            "date": Quantities.timestamp(event.date), "actor": event.actor.text, "event": "\(event.kind)",
+            "share": event.share.text, "root": event.root?.text, "participant": event.participant?.text,
+            "user": event.user?.text, "handle": event.handle?.text, "oldPermission": text(event.oldPermission),
             "newPermission": text(event.newPermission), "oldRole": text(event.oldRole), "newRole": text(event.newRole),
         ]
     }
 
-    private static func text<Value>(_ value: Value?) -> JSONValue { value.map { .string("\($0)") } ?? .null }
+    private static func text<Value>(_ value: Value?) -> String? { value.map { "\($0)" } }
 
-    private static func array(of petitioners: [SharePetitioner]) -> JSONValue {
-        .array(
-            petitioners.map {
-                .object([
-                    "id": .string($0.id.text), "user": .string($0.user.text), "handle": JSONValue($0.handle?.text),
-                ])
-            })
+    private static func array(of petitioners: [SharePetitioner]) -> [JSONObject] {
+        petitioners.map { ["id": $0.id.text, "user": $0.user.text, "handle": $0.handle?.text] }
     }
 }
 
@@ -124,20 +115,5 @@ enum RoleChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
         case .privateUser: .privateUser
         case .administrator: .administrator
         }
-    }
-}
-
-/// The words of shares in JSON.
-enum ShareWords {
-    static func text(_ role: CKShare.ParticipantRole) -> String {
-        ParticipantRole(rawValue: UInt8(clamping: role.rawValue)).map { "\($0)" } ?? "unknown"
-    }
-
-    static func text(_ permission: CKShare.ParticipantPermission) -> String {
-        ParticipantPermission(rawValue: UInt8(clamping: permission.rawValue)).map { "\($0)" } ?? "unknown"
-    }
-
-    static func text(_ status: CKShare.ParticipantAcceptanceStatus) -> String {
-        AcceptanceStatus(rawValue: UInt8(clamping: status.rawValue)).map { "\($0)" } ?? "unknown"
     }
 }

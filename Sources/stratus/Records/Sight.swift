@@ -6,11 +6,8 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// A share without the parts that `SharePortion` hides from a person; the whole share for the host.
-struct ShareSight {
-    /// The person who looks; nil for the host, who sees everything.
-    let viewer: UserName?
-
+// What `SharePortion` hides from a person is missing; the host sees the whole share.
+extension Sight {
     private func portion(of content: ShareContent) -> SharePortion? { viewer.map { SharePortion(content, viewer: $0) } }
 
     func manages(_ content: ShareContent) -> Bool { portion(of: content)?.managesShare ?? true }

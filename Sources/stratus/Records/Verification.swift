@@ -12,11 +12,11 @@ struct Verification {
     private let droppedCommit: [String: String]?
     let damages: [StoreError]
     /// Nil if damaged bytes prevented all other checks.
-    let indexes: IndexReport?
-    let accounts: VerifierReport<AccountFault>
-    let assets: VerifierReport<AssetFault>
-    let shares: VerifierReport<ShareFault>
-    let subscriptions: VerifierReport<SubscriptionFault>
+    private(set) var indexes: IndexReport?
+    private var accounts = VerifierReport<AccountFault>()
+    private var assets = VerifierReport<AssetFault>()
+    private var shares = VerifierReport<ShareFault>()
+    private var subscriptions = VerifierReport<SubscriptionFault>()
 
     /// Whether nothing is wrong. Stray files do not count: the next host removes them.
     var isClean: Bool {
@@ -30,20 +30,11 @@ struct Verification {
     /// Reads everything.
     ///
     /// Throws the store's errors except corruption, which is part of the result.
-    init(of session: StoreSession, progress: @escaping Listener = { _, _, _, _ in }) throws {
-        droppedCommit = session.droppedCommit
-        let checksums = try session.verifyChecksums { progress("entries", $0, $1, .bytes) }
-        entryCount = checksums.entryCount
-        guard checksums.damages.isEmpty else {
-            damages = checksums.damages
-            indexes = nil
-            accounts = VerifierReport()
-            assets = VerifierReport()
-            shares = VerifierReport()
-            subscriptions = VerifierReport()
-            return
-        }
-        damages = []
+    init(of session: StoreSession, progress: @escaping Listener) throws {
+        droppedCommit = session.opened.files?.droppedCommit
+        let checksums = try session.files.verifyChecksums { progress("entries", $0, $1, .bytes) }
+        (entryCount, damages) = (checksums.entryCount, checksums.damages)
+        guard damages.isEmpty else { return }
         indexes = try session.engine.verify { progress("indexes", $0, $1, .items) }
         accounts = try AccountVerifier(engine: session.engine).verify { progress("accounts", $0, $1, .items) }
         shares = try ShareVerifier(engine: session.engine).verify { progress("shares", $0, $1, .items) }
@@ -57,6 +48,36 @@ struct Verification {
         }
     }
 
+    /// Reads everything, and shows the progress.
+    init(of session: StoreSession, _ console: Console) throws {
+        let progress = ProgressLine("verifying", on: console)
+        try self.init(of: session) { progress.update($0, $1, of: $2, $3) }
+    }
+
+    /// The faults in one kind of data, with those findings that are kept.
+    private struct Faults {
+        let what: String
+        let count: Int
+        let unkeptCount: Int
+        let findings: [(kind: String, place: String, detail: String, line: String)]
+
+        init<Kind>(_ what: String, _ report: VerifierReport<Kind>, count: Int? = nil, kind: (Kind) -> String) {
+            self.what = what
+            self.count = count ?? report.count
+            unkeptCount = report.unkeptCount
+            findings = report.findings.map { (kind($0.kind), $0.place, $0.detail, $0.description) }
+        }
+    }
+
+    private var faults: [Faults] {
+        [
+            Faults("account", accounts, kind: \.rawValue),
+            Faults("asset", assets, count: assets.faultCount, kind: \.rawValue),
+            Faults("share", shares, kind: \.rawValue),
+            Faults("subscription", subscriptions) { _ in "subscription" },
+        ]
+    }
+
     /// Lines for people; the last one is the summary.
     func lines() -> [String] {
         var lines = damages.map { "damaged: " + VisibleText.of($0.description) }
@@ -66,27 +87,28 @@ struct Verification {
         lines += indexes.findings.map { VisibleText.of($0.description) }
         let found = indexes.missingCount + indexes.danglingCount + indexes.wrongCount + indexes.identityCount
         lines += Self.more(found - indexes.findings.count, of: nil)
-        lines += Self.lines("account", accounts.findings, unkept: accounts.unkeptCount)
-        lines += Self.lines("asset", assets.findings, unkept: assets.unkeptCount)
-        lines += Self.lines("share", shares.findings, unkept: shares.unkeptCount)
-        lines += Self.lines("subscription", subscriptions.findings, unkept: subscriptions.unkeptCount)
+        for kind in faults {
+            lines += kind.findings.map { "\(kind.what): " + VisibleText.of($0.line) }
+            lines += Self.more(kind.unkeptCount, of: "\(kind.what)s")
+        }
         lines.append(
             "checked \(Quantities.count(indexes.recordsChecked, "record")), "
                 + "\(Quantities.count(indexes.entriesChecked, "index entry", "index entries")), "
                 + "\(Quantities.count(entryCount, "entry", "entries")) against their checksums")
         var summary = "verify: \(indexes.summary)"
-        if accounts.count > 0 { summary += ", \(Quantities.count(accounts.count, "fault")) of accounts" }
-        if assets.faultCount > 0 { summary += ", \(Quantities.count(assets.faultCount, "fault")) of assets" }
-        if shares.count > 0 { summary += ", \(Quantities.count(shares.count, "fault")) of shares" }
-        if subscriptions.count > 0 { summary += ", \(Quantities.count(subscriptions.count, "fault")) of subscriptions" }
+        for kind in faults where kind.count > 0 {
+            summary += ", \(Quantities.count(kind.count, "fault")) of \(kind.what)s"
+        }
         if assets.strayCount > 0 { summary += ", \(Quantities.count(assets.strayCount, "stray file"))" }
         lines.append(summary)
         return lines
     }
 
-    private static func lines(_ what: String, _ findings: [VerifierFinding<some FindingKind>], unkept: Int) -> [String]
-    {
-        findings.map { "\(what): " + VisibleText.of($0.description) } + more(unkept, of: "\(what)s")
+    /// Prints the result.
+    func show(_ console: Console) throws {
+        for line in lines() { try console.line(line) }
+        try console.object(object)
+        try console.flush()
     }
 
     /// The line for findings that are not listed.
@@ -95,38 +117,25 @@ struct Verification {
     }
 
     var object: JSONObject {
-        var object: JSONObject = ["clean": .boolean(isClean), "entries": JSONValue(entryCount)]
+        var object: JSONObject = ["clean": isClean, "entries": entryCount]
         if let droppedCommit {
-            var fields: JSONObject = [:]
-            for (name, value) in droppedCommit.sorted(by: { $0.key < $1.key }) { fields.add(name, .string(value)) }
-            object.add("droppedCommit", .object(fields))
+            object.add("droppedCommit", JSONObject(sorted: droppedCommit))
         }
-        object.add("damages", .array(damages.map { .object(ErrorReport($0).object) }))
-        object.add("records", JSONValue(indexes?.recordsChecked ?? 0))
-        object.add("indexEntries", JSONValue(indexes?.entriesChecked ?? 0))
-        object.add("zones", JSONValue(indexes?.zonesChecked ?? 0))
-        object.add("missing", JSONValue(indexes?.missingCount ?? 0))
-        object.add("dangling", JSONValue(indexes?.danglingCount ?? 0))
-        object.add("wrongCounts", JSONValue(indexes?.wrongCount ?? 0))
-        object.add("identityFaults", JSONValue(indexes?.identityCount ?? 0))
-        object.add("accountFaults", JSONValue(accounts.count))
-        object.add("assetFaults", JSONValue(assets.faultCount))
-        object.add("shareFaults", JSONValue(shares.count))
-        object.add("subscriptionFaults", JSONValue(subscriptions.count))
-        object.add("strayFiles", JSONValue(assets.strayCount))
-        var findings = (indexes?.findings ?? []).map { finding in
-            Self.finding("\(finding.kind)", finding.place, finding.detail)
-        }
-        findings += accounts.findings.map { Self.finding($0.kind.rawValue, $0.place, "\($0)") }
-        findings += assets.findings.map { Self.finding($0.kind.rawValue, $0.place, "\($0)") }
-        findings += shares.findings.map { Self.finding($0.kind.rawValue, $0.place, $0.detail) }
-        findings += subscriptions.findings.map { Self.finding("subscription", $0.place, "\($0)") }
-        object.add("findings", .array(findings))
+        let (indexes, faults) = (indexes ?? IndexReport(), faults)
+        let counts: JSONObject = [
+            "damages": damages.map { ErrorReport($0).object }, "records": indexes.recordsChecked,
+            "indexEntries": indexes.entriesChecked, "zones": indexes.zonesChecked, "missing": indexes.missingCount,
+            "dangling": indexes.danglingCount, "wrongCounts": indexes.wrongCount,
+            "identityFaults": indexes.identityCount,
+        ]
+        object = object + counts
+        for kind in faults { object.add("\(kind.what)Faults", kind.count) }
+        object.add("strayFiles", assets.strayCount)
+        let findings =
+            indexes.findings.map { ("\($0.kind)", $0.place, $0.detail) }
+            + faults.flatMap(\.findings).map { ($0.kind, $0.place, $0.detail) }
+        object.add("findings", findings.map { ["kind": $0, "place": $1, "detail": $2] as JSONObject })
         return object
-    }
-
-    private static func finding(_ kind: String, _ place: String, _ detail: String) -> JSONValue {
-        .object(["kind": .string(kind), "place": .string(place), "detail": .string(detail)])
     }
 }
 

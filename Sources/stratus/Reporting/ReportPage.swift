@@ -11,8 +11,8 @@ struct ReportPage {
         return PageFrame.text(heading: heading, body: ReportPage(report: report).body)
     }
 
-    private var body: HTML {
-        let copy: HTML = report.isCopy ? "a copy of a store that another process has open, " : ""
+    private var body: Markup {
+        let copy: Markup = report.isCopy ? "a copy of a store that another process has open, " : ""
         return """
             <p class="soft">\(copy)as of \(Quantities.date(report.date)) UTC</p>
             \(figures)
@@ -33,7 +33,7 @@ struct ReportPage {
     private var isForHost: Bool { report.person == nil }
 
     /// The sections that only the host may see.
-    private var ofHost: HTML {
+    private var ofHost: Markup {
         """
 
         <h2 id="health">Health of the indexes</h2>
@@ -43,7 +43,7 @@ struct ReportPage {
         """
     }
 
-    private var figures: HTML {
+    private var figures: Markup {
         var figures: [(String, String)] = [
             ("records", Quantities.count(report.recordCount)), ("zones", Quantities.count(report.zoneCount)),
             ("shares", Quantities.count(report.shareCount)), ("values", Quantities.bytes(report.valueByteCount)),
@@ -57,16 +57,15 @@ struct ReportPage {
                 ("writes in total", Quantities.count(report.sequenceSum)),
             ]
         }
-        let parts = figures.map { title, value -> HTML in "<div><dt>\(title)</dt><dd>\(value)</dd></div>\n" }
-        return "<dl>\n\(HTML(parts))</dl>"
+        let parts = Markup(figures) { title, value in "<div><dt>\(title)</dt><dd>\(value)</dd></div>\n" }
+        return "<dl>\n\(parts)</dl>"
     }
 
-    private var zones: HTML {
+    private var zones: Markup {
         guard !report.zones.isEmpty else { return "<p>There is no zone.</p>" }
-        let most = max(1, report.zones.map(\.recordCount).max() ?? 1)
-        var rows: HTML = ""
-        for zone in report.zones {
-            rows += row(zone, title: PageFrame.name(zone.address), bar: Self.bar(zone.recordCount, of: most))
+        let most = report.zones.map(\.recordCount).max() ?? 1
+        var rows = Markup(report.zones) { zone in
+            row(zone, title: PageFrame.name(zone.address), bar: Self.bar(zone.recordCount, of: most))
         }
         if report.otherZoneCount > 0 {
             rows += row(
@@ -88,8 +87,8 @@ struct ReportPage {
             head: head, numbers: [1, 3, 4, 5, 6, 7, 8], rows: rows)
     }
 
-    private func row(_ zone: StoreReport.Zone, title: HTML, bar: HTML) -> HTML {
-        let seen: HTML = """
+    private func row(_ zone: StoreReport.Zone, title: Markup, bar: Markup) -> Markup {
+        let seen: Markup = """
             <tr><th class="name" scope="row">\(title)</th>\(Self.number(zone.recordCount))\(bar)\
             \(Self.size(zone.valueByteCount))
             """
@@ -101,29 +100,23 @@ struct ReportPage {
             """
     }
 
-    private var types: HTML {
-        var all = report.types
-        if report.otherTypes.recordCount > 0 {
-            var others = report.otherTypes
-            others.type = "… all others"
-            all.append(others)
-        }
+    private var types: Markup {
+        let all = report.types + (report.otherTypes.count > 0 ? [report.otherTypes] : [])
         guard !all.isEmpty else { return "<p>There is no record.</p>" }
-        let most = max(1, all.map(\.recordCount).max() ?? 1)
-        var rows: HTML = ""
-        for type in all {
-            rows += """
-                <tr><th class="name" scope="row">\(PageFrame.name(type.type))</th>\(Self.number(type.recordCount))\
-                \(Self.bar(type.recordCount, of: most))\(Self.size(type.valueByteCount))</tr>
+        let most = all.map(\.count).max() ?? 1
+        let rows = Markup(all) { type in
+            """
+            <tr><th class="name" scope="row">\(PageFrame.name(type.title))</th>\(Self.number(type.count))\
+            \(Self.bar(type.count, of: most))\(Self.size(type.byteCount))</tr>
 
-                """
+            """
         }
         return PageFrame.table(
             caption: "Records by type, the most frequent first",
             head: ["Type", "Records", "Of the largest", "Values"], numbers: [1, 3], rows: rows)
     }
 
-    private var hierarchy: HTML {
+    private var hierarchy: Markup {
         let shape = report.shape
         let depth = Self.histogram(
             caption: "Records by level: those without a parent are at level 0", title: "Level", rows: shape.levelRows)
@@ -137,12 +130,11 @@ struct ReportPage {
             """
     }
 
-    private static func histogram(caption: String, title: String, rows all: [(title: String, count: Int)]) -> HTML {
+    private static func histogram(caption: String, title: String, rows all: [(title: String, count: Int)]) -> Markup {
         guard !all.isEmpty else { return "" }
-        let most = max(1, all.map(\.count).max() ?? 1)
-        var rows: HTML = ""
-        for row in all {
-            rows += "<tr><th scope=\"row\">\(row.title)</th>\(number(row.count))\(bar(row.count, of: most))</tr>\n"
+        let most = all.map(\.count).max() ?? 1
+        let rows = Markup(all) { row in
+            "<tr><th scope=\"row\">\(row.title)</th>\(number(row.count))\(bar(row.count, of: most))</tr>\n"
         }
         return PageFrame.table(
             caption: caption, head: [title, "Records", "Of the largest"], numbers: [1], rows: rows)
@@ -150,14 +142,14 @@ struct ReportPage {
 
     // MARK: Cells
 
-    static func number(_ value: Int) -> HTML { "<td class=\"number\">\(Quantities.count(value))</td>" }
-    static func size(_ value: Int) -> HTML { "<td class=\"number\">\(Quantities.bytes(value))</td>" }
+    static func number(_ value: Int) -> Markup { "<td class=\"number\">\(Quantities.count(value))</td>" }
+    static func size(_ value: Int) -> Markup { "<td class=\"number\">\(Quantities.bytes(value))</td>" }
 
     /// A bar next to its number. Screen readers skip it.
-    static func bar(_ count: Int, of most: Int) -> HTML {
+    static func bar(_ count: Int, of most: Int) -> Markup {
         // Show small values too.
         let width = count == 0 ? 0 : max(3, Int((Double(count) / Double(max(1, most)) * 1_000).rounded()))
-        let svg: SVG = """
+        let svg: Markup = """
             <svg width="100%" height="12" viewBox="0 0 1000 12" preserveAspectRatio="none" aria-hidden="true">\
             <rect class="fill" width="\(width)" height="12"/></svg>
             """
@@ -168,19 +160,19 @@ struct ReportPage {
 // MARK: - Shares, changes, health, files
 
 extension ReportPage {
-    private var shares: HTML {
+    private var shares: Markup {
         guard !report.shares.isEmpty else { return "<p>Nothing is shared.</p>" }
         let pictures = report.shares.map { sharing -> PictureShare in
             var share = sharing.share
             share.rootLabel = "\(share.rootLabel ?? "the whole zone") (\(sharing.owner), zone \(sharing.zone))"
             return share
         }
-        var urls: HTML = ""
+        var urls: Markup = ""
         for (index, sharing) in report.shares.enumerated() {
             guard let url = sharing.url else { continue }
             urls += "<li>\(PageFrame.badge(index)) <code>\(url)</code></li>\n"
         }
-        let secrets: HTML =
+        let secrets: Markup =
             urls.markup.isEmpty
             ? "<p class=\"soft\">URLs of shares are secrets and are left out.</p>"
             : "<p class=\"bad\">The URLs of shares are secrets: protect this page like the store.</p><ul>\n\(urls)</ul>"
@@ -188,13 +180,12 @@ extension ReportPage {
         return "\(ShareMap(report.shares).figure)\(table)\(secrets)"
     }
 
-    private var changes: HTML {
-        var rows: HTML = ""
-        for row in report.ages.rows {
-            rows += """
-                <tr><th scope="row">\(row.title)</th>\(Self.number(row.count))<td class="number">\(row.rate)</td></tr>
+    private var changes: Markup {
+        let rows = Markup(report.ages.rows) { row in
+            """
+            <tr><th scope="row">\(row.title)</th>\(Self.number(row.count))<td class="number">\(row.rate)</td></tr>
 
-                """
+            """
         }
         let ages = PageFrame.table(
             caption: "Records by their last change\(isForHost ? ", including deletions" : "")",
@@ -210,12 +201,12 @@ extension ReportPage {
     }
 
     /// Bars over time, and the same numbers as a table.
-    private var chart: HTML {
+    private var chart: Markup {
         let rows = report.changes.rows
         guard let first = rows.first, let last = rows.last else { return "<p>There are no changes.</p>" }
         let most = max(1, rows.map(\.bar.count).max() ?? 1)
-        var bars: SVG = ""
-        var lines: HTML = ""
+        var bars: Markup = ""
+        var lines: Markup = ""
         for (index, row) in rows.enumerated() {
             let saved = Self.height(row.bar.saved, most)
             let deleted = Self.height(row.bar.deleted, most)
@@ -255,57 +246,40 @@ extension ReportPage {
         count == 0 ? 0 : max(2, Int(Double(count) / Double(most) * 116))
     }
 
-    private var health: HTML {
+    private var health: Markup {
         guard let verification = report.verification else {
             return """
                 <p>Not verified. <code>stratus report --verify</code> checks every byte against its checksum and every \
                 index against the records.</p>
                 """
         }
-        let verdict: HTML =
+        let verdict: Markup =
             verification.isClean
             ? "<p class=\"good\">✓ Verified: nothing is wrong.</p>"
             : "<p class=\"bad\">✗ Verified: something is wrong.</p>"
-        let lines = verification.lines().map { line -> HTML in "<li>\(DisplayText.of(line, limit: 500))</li>\n" }
-        return "\(verdict)<ul>\n\(HTML(lines))</ul>"
+        let lines = Markup(verification.lines()) { line in "<li>\(DisplayText.of(line, limit: 500))</li>\n" }
+        return "\(verdict)<ul>\n\(lines)</ul>"
     }
 
-    private var files: HTML {
-        let most = max(1, report.levels.map(\.byteCount).max() ?? 1)
-        let levels = Self.rows(of: report.levels, most)
-        let kinds = Self.rows(of: report.files, max(1, report.files.map(\.byteCount).max() ?? 1))
+    private var files: Markup {
+        let contents = report.contents + (report.otherContents.count > 0 ? [report.otherContents] : [])
+        return Self.table("Tables by level", ["Level", "Tables"], of: report.levels)
+            + Self.table("Files in the store's directory, without assets", ["Kind", "Files"], of: report.files)
+            + (contents.isEmpty
+                ? ""
+                : Self.table("Asset contents, each counted once for its owner", ["Owner", "Contents"], of: contents))
+    }
+
+    private static func table(_ caption: String, _ head: [String], of files: [StoreReport.Amount]) -> Markup {
+        let most = files.map(\.byteCount).max() ?? 1
+        let rows = Markup(files) { one in
+            """
+            <tr><th scope="row">\(one.title)</th>\(number(one.count))\(size(one.byteCount))\
+            \(bar(one.byteCount, of: most))</tr>
+
+            """
+        }
         return PageFrame.table(
-            caption: "Tables by level", head: ["Level", "Tables", "Bytes", "Of the largest"], numbers: [1, 2],
-            rows: levels)
-            + PageFrame.table(
-                caption: "Files in the store's directory, without assets",
-                head: ["Kind", "Files", "Bytes", "Of the largest"], numbers: [1, 2], rows: kinds)
-            + contents
-    }
-
-    private var contents: HTML {
-        guard !report.contents.isEmpty else { return "" }
-        let all = report.contents + (report.otherContents.count > 0 ? [others] : [])
-        return PageFrame.table(
-            caption: "Asset contents, each counted once for its owner",
-            head: ["Owner", "Contents", "Bytes", "Of the largest"], numbers: [1, 2],
-            rows: Self.rows(of: all, max(1, all.map(\.byteCount).max() ?? 1)))
-    }
-
-    private var others: StoreReport.Files {
-        var others = report.otherContents
-        others.title = "all others"
-        return others
-    }
-
-    private static func rows(of files: [StoreReport.Files], _ most: Int) -> HTML {
-        HTML(
-            files.map { one -> HTML in
-                """
-                <tr><th scope="row">\(one.title)</th>\(number(one.count))\(size(one.byteCount))\
-                \(bar(one.byteCount, of: most))</tr>
-
-                """
-            })
+            caption: caption, head: head + ["Bytes", "Of the largest"], numbers: [1, 2], rows: rows)
     }
 }

@@ -18,7 +18,7 @@ struct ReportReader {
     /// Counts each record twice, for its header and its parent entry; each share and each asset once.
     private(set) var meter: WorkMeter
     var report: StoreReport
-    private var types: [RecordType: StoreReport.TypeCount] = [:]
+    private var types: [RecordType: StoreReport.Amount] = [:]
 
     /// `progress` gets the counting, and then the number of records and assets read, and their total.
     init(
@@ -32,7 +32,10 @@ struct ReportReader {
     /// Throws the store's errors, `corruption` among them.
     mutating func read() throws -> StoreReport {
         try session.engine.read { try read($0) }
-        report.levels = try levels
+        let figures = try session.files.figures()
+        report.levels = zip(figures.filesByLevel, figures.bytesByLevel).enumerated().map { level, counts in
+            StoreReport.Amount(title: "\(level)", count: counts.0, byteCount: counts.1)
+        }
         report.files = files
         finish()
         return report
@@ -40,9 +43,7 @@ struct ReportReader {
 
     /// Sorts the counts.
     mutating func finish() {
-        let all = types.values.sorted {
-            ($1.recordCount, $0.type) < ($0.recordCount, $1.type)
-        }
+        let all = types.values.sorted { ($1.count, $0.title) < ($0.count, $1.title) }
         report.types = Array(all.prefix(StoreReport.typeCount))
         for type in all.dropFirst(StoreReport.typeCount) { report.otherTypes.add(type) }
         report.zones.sort { ($1.recordCount, $0.address) < ($0.recordCount, $1.address) }
@@ -77,7 +78,7 @@ struct ReportReader {
 
     private mutating func read(_ reader: RecordReader) throws {
         let counter = makeCounter()
-        try countAccounts(reader, counter)
+        report.accountCount = try reader.entryCount(in: GlobalKeys.accounts, counter)
         var count = try reader.entryCount(in: GlobalKeys.assets, counter)
         try reader.visitZones { id, _ in
             count += try Self.lookCount(of: id, in: reader, counter)
@@ -98,27 +99,17 @@ struct ReportReader {
         }
     }
 
-    private mutating func countAccounts(_ reader: RecordReader, _ counter: WorkCounter) throws {
-        var last: AccountID?
-        repeat {
-            let page = try AccountDirectory().accounts(after: last, limit: AccountLimits.pageCount, in: reader)
-            for _ in page.accounts { _ = counter.add() }
-            report.accountCount += page.accounts.count
-            last = page.next
-        } while last != nil
-    }
-
     /// The assets of one owner are contiguous in the ledger.
     private mutating func readContents(_ reader: RecordReader) throws {
         let people = People(reader: reader)
-        var owned: (user: UserName, files: StoreReport.Files)?
+        var owned: (user: UserName, files: StoreReport.Amount)?
         try reader.store.scan(GlobalKeys.assets.keyRange) { key, value in
             let user = try GlobalKeys.readAssetKey(key).owner
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             if owned?.user != user {
                 if let owned { report.add(owned.files) }
                 let title = AssetStore.isPublicOwner(user) ? user.text : try people.title(of: user)
-                owned = (user, StoreReport.Files(title: DisplayText.of(title)))
+                owned = (user, StoreReport.Amount(title: DisplayText.of(title)))
             }
             owned?.files.count += 1
             owned?.files.byteCount += byteCount
@@ -130,10 +121,10 @@ struct ReportReader {
 
     private mutating func read(_ zone: ZoneReader, _ address: String, _ reader: RecordReader) throws {
         let header = try zone.header()
+        let byteCount = try session.files.approximateByteCount(of: zone.keys.all.keyRange)
         var counts = StoreReport.Zone(
-            address: DisplayText.of(address), recordCount: Int(summable: header.recordCount),
-            fileByteCount: try session.approximateByteCount(of: zone.keys.all.keyRange), sequence: header.sequence,
-            horizon: header.horizon)
+            address: DisplayText.of(address), recordCount: Int(summable: header.recordCount), fileByteCount: byteCount,
+            sequence: header.sequence, horizon: header.horizon)
         try readRecords(of: zone, &counts)
         try readHierarchy(of: zone, .all)
         try readShares(of: zone, .all, reader, &counts)
@@ -193,9 +184,9 @@ struct ReportReader {
     }
 
     mutating func note(_ type: RecordType, _ byteCount: Int) {
-        let one = StoreReport.TypeCount(type: "", recordCount: 1, valueByteCount: byteCount)
+        let one = StoreReport.Amount(title: "", count: 1, byteCount: byteCount)
         guard types[type] != nil || types.count < Self.countedTypeLimit else { return report.otherTypes.add(one) }
-        types[type, default: StoreReport.TypeCount(type: DisplayText.of(type.text))].add(one)
+        types[type, default: StoreReport.Amount(title: DisplayText.of(type.text))].add(one)
     }
 
     /// Adds the visible records by their depth below visible records.
@@ -239,18 +230,9 @@ struct ReportReader {
 
     // MARK: Files
 
-    private var levels: [StoreReport.Files] {
-        get throws {
-            let figures = try session.figures()
-            return figures.filesByLevel.enumerated().map { level, count in
-                StoreReport.Files(title: "\(level)", count: count, byteCount: figures.bytesByLevel[level])
-            }
-        }
-    }
-
     /// The files in the store's directory, by kind.
-    private var files: [StoreReport.Files] {
-        var kinds = ["tables", "logs", "manifest", "others"].map { StoreReport.Files(title: $0) }
+    private var files: [StoreReport.Amount] {
+        var kinds = ["tables", "logs", "manifest", "others"].map { StoreReport.Amount(title: $0) }
         let names = (try? FileManager.default.contentsOfDirectory(atPath: session.readPath)) ?? []
         for name in names {
             let path = Array("\(session.readPath)/\(name)".utf8)
@@ -261,13 +243,6 @@ struct ReportReader {
             kinds[kind].byteCount += Int(summable: facts.byteCount)
         }
         return kinds
-    }
-}
-
-extension StoreReport.TypeCount {
-    mutating func add(_ other: Self) {
-        recordCount += other.recordCount
-        valueByteCount += other.valueByteCount
     }
 }
 

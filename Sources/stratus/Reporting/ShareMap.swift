@@ -41,7 +41,7 @@ struct ShareMap {
         leftOutPersonCount = leftOut.count
     }
 
-    var figure: HTML {
+    var figure: Markup {
         guard !people.isEmpty else { return "<p>No one but the owners takes part.</p>\n" }
         var note = "A full line means read and write, a dashed line read only, a dotted line no access; "
         note += "pale lines are invitations that are not yet accepted. The table shows the same."
@@ -64,24 +64,24 @@ struct ShareMap {
         TreeLayout.textWidth(String(repeating: "m", count: Self.columns)) + 2 * TreeLayout.padding
     }
 
-    private var picture: SVG {
+    private var picture: Markup {
         let boxWidth = labelWidth + TreeLayout.badgeWidth
         let (leftEnd, rightStart) = (boxWidth, boxWidth + 170)
         let width = rightStart + labelWidth
         let height = Self.top + max(shares.count, people.count) * Self.rowHeight
         let label =
             "\(Quantities.count(shares.count, "share")) and \(Quantities.count(people.count, "person", "people"))"
-        var drawn: SVG = ""
+        var drawn: Markup = ""
         for (number, person) in people.enumerated() {
             let endY = y(number, of: people.count) + Self.boxHeight / 2
             for line in person.lines {
                 let startY = y(line.share, of: shares.count) + Self.boxHeight / 2
                 let middle = (leftEnd + rightStart) / 2
-                let bend: SVG = "M\(leftEnd) \(startY)C\(middle) \(startY) \(middle) \(endY) \(rightStart) \(endY)"
-                let style = line.person.hasAccepted ? line.person.rights.style : line.person.rights.style + " invited"
+                let bend: Markup = "M\(leftEnd) \(startY)C\(middle) \(startY) \(middle) \(endY) \(rightStart) \(endY)"
+                let style = line.person.rights.style + (line.person.hasAccepted ? "" : " invited")
                 drawn += """
                     <g class="\(PictureShare.style(line.share))"><path class="\(style)" d="\(bend)">\
-                    <title>\(person.title): \(line.person.rights.text), \(line.person.status)</title></path></g>
+                    <title>\(person.title): \(line.person.rights.words), \(line.person.status)</title></path></g>
 
                     """
             }
@@ -105,7 +105,7 @@ struct ShareMap {
         return Self.top + rest * Self.rowHeight / 2 + row * Self.rowHeight
     }
 
-    private func box(_ sharing: StoreReport.Sharing, _ index: Int, width: Int) -> SVG {
+    private func box(_ sharing: StoreReport.Sharing, _ index: Int, width: Int) -> Markup {
         let top = y(index, of: shares.count)
         let what = sharing.share.rootLabel ?? "zone \(sharing.zone)"
         let badge = width - TreeLayout.badgeWidth
@@ -118,7 +118,7 @@ struct ShareMap {
             """
     }
 
-    private func box(_ text: String, x: Int, y: Int, width: Int) -> SVG {
+    private func box(_ text: String, x: Int, y: Int, width: Int) -> Markup {
         """
         <g><title>\(text)</title>\
         <rect class="box" x="\(x)" y="\(y)" width="\(width)" height="\(Self.boxHeight)" rx="4"/>\
@@ -126,16 +126,5 @@ struct ShareMap {
         <text y="15">\(DisplayText.fitting(text, columns: Self.columns))</text></svg></g>
 
         """
-    }
-}
-
-extension PicturePerson.Rights {
-    /// The class of a line to a person with these rights.
-    fileprivate var style: String {
-        switch self {
-        case .readWrite: "full"
-        case .readOnly: "half"
-        case .nothing: "none"
-        }
     }
 }

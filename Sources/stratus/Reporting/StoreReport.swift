@@ -16,12 +16,6 @@ struct StoreReport {
         var shareCount = 0
     }
 
-    struct TypeCount: Hashable {
-        var type: String
-        var recordCount = 0
-        var valueByteCount = 0
-    }
-
     /// A share with its owner.
     struct Sharing: Hashable {
         var owner: String
@@ -30,11 +24,16 @@ struct StoreReport {
         var url: String?
     }
 
-    /// Files of one kind, or of one level.
-    struct Files: Hashable {
+    /// The number and the size of records of one type, or of files or assets of one kind.
+    struct Amount: Hashable {
         var title: String
         var count = 0
         var byteCount = 0
+
+        mutating func add(_ other: Amount) {
+            count += other.count
+            byteCount += other.byteCount
+        }
     }
 
     /// The limits of listed zones, types and shares: the largest or first ones.
@@ -56,20 +55,20 @@ struct StoreReport {
     /// The sum of all other zones.
     var otherZones = Zone(address: "", recordCount: 0, fileByteCount: 0, sequence: 0, horizon: 0)
     var otherZoneCount = 0
-    var types: [TypeCount] = []
-    var otherTypes = TypeCount(type: "")
+    var types: [Amount] = []
+    var otherTypes = Amount(title: "… all others")
     var shape = HierarchyShape()
     var changes = TimeHistogram()
     var ages = AgeCounts()
     var shares: [Sharing] = []
     var shareCount = 0
     /// Assets by owner. Each counts once for its owner, for any number of records that use it.
-    private(set) var contents: [Files] = []
+    private(set) var contents: [Amount] = []
     /// The sum of all other owners.
-    private(set) var otherContents = Files(title: "")
+    private(set) var otherContents = Amount(title: "all others")
     /// LevelDB's tables, level 0 first.
-    var levels: [Files] = []
-    var files: [Files] = []
+    var levels: [Amount] = []
+    var files: [Amount] = []
     /// Nil without --verify.
     var verification: Verification?
 
@@ -97,12 +96,11 @@ struct StoreReport {
     }
 
     /// Adds the assets of an owner; lists only the owners with the most bytes.
-    mutating func add(_ owned: Files) {
+    mutating func add(_ owned: Amount) {
         contents.append(owned)
         contents.sort { ($1.byteCount, $0.title) < ($0.byteCount, $1.title) }
         guard contents.count > Self.ownerCount, let least = contents.popLast() else { return }
-        otherContents.count += least.count
-        otherContents.byteCount += least.byteCount
+        otherContents.add(least)
     }
 }
 

@@ -20,6 +20,13 @@ enum Blocking {
         return try result.get()
     }
 
+    /// Starts `body` as a task.
+    static func begin<Value: Sendable>(
+        _ body: @escaping @Sendable () async throws -> Value
+    ) -> Task<Value, any Error> {
+        Task { try await body() }
+    }
+
     /// Sleeps for a moment, so that the store can catch up with its background work.
     static func pause() { cfiletree_sleep(pauseMilliseconds) }
 

@@ -8,7 +8,6 @@
 // Locks show which processes are alive, so concurrent verbs do not disturb each other.
 
 import Foundation
-import FoundationEssentials
 import StratusCloud
 import StratusKit
 import StratusRecords
@@ -31,9 +30,8 @@ enum Leftovers {
 
     /// Removes the remaining data of deleted accounts. If that fails, writes a note and continues.
     static func finishDepartures(of stratus: Stratus) {
-        let progress = ProgressLine("removing", total: nil, on: Console(usesJSON: false))
+        let progress = ProgressLine("removing", on: Console(usesJSON: false))
         do {
-            defer { progress.finish() }
             try stratus.service.finishDepartures(progress: {
                 progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
             })
@@ -63,14 +61,15 @@ enum StoreCopy {
     /// Throws the errors of a backup and those of `report`.
     static func make(
         of source: String, at destination: String, _ verb: String, _ console: Console,
-        report: (Stratus.BackupReport) throws -> Void
+        report: (Stratus.BackupReport, Duration, Console) throws -> Void
     ) throws {
+        let started = ContinuousClock.now
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: source)
-        UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
+        StoreFiles.removeUnfinishedCopiesAtEnd(of: destination)
         let figures = try copy(source, to: destination, verb, console)
         do {
-            try report(figures)
+            try report(figures, .now - started, console)
             try console.flush()
         } catch {
             StoreFiles.removeMade(URL(fileURLWithPath: destination).path)
@@ -81,8 +80,7 @@ enum StoreCopy {
     private static func copy(
         _ source: String, to destination: String, _ verb: String, _ console: Console
     ) throws -> Stratus.BackupReport {
-        let progress = ProgressLine(verb, total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine(verb, on: console)
         return try Stratus.backup(
             ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
             progress: {

@@ -9,7 +9,7 @@ import StratusCloud
 import StratusKit
 import StratusStore
 
-final class LiveCopy: Sendable {
+struct LiveCopy: Sendable {
     /// An attempt fails only if an asset appears and disappears within milliseconds.
     private static let attemptLimit = 20
     /// How much longer each attempt waits than the one before: up to half a second before the last.
@@ -25,12 +25,6 @@ final class LiveCopy: Sendable {
 
     var path: String { scratch.path }
 
-    private init(_ scratch: StoreFiles.Scratch, _ date: Date, copiedTableCount: Int) {
-        self.scratch = scratch
-        self.date = date
-        self.copiedTableCount = copiedTableCount
-    }
-
     /// Copies the store at `source`, and opens the copy with `open`.
     ///
     /// Throws the errors of a backup.
@@ -38,8 +32,7 @@ final class LiveCopy: Sendable {
         of source: String, withAssets: Bool, _ open: (_ path: String) throws -> OpenedStore
     ) throws -> (copy: LiveCopy, opened: OpenedStore) {
         // Links take no time, but many assets do, and tables that must be copied.
-        let progress = ProgressLine("copying", total: nil, on: Console(usesJSON: false))
-        defer { progress.finish() }
+        let progress = ProgressLine("copying", on: Console(usesJSON: false))
         var lost: Set<AssetKey> = []
         // Folders without room for the copy.
         var full: Set<String> = []
@@ -55,7 +48,7 @@ final class LiveCopy: Sendable {
                 }
                 let opened = try open(scratch.path)
                 if try takeNamed(&contents, opened, progress, &lost) {
-                    return (LiveCopy(scratch, date, copiedTableCount: copiedCount), opened)
+                    return (LiveCopy(date: date, scratch: scratch, copiedTableCount: copiedCount), opened)
                 }
                 opened.close()
             } catch {
@@ -158,6 +151,6 @@ final class LiveCopy: Sendable {
     }
 
     private static func device(of path: String) -> UInt64? {
-        try? Disk.factsOfTarget(of: Array(path.utf8)).device
+        try? Disk.factsOfTarget(of: path).device
     }
 }

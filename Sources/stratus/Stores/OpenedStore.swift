@@ -17,12 +17,6 @@ struct OpenedStore {
     private(set) var copy: LiveCopy?
     private var holder: StoreFiles.Holder?
 
-    private init(engine: RecordEngine, files: StoreFiles?, host: (any StoreHost)?) {
-        self.engine = engine
-        self.files = files
-        self.host = host
-    }
-
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { host as? ServedStore }
 
@@ -37,20 +31,11 @@ struct OpenedStore {
         do {
             return try whole(path, opening)
         } catch {
-            guard let code = StoreError.Code(of: error), canReadCopy(after: code) else { throw error }
+            // Another process was faster, or the store can be read and not written.
+            guard let code = StoreError.Code(of: error),
+                [.held, .notPermitted, .diskFull, .olderFormat].contains(code)
+            else { throw error }
             return try copy(path, opening, StoreFiles.holder(of: path))
-        }
-    }
-
-    /// Whether a copy can be read where the store itself cannot be opened: another process was faster, or the store can
-    /// be read and not written.
-    private static func canReadCopy(after code: StoreError.Code) -> Bool {
-        switch code {
-        case .held, .notPermitted, .diskFull, .olderFormat: true
-        case .unknownZone, .unknownRecord, .notAStore, .newerFormat, .corruption, .conflict, .tooLarge, .unavailable,
-            .commitUnknown, .closed, .reopening, .commitDropped, .reachedByPath, .inputOutput, .invalidRequest,
-            .hierarchyTooDeep, .expired, .rebuilding:
-            false
         }
     }
 
@@ -146,7 +131,7 @@ struct OpenedStore {
     /// Whether LevelDB's CURRENT file exists. Without it, `StoreFiles.open` reports what is wrong; `Stratus.open` would
     /// create a store.
     static func holdsStore(_ path: String) -> Bool {
-        (try? Disk.facts(of: Array("\(path)/CURRENT".utf8))) != nil
+        (try? Disk.facts(of: "\(path)/CURRENT")) != nil
     }
 
     /// Opens the store as a host does, but without upkeep and without a log.

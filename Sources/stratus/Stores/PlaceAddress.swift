@@ -80,8 +80,7 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
             if isPlain {
                 text.unicodeScalars.append(Unicode.Scalar(byte))
             } else {
-                let digits = String(byte, radix: 16, uppercase: true)
-                text += "%" + (digits.count == 1 ? "0" : "") + digits
+                text += PercentText.escape(byte)
             }
         }
         return text

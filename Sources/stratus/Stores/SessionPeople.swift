@@ -12,7 +12,7 @@ extension StoreSession {
     /// Throws `notFound` if the store was opened with the engine only.
     var host: any StoreHost {
         get throws {
-            guard let host = availableHost else { throw choice.noAccount }
+            guard let host = opened.host else { throw choice.noAccount }
             return host
         }
     }
@@ -22,7 +22,7 @@ extension StoreSession {
     /// Throws `notFound` if another process has it, or if it was opened with the engine only.
     var ownHost: Stratus {
         get throws {
-            guard let stratus = availableHost as? Stratus else { throw choice.noAccount }
+            guard let stratus = opened.host as? Stratus else { throw choice.noAccount }
             return stratus
         }
     }
@@ -69,9 +69,13 @@ extension StoreSession {
     }
 
     /// The container, signed in as the acting person.
-    func container(_ acting: ActingArguments) throws -> CKContainer {
-        let actor = try actor(acting)
-        guard let account = try host.account(id: actor.id.text) else { throw choice.noAccount }
+    func container(_ acting: ActingArguments) throws -> CKContainer { try container(as: actor(acting)) }
+
+    /// The container, signed in as a person.
+    ///
+    /// Throws `notFound` if the person has no account.
+    func container(as person: StoredAccount?) throws -> CKContainer {
+        guard let person, let account = try host.account(id: person.id.text) else { throw choice.noAccount }
         return try host.container(database.container.text, signedInAs: account)
     }
 
@@ -142,8 +146,7 @@ extension StoreSession {
 
     /// Does the same and shows the progress.
     func finishIndexes(_ console: Console) throws {
-        let progress = ProgressLine("filling indexes", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("filling indexes", on: console)
         try finishIndexes { progress.update($0, $1, of: $2) }
     }
 
@@ -156,10 +159,7 @@ extension StoreSession {
     /// The database's owner as a client.
     ///
     /// Throws `notFound` if the owner has no account.
-    func owner() throws -> ShareClient {
-        guard let account, let found = try host.account(id: account.id.text) else { throw choice.noAccount }
-        return try ShareClient(host.container(try database.container.text, signedInAs: found))
-    }
+    func owner() throws -> ShareClient { ShareClient(container: try container(as: account)) }
 
     /// Another person of the store.
     struct Guest {
@@ -170,9 +170,8 @@ extension StoreSession {
     /// The person with a host identifier. Creates the account if there is none.
     func guest(externalID: String, email: String) throws -> Guest {
         let account = try host.account(externalID: externalID, createIfMissing: .init(emails: [email]))
-        return Guest(
-            account: account,
-            client: try ShareClient(host.container(try database.container.text, signedInAs: account)))
+        let container = try host.container(database.container.text, signedInAs: account)
+        return Guest(account: account, client: ShareClient(container: container))
     }
 
     /// Accepts a share by its URL.

@@ -2,13 +2,10 @@
 
 import Foundation
 import StratusKit
-import StratusModel
 
 /// A person's databases, for sharing. Every call blocks until it is done.
 struct ShareClient {
     let container: CKContainer
-
-    init(_ container: CKContainer) { self.container = container }
 
     // MARK: Owners
 
@@ -22,7 +19,7 @@ struct ShareClient {
             let share =
                 name.map { CKShare(rootRecord: record, shareID: CKRecord.ID(recordName: $0, zoneID: root.zoneID)) }
                 ?? CKShare(rootRecord: record)
-            try await Self.save([record, share], in: database)
+            try await ItemsRefused.check(database.modifyRecords(saving: [record, share], deleting: []).saveResults)
             return share
         }
     }
@@ -61,7 +58,7 @@ struct ShareClient {
                 throw ToolError(.notFound, "The record is not the root of a share.", ["record": root.recordName])
             }
             try await edit(share)
-            try await Self.save([share], in: database)
+            try await ItemsRefused.check(database.modifyRecords(saving: [share], deleting: []).saveResults)
             return share
         }
     }
@@ -69,15 +66,13 @@ struct ShareClient {
     // MARK: Participants
 
     /// The person's own zones.
-    func privateZones() throws -> [CKRecordZone.ID] {
-        let database = container.privateCloudDatabase
-        return try Blocking.wait { try await database.allRecordZones().map(\.zoneID) }
-    }
+    func privateZones() throws -> [CKRecordZone.ID] { try zones(of: container.privateCloudDatabase) }
 
     /// The zones that others share with the person.
-    func sharedZones() throws -> [CKRecordZone.ID] {
-        let database = container.sharedCloudDatabase
-        return try Blocking.wait { try await database.allRecordZones().map(\.zoneID) }
+    func sharedZones() throws -> [CKRecordZone.ID] { try zones(of: container.sharedCloudDatabase) }
+
+    private func zones(of database: CKDatabase) throws -> [CKRecordZone.ID] {
+        try Blocking.wait { try await database.allRecordZones().map(\.zoneID) }
     }
 
     /// A record that others share with the person.
@@ -113,7 +108,7 @@ struct ShareClient {
         try Blocking.wait {
             let record = try await database.record(for: id)
             record[key] = value
-            try await Self.save([record], in: database)
+            try await ItemsRefused.check(database.modifyRecords(saving: [record], deleting: []).saveResults)
         }
     }
 
@@ -123,19 +118,7 @@ struct ShareClient {
         try Blocking.wait {
             let record = CKRecord(recordType: type, recordID: id)
             record.setParent(parent)
-            try await Self.save([record], in: database)
+            try await ItemsRefused.check(database.modifyRecords(saving: [record], deleting: []).saveResults)
         }
-    }
-
-    /// Saves all records or none.
-    ///
-    /// Throws `ItemsRefused` for the records that failed, except those that failed only because others did.
-    private static func save(_ records: [CKRecord], in database: CKDatabase) async throws {
-        var errors: [RecordName: CKError] = [:]
-        for (id, result) in try await database.modifyRecords(saving: records, deleting: []).saveResults {
-            guard case .failure(let error as CKError) = result, error.code != .batchRequestFailed else { continue }
-            errors[RecordName(id.recordName)] = error
-        }
-        guard errors.isEmpty else { throw ItemsRefused(errors: errors) }
     }
 }

@@ -1,5 +1,7 @@
 // The cost of a step, in operations of the store: except for the time, it is the same on every machine.
 
+import StratusKit
+import StratusRecords
 import StratusStore
 import Synchronization
 
@@ -7,39 +9,30 @@ import Synchronization
 struct StepCost {
     let commits: Int
     let syncs: Int
-    let reads: Int
-    let cursorSteps: Int
-    let entriesWritten: Int
-    let bytesWritten: Int
+    let work: StoreCost
     let duration: Duration
 
     /// Runs `body` and counts what it cost.
     static func measuring<Result>(
         _ session: StoreSession, _ body: () throws -> Result
     ) rethrows -> (result: Result, cost: StepCost) {
-        let before = session.statistics
-        let clock = ContinuousClock()
-        let started = clock.now
+        let (before, started) = (session.engine.store.statistics, ContinuousClock.now)
         let result = try body()
-        return (result, StepCost(from: before, to: session.statistics, clock.now - started))
+        return (result, StepCost(from: before, to: session.engine.store.statistics, .now - started))
     }
 
     private init(from before: StoreStatistics, to after: StoreStatistics, _ duration: Duration) {
-        let cost = after.cost - before.cost
         commits = after.transactionsCommitted - before.transactionsCommitted
         syncs = after.syncs - before.syncs
-        reads = cost.reads
-        cursorSteps = cost.cursorSteps
-        entriesWritten = cost.entriesWritten
-        bytesWritten = cost.bytesWritten
+        work = after.cost - before.cost
         self.duration = duration
     }
 
     var object: JSONObject {
         [
-            "commits": JSONValue(commits), "fsyncs": JSONValue(syncs), "storeReads": JSONValue(reads),
-            "cursorSteps": JSONValue(cursorSteps), "entriesWritten": JSONValue(entriesWritten),
-            "bytesWritten": JSONValue(bytesWritten), "milliseconds": Quantities.milliseconds(duration),
+            "commits": commits, "fsyncs": syncs, "storeReads": work.reads, "cursorSteps": work.cursorSteps,
+            "entriesWritten": work.entriesWritten, "bytesWritten": work.bytesWritten,
+            "milliseconds": Quantities.milliseconds(duration),
         ]
     }
 
@@ -47,12 +40,12 @@ struct StepCost {
     var summary: String {
         [
             Quantities.count(commits, "commit"), Quantities.count(syncs, "fsync"),
-            Quantities.count(reads, "store read"), Quantities.duration(duration),
+            Quantities.count(work.reads, "store read"), Quantities.duration(duration),
         ].joined(separator: ", ")
     }
 }
 
-/// Counts saved records. CloudKit's blocks count on the threads of operations; the main thread shows the progress.
+/// Counts saved records while the main thread shows the progress.
 final class SaveTally: Sendable {
     struct Counts {
         /// Records that were sent and answered, successfully or not.
@@ -76,11 +69,17 @@ final class SaveTally: Sendable {
         state.withLock { _ = $0.newNames.insert(name) }
     }
 
-    func noteSent() { state.withLock { $0.counts.sent += 1 } }
-
-    func noteSaved(_ name: String) {
+    /// Counts the answers of a request.
+    func note(_ results: [CKRecord.ID: Result<CKRecord, any Error>]) {
         state.withLock { state in
-            if state.newNames.remove(name) == nil { state.counts.changed += 1 } else { state.counts.created += 1 }
+            state.counts.sent += results.count
+            for case (let id, .success) in results {
+                if state.newNames.remove(id.recordName) == nil {
+                    state.counts.changed += 1
+                } else {
+                    state.counts.created += 1
+                }
+            }
         }
     }
 }

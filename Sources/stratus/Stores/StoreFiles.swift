@@ -1,6 +1,7 @@
 // LevelDB's side of an opened store: the store itself, its files, holders, scratch directories, repair. This is the
 // only file of the tool that imports StratusLevelDB.
 
+import CSystem
 import FoundationEssentials
 import StratusKit
 import StratusLayout
@@ -76,19 +77,14 @@ final class StoreFiles {
     /// The last commit, if opening dropped it: a crash cut it off before it was acknowledged.
     var droppedCommit: [String: String]? { store.droppedCommit?.fields }
 
-    var statistics: StoreStatistics { store.statistics }
-
     // MARK: Other processes
 
     /// A process that has a store open.
-    struct Holder {
-        let processID: Int32
-        let command: String
-    }
+    typealias Holder = (processID: Int32, command: String)
 
     /// The other process that has the store open. Locks nothing.
     static func holder(of path: String) throws -> Holder? {
-        try LevelDBStore.holder(ofStoreAt: path).map { Holder(processID: $0.processID, command: $0.command) }
+        try LevelDBStore.holder(ofStoreAt: path).map { ($0.processID, $0.command) }
     }
 
     /// The format of the store at `path`; nil if there is no store.
@@ -121,12 +117,8 @@ final class StoreFiles {
     /// it: resolving it in another way could lead to another store. Returns whether nothing of it is left.
     @discardableResult
     static func removeMade(_ path: String) -> Bool {
-        (try? Disk.facts(of: Array(path.utf8))) == nil || LevelDBStore.removeMade(path)
+        (try? Disk.facts(of: path)) == nil || LevelDBStore.removeMade(path)
     }
-
-    /// How to remove an unfinished copy.
-    static let copyRemoval = UnfinishedWork.Removal(
-        suffix: LevelDBStore.takenCopySuffix, remove: { LevelDBStore.removeUnfinishedCopy($0) })
 
     /// Copies LevelDB's files of a store, which another process may have open and write, into an empty directory.
     /// Returns how many tables could not be linked. `progress` gets the number of finished tables, and of all.
@@ -287,5 +279,48 @@ final class StoreFiles {
             last = page.last
         } while last != nil
         return unmended
+    }
+}
+
+/// Unfinished copies of stores, which a signal removes. Files are removed by `DraftFile`.
+///
+/// Invariants:
+///   1. A copy that has its final name, or is complete, is never removed. A directory is renamed before anything in it
+///      is removed; the renaming fails if the verb was faster, and a verb that still writes finds the whole directory
+///      gone.
+///   2. A removed directory is not created again before the process ends: verbs create such directories only inside
+///      `StopSignal.making`, and LevelDB creates no directories.
+///   3. If the process is killed meanwhile, the remaining name is one that the next verb recognises as an unfinished
+///      copy.
+extension StoreFiles {
+    private static let removalAttemptCount = 50
+
+    /// Removes unfinished copies of this process before a signal ends it. They are called
+    /// "<destination>.incomplete-<process>-<number>". Writes a note if it removes one.
+    static func removeUnfinishedCopiesAtEnd(of destination: String) {
+        let place = URL(fileURLWithPath: AbsolutePath.of(destination)).standardizedFileURL
+        let folder = place.deletingLastPathComponent().path
+        let prefix = "\(place.lastPathComponent).incomplete-\(ProcessInfo.processInfo.processIdentifier)-"
+        StopSignal.beforeEnd {
+            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
+            var isRemoved = false
+            for name in names where name.hasPrefix(prefix) && !name.hasSuffix(LevelDBStore.takenCopySuffix) {
+                if removeUnfinishedCopy("\(folder)/\(name)") { isRemoved = true }
+            }
+            if isRemoved { StopSignal.noteRemoval(of: destination) }
+        }
+    }
+
+    /// Returns whether the copy existed and is gone.
+    private static func removeUnfinishedCopy(_ path: String) -> Bool {
+        let aside = path + LevelDBStore.takenCopySuffix
+        let (from, to) = (Array(path.utf8), Array(aside.utf8))
+        guard cfiletree_rename(from.span, to.span) == 0 else { return false }
+        for _ in 0..<removalAttemptCount {
+            if LevelDBStore.removeUnfinishedCopy(aside) { return true }
+            // The verb may have been creating a file when the directory was renamed.
+            Blocking.pause()
+        }
+        return false
     }
 }

@@ -16,7 +16,7 @@ final class StoreSession {
     let path: String
     let engine: RecordEngine
     let choice: DatabaseChoice
-    private let opened: OpenedStore
+    let opened: OpenedStore
     /// The account of the database's owner, if there is one.
     private(set) var account: StoredAccount?
 
@@ -89,10 +89,6 @@ final class StoreSession {
         }
     }
 
-    /// The store's statistics; if another process has the store, those of all its callers.
-    var statistics: StoreStatistics { engine.store.statistics }
-    /// The calls of hosts; nil if the store was opened with the engine only.
-    var availableHost: (any StoreHost)? { opened.host }
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { opened.served }
     /// Whether change tokens are valid only now: the store has no secret for tokens, and its copy has a temporary one.
@@ -101,8 +97,6 @@ final class StoreSession {
     }
     /// When the copy that is read was begun; nil if the store itself is read.
     var copyDate: Date? { opened.copy?.date }
-    /// The commit that opening the store, or its copy, has dropped.
-    var droppedCommit: [String: String]? { opened.files?.droppedCommit }
     /// The directory that is read.
     var readPath: String { opened.copy?.path ?? path }
 
@@ -138,8 +132,7 @@ final class StoreSession {
 
     /// Does the same and shows the progress.
     func purge(_ console: Console) throws -> PurgeProgress {
-        let progress = ProgressLine("removing", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("removing", on: console)
         return try purge { progress.update($0, $1, of: $2) }
     }
 
@@ -213,10 +206,7 @@ final class StoreSession {
     ///
     /// Throws `unknownZone` if the zone does not exist.
     func read<Result>(_ zone: ZoneID, _ body: (ZoneReader) throws -> Result) throws -> Result {
-        try engine.read { reader in
-            guard let found = try reader.zone(zone) else { throw try noZone(zone, reader) }
-            return try body(found)
-        }
+        try engine.read { try body($0.knownZone(zone)) }
     }
 
     /// Reads one zone on one snapshot, with what the acting person sees of it.
@@ -230,11 +220,21 @@ final class StoreSession {
         return try read(id) { try body($0, sight) }
     }
 
+}
+
+extension RecordReader {
+    /// A zone that a person names.
+    ///
+    /// Throws `unknownZone` with the most similar name if it does not exist.
+    func knownZone(_ id: ZoneID) throws -> ZoneReader {
+        guard let zone = try zone(id) else { throw try noZone(id) }
+        return zone
+    }
+
     /// The error for a zone that does not exist, with the most similar name.
-    func noZone(_ zone: ZoneID, _ reader: RecordReader) throws -> StoreError {
-        let names = try reader.zones(in: zone.database).map(\.name.text)
-        var fields = ["zone": zone.name.text]
-        if let nearest = NearestName.of(zone.name.text, among: names) { fields["nearest"] = nearest }
+    func noZone(_ id: ZoneID) throws -> StoreError {
+        var fields = ["zone": id.name.text]
+        fields["nearest"] = NearestName.of(id.name.text, among: try zones(in: id.database).map(\.name.text))
         return StoreError(.unknownZone, "There is no such zone: 'stratus zones' lists all zones.", fields)
     }
 }
@@ -242,11 +242,6 @@ final class StoreSession {
 // MARK: - Files
 
 extension StoreSession {
-    func figures() throws -> StoreFiles.Figures { try files.figures() }
-
-    /// The approximate size of a range in files, without data still in memory.
-    func approximateByteCount(of range: KeyRange) throws -> Int { try files.approximateByteCount(of: range) }
-
     /// Removes deleted entries from the files, slice by slice, in this process or in the host that has the store.
     /// Returns the approximate sizes before and after. `progress` gets the number of processed bytes, and of all.
     ///
@@ -264,13 +259,6 @@ extension StoreSession {
             // After the last slice there is nothing to continue.
             if done < total { try StopSignal.safePoint() }
         }
-    }
-
-    /// Checks every entry and log against its checksum. Returns the number of entries, and each damage.
-    func verifyChecksums(
-        progress: (_ byteCount: Int, _ total: Int) -> Void
-    ) throws -> (entryCount: Int, damages: [StoreError]) {
-        try files.verifyChecksums(progress: progress)
     }
 }
 

@@ -1,10 +1,20 @@
 // A zone through CloudKit's API, as any CloudKit program uses it.
 
-import Dispatch
+import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
-import Synchronization
+
+extension ZoneID {
+    /// The database in which a person finds the zone, and its address there.
+    func place(for user: UserName) -> (database: DatabaseSelector, zone: ZoneAddress) {
+        switch database.owner {
+        case nil: (.public, ZoneAddress(zoneName: name.text))
+        case user?: (.private, ZoneAddress(zoneName: name.text))
+        case let owner?: (.shared, ZoneAddress(zoneName: name.text, ownerName: owner.text))
+        }
+    }
+}
 
 final class ZoneClient {
     /// Items of one request (L-01).
@@ -13,21 +23,18 @@ final class ZoneClient {
     let database: CKDatabase
     let zoneID: CKRecordZone.ID
     /// The running request, while the next one is prepared.
-    private var running: SentRequest?
+    private var running: Task<Void, any Error>?
 
     /// A zone as a person sees it: in the public, the private or the shared database.
     init(_ container: CKContainer, _ zone: ZoneID, as person: StoredAccount) {
-        switch zone.database.owner {
-        case nil:
-            database = container.publicCloudDatabase
-            zoneID = CKRecordZone.ID(zoneName: zone.name.text)
-        case person.userName?:
-            database = container.privateCloudDatabase
-            zoneID = CKRecordZone.ID(zoneName: zone.name.text)
-        case let owner?:
-            database = container.sharedCloudDatabase
-            zoneID = CKRecordZone.ID(zoneName: zone.name.text, ownerName: owner.text)
-        }
+        let (selector, address) = zone.place(for: person.userName)
+        database =
+            switch selector {
+            case .public: container.publicCloudDatabase
+            case .private: container.privateCloudDatabase
+            case .shared: container.sharedCloudDatabase
+            }
+        zoneID = CKRecordZone.ID(zoneName: address.zoneName, ownerName: address.ownerName)
     }
 
     func recordID(_ name: RecordName) -> CKRecord.ID { CKRecord.ID(recordName: name.text, zoneID: zoneID) }
@@ -123,7 +130,8 @@ final class ZoneClient {
     /// Throws the error of the previous request.
     func save(_ records: [CKRecord], _ tally: SaveTally) throws {
         try finish()
-        running = send(saving: records, policy: .changedKeys, tally)
+        let database = database
+        running = Blocking.begin { try await Self.send(saving: records, to: database, policy: .changedKeys, tally) }
     }
 
     /// Waits until no request is running.
@@ -133,15 +141,14 @@ final class ZoneClient {
     func finish() throws {
         guard let request = running else { return }
         running = nil
-        try finish(request)
+        try Blocking.wait { try await request.value }
     }
 
     /// Deletes records, all or none.
     ///
     /// Throws as `finish`.
     func delete(_ names: [RecordName]) throws {
-        try finish()
-        try finish(send(deleting: names.map(recordID)))
+        try send(deleting: names.map(recordID))
     }
 
     /// Moves a record under another or under none, unless it changes meanwhile. Returns the old parent.
@@ -153,7 +160,7 @@ final class ZoneClient {
         let record = try fetch(name)
         let old = record.parent.map { RecordName($0.recordID.recordName) }
         if let parent { record.setParent(recordID(parent)) } else { record.parent = nil }
-        try finish(send(saving: [record], policy: .ifServerRecordUnchanged))
+        try send(saving: [record])
         return old
     }
 
@@ -161,8 +168,7 @@ final class ZoneClient {
     ///
     /// Throws as `finish`.
     func put(_ record: CKRecord) throws {
-        try finish()
-        try finish(send(saving: [record]))
+        try send(saving: [record])
     }
 
     /// A record as the person sees it.
@@ -182,82 +188,44 @@ final class ZoneClient {
 
     // MARK: Requests
 
-    private func send(
-        saving records: [CKRecord] = [], deleting ids: [CKRecord.ID] = [],
+    /// Waits for the previous request, then saves or deletes records.
+    private func send(saving records: [CKRecord] = [], deleting ids: [CKRecord.ID] = []) throws {
+        try finish()
+        let database = database
+        try Blocking.wait { try await Self.send(saving: records, deleting: ids, to: database) }
+    }
+
+    /// Saves or deletes records. Sends a request that is too large again as two halves, the first half first.
+    private static func send(
+        saving records: [CKRecord], deleting ids: [CKRecord.ID] = [], to database: CKDatabase,
         policy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, _ tally: SaveTally? = nil
-    ) -> SentRequest {
-        let request = SentRequest(records: records, ids: ids, policy: policy, tally: tally)
-        let operation = CKModifyRecordsOperation(recordsToSave: records, recordIDsToDelete: ids)
-        operation.savePolicy = policy
-        operation.isAtomic = true
-        let failures = request.failures
-        operation.perRecordProgressBlock = { _, share in
-            if share == 1 { tally?.noteSent() }
-        }
-        operation.perRecordSaveBlock = { id, result in
-            failures.note(result, id)
-            if case .success = result { tally?.noteSaved(id.recordName) }
-        }
-        operation.perRecordDeleteBlock = { id, result in failures.note(result, id) }
-        operation.modifyRecordsResultBlock = { failures.end($0) }
-        database.add(operation)
-        return request
-    }
-
-    /// Waits for a request. If it is too large, sends it again as two halves, the first half first.
-    private func finish(_ request: SentRequest) throws {
+    ) async throws {
         do {
-            try request.failures.wait()
-        } catch CKError.limitExceeded where request.records.count > 1 {
-            let middle = request.records.count / 2
-            for half in [request.records[..<middle], request.records[middle...]] {
-                try finish(send(saving: Array(half), policy: request.policy, request.tally))
+            let (saved, deleted) = try await database.modifyRecords(saving: records, deleting: ids, savePolicy: policy)
+            tally?.note(saved)
+            try ItemsRefused.check(saved, deleted)
+        } catch CKError.limitExceeded where records.count > 1 {
+            let middle = records.count / 2
+            for half in [records[..<middle], records[middle...]] {
+                try await send(saving: Array(half), to: database, policy: policy, tally)
             }
         }
     }
 }
 
-/// A request that was sent, with everything needed to send it in parts.
-private struct SentRequest {
-    let records: [CKRecord]
-    let ids: [CKRecord.ID]
-    let policy: CKModifyRecordsOperation.RecordSavePolicy
-    let tally: SaveTally?
-    let failures = RequestFailures()
-}
-
-/// Collects the failures that the blocks of one operation get, for the thread that waits for it.
-private final class RequestFailures: Sendable {
-    private struct State {
-        var failure: (any Error)?
-        var refused: [RecordName: CKError] = [:]
-    }
-
-    private let state = Mutex(State())
-    private let ended = DispatchSemaphore(value: 0)
-
-    /// Ignores an item that failed only because others did.
-    func note<Success>(_ result: Result<Success, any Error>, _ id: CKRecord.ID) {
-        guard case .failure(let error) = result else { return }
-        state.withLock { state in
-            if let error = error as? CKError {
-                if error.code != .batchRequestFailed { state.refused[RecordName(id.recordName)] = error }
-            } else {
-                state.failure = state.failure ?? error
-            }
+extension ItemsRefused {
+    /// Throws for the items that failed, except those that failed only because others did.
+    static func check(
+        _ saved: [CKRecord.ID: Result<CKRecord, any Error>], _ deleted: [CKRecord.ID: Result<Void, any Error>] = [:]
+    ) throws {
+        var errors: [RecordName: CKError] = [:]
+        func note<Success>(_ id: CKRecord.ID, _ result: Result<Success, any Error>) throws {
+            guard case .failure(let error) = result else { return }
+            guard let error = error as? CKError else { throw error }
+            if error.code != .batchRequestFailed { errors[RecordName(id.recordName)] = error }
         }
-    }
-
-    func end(_ result: Result<Void, any Error>) {
-        if case .failure(let error) = result { state.withLock { $0.failure = $0.failure ?? error } }
-        ended.signal()
-    }
-
-    /// Waits for the last block. Throws the failure of the request, or those of its items.
-    func wait() throws {
-        ended.wait()
-        let state = state.withLock { $0 }
-        if let failure = state.failure { throw failure }
-        if !state.refused.isEmpty { throw ItemsRefused(errors: state.refused) }
+        for (id, result) in saved { try note(id, result) }
+        for (id, result) in deleted { try note(id, result) }
+        if !errors.isEmpty { throw ItemsRefused(errors: errors) }
     }
 }

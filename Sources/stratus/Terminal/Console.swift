@@ -90,11 +90,11 @@ final class Console {
     }
 
     /// Writes an object for programs, with the date of the copy that is read. Writes nothing without JSON.
-    func object(_ object: @autoclosure () -> JSONObject, isDated: Bool = true) throws {
+    func object(_ object: @autoclosure () throws -> JSONObject, isDated: Bool = true) throws {
         guard usesJSON else { return }
-        var object = object()
+        var object = try object()
         if isDated, let date = Self.copyDate.withLock({ $0 }) { object.add("asOf", Quantities.timestamp(date)) }
-        try append(JSONValue.object(object).text)
+        try append(object.jsonText)
     }
 
     /// Writes an object with a list of any length, which is never in memory: `visit` gets a function that adds an
@@ -103,15 +103,14 @@ final class Console {
         _ object: JSONObject, list name: String, _ visit: (_ add: (JSONObject) throws -> Void) throws -> Void
     ) throws {
         guard usesJSON else { return try visit { _ in } }
-        let members = object.members.map { JSONValue.string($0.key).text + ":" + $0.value.text + "," }
-        try append("{" + members.joined() + JSONValue.string(name).text + ":[", terminator: "")
+        try append(object.jsonText.dropLast() + ",\(name.jsonText):[", terminator: "")
         var isFirst = true
         try visit { element in
-            try append((isFirst ? "" : ",") + JSONValue.object(element).text, terminator: "")
+            try append((isFirst ? "" : ",") + element.jsonText, terminator: "")
             isFirst = false
         }
         let date = Self.copyDate.withLock { $0 }
-        try append("]" + (date.map { ",\"asOf\":" + Quantities.timestamp($0).text } ?? "") + "}")
+        try append("]" + (date.map { ",\"asOf\":" + Quantities.timestamp($0).jsonText } ?? "") + "}")
     }
 
     /// The date of the copy that is read instead of the store itself. A process reads one store.
@@ -122,7 +121,7 @@ final class Console {
 
     /// Says at the end of a list that --limit has left some out: on standard error, or with JSON as an object.
     func moreComing(_ things: String, limit: Int) throws {
-        try object(["isMoreComing": true, "limit": JSONValue(limit)])
+        try object(["isMoreComing": true, "limit": limit])
         try flush()
         guard !usesJSON else { return }
         note("note: there are more \(things) than --limit \(limit) shows; --limit 0 shows all")
@@ -205,16 +204,13 @@ final class Console {
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: Int32) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = cfiletree_write(descriptor, rest.span)
-            guard count >= 0 else {
-                if -count == FileError.brokenPipe { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
-                throw ToolError(
-                    .outputFailed, "The output cannot be written: free space, or write it to another disk.",
-                    ["reason": FileError(number: Int32(truncatingIfNeeded: -count)).reason])
-            }
-            rest = rest.dropFirst(Int(count))
+        do throws(FileError) {
+            try Disk.write(bytes, to: descriptor)
+        } catch {
+            if error.number == FileError.brokenPipe { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
+            throw ToolError(
+                .outputFailed, "The output cannot be written: free space, or write it to another disk.",
+                ["reason": error.reason])
         }
     }
 }
@@ -267,10 +263,8 @@ struct DeedArguments: ParsableArguments {
         let deed = try deed()
         let visible = VisibleText.of(deed)
         if dryRun {
-            var object: JSONObject = ["dryRun": true, "would": .string(deed)]
-            for (key, value) in details.members { object.add(key, value) }
             try console.line("would " + visible)
-            try console.object(object)
+            try console.object(["dryRun": true, "would": deed] + details)
             try console.flush()
             return false
         }

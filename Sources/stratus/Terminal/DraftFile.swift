@@ -10,7 +10,6 @@
 import ArgumentParser
 import CSystem
 import Foundation
-import FoundationEssentials
 import StratusKit
 import Synchronization
 
@@ -45,7 +44,7 @@ final class DraftFile: Sendable {
             let made = try Self.make(in: folder)
             StopSignal.beforeEnd {
                 guard Self.discard(made.draft, standing), let name else { return }
-                UnfinishedWork.noteRemoval(of: name)
+                StopSignal.noteRemoval(of: name)
             }
             return made
         }
@@ -56,22 +55,18 @@ final class DraftFile: Sendable {
     /// Throws `FileError`.
     static func write(_ text: String, to path: String, replacing: Bool) throws {
         let draft = try DraftFile(for: path)
-        defer { draft.discard() }
         try draft.write(Array(text.utf8))
         try draft.finish(replacing: replacing)
     }
 
-    deinit { cfiletree_close(descriptor) }
+    /// Removes the draft, unless the file has its name.
+    deinit {
+        _ = Self.discard(draft, standing)
+        cfiletree_close(descriptor)
+    }
 
     /// Throws `FileError`.
-    func write(_ bytes: [UInt8]) throws {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = cfiletree_write(descriptor, rest.span)
-            guard count >= 0 else { throw FileError(number: Int32(truncatingIfNeeded: -count)) }
-            rest = rest.dropFirst(Int(count))
-        }
-    }
+    func write(_ bytes: [UInt8]) throws { try Disk.write(bytes, to: descriptor) }
 
     /// Gives the file its name, and with `replacing` replaces an existing file. Everything is on the disk when this
     /// returns. Never returns if a signal has removed the draft.
@@ -79,20 +74,12 @@ final class DraftFile: Sendable {
     /// Throws `FileError` and leaves nothing: `alreadyThere` if the name is taken. A file that has replaced another
     /// stays if its folder cannot be synced.
     func finish(replacing: Bool) throws {
-        do {
-            try Self.check(cfiletree_sync(descriptor))
-            try StopSignal.making {
-                try takeName(replacing)
-                standing.isOver.withLock { $0 = true }
-            }
-        } catch {
-            discard()
-            throw error
+        try FileError.check(cfiletree_sync(descriptor))
+        try StopSignal.making {
+            try takeName(replacing)
+            standing.isOver.withLock { $0 = true }
         }
     }
-
-    /// Removes the draft, unless the file has its name.
-    func discard() { _ = Self.discard(draft, standing) }
 
     /// Returns whether the draft existed.
     private static func discard(_ draft: [UInt8], _ standing: Standing) -> Bool {
@@ -113,10 +100,9 @@ final class DraftFile: Sendable {
             named = cfiletree_rename(draft.span, path.span)
             isLinked = false
         }
-        try Self.check(named)
+        try FileError.check(named)
         do {
-            let removed = isLinked ? cfiletree_remove_file(draft.span) : 0
-            try Self.check(removed)
+            if isLinked { try FileError.check(cfiletree_remove_file(draft.span)) }
             try syncFolder()
         } catch {
             if !replacing { _ = cfiletree_remove_file(path.span) }
@@ -126,10 +112,9 @@ final class DraftFile: Sendable {
 
     private func syncFolder() throws {
         let folder = folder
-        let descriptor = cfiletree_open_directory(folder.span)
-        try Self.check(descriptor)
+        let descriptor = try FileError.check(cfiletree_open_directory(folder.span))
         defer { cfiletree_close(descriptor) }
-        try Self.check(cfiletree_sync(descriptor))
+        try FileError.check(cfiletree_sync(descriptor))
     }
 
     // MARK: Drafts in a folder
@@ -139,7 +124,7 @@ final class DraftFile: Sendable {
             let draft = Array("\(folder)/\(prefix)\(ProcessInfo.processInfo.processIdentifier)-\(number)".utf8)
             let descriptor = cfiletree_create_file(draft.span)
             if descriptor == -FileError.alreadyThere { continue }
-            try check(descriptor)
+            try FileError.check(descriptor)
             // Without locks, no verb takes the draft for that of a dead process. Another verb may have removed the
             // draft before it was locked: check that it is still there.
             let locked = cfiletree_lock(descriptor)
@@ -175,10 +160,6 @@ final class DraftFile: Sendable {
         let numbers = name.dropFirst(prefix.count).split(separator: "-", omittingEmptySubsequences: false)
         return name.hasPrefix(prefix) && numbers.count == 2 && numbers.allSatisfy { UInt64($0) != nil }
     }
-
-    private static func check(_ result: Int32) throws(FileError) {
-        guard result >= 0 else { throw FileError(number: -result) }
-    }
 }
 
 /// The arguments of a verb that writes a picture or a page.
@@ -198,11 +179,11 @@ struct OutputArguments: ParsableArguments {
         guard let output else { return }
         guard !output.isEmpty else { throw ToolError(.usage, "The path after --output is empty: name a file.") }
         let folder = URL(fileURLWithPath: AbsolutePath.of(output)).deletingLastPathComponent().path
-        guard (try? Disk.factsOfTarget(of: Array(folder.utf8)))?.kind == .folder else {
+        guard (try? Disk.factsOfTarget(of: folder))?.kind == .folder else {
             throw ToolError(.notFound, "The directory of the file does not exist: create it first.", ["file": output])
         }
         try StorePath.requireOutside(output)
-        guard let facts = try? Disk.facts(of: Array(output.utf8)) else { return }
+        guard let facts = try? Disk.facts(of: output) else { return }
         if facts.kind == .folder {
             throw ToolError(.refused, "The path is a directory: name a file in it.", ["file": output])
         }
@@ -213,12 +194,17 @@ struct OutputArguments: ParsableArguments {
         ToolError(.refused, "The file exists: use --force to replace it, or name another.", ["file": path])
     }
 
-    /// Writes a file that only its owner can read.
+    /// Writes a file that only its owner can read. Without a file, prints the text and returns nil.
     ///
     /// Throws `refused` if the file exists and --force is missing, `outputFailed` if it cannot be written.
-    func write(_ text: String, to path: String) throws {
+    func write(_ text: String, _ console: Console) throws -> String? {
+        guard let path = output else {
+            for line in text.split(separator: "\n") { try console.line(String(line)) }
+            return nil
+        }
         do {
             try DraftFile.write(text, to: path, replacing: force)
+            return path
         } catch let error as FileError {
             if error.number == FileError.alreadyThere, !force { throw Self.taken(path) }
             throw ToolError(

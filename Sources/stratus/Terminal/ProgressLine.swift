@@ -5,11 +5,10 @@
 // terminal, and the line that `Console` shares with notes of the signal thread. `ProgressText` is pure: it reads no
 // clock, writes nothing.
 
-import StratusLayout
 import StratusRecords
-import StratusStore
 
-/// Shows on standard error how much of the work is done, how fast it goes, and how long it still takes.
+/// Shows on standard error how much of the work is done, how fast it goes, and how long it still takes. Removes the bar when
+/// nothing refers to it.
 final class ProgressLine {
     private static let redrawInterval = Duration.milliseconds(100)
     private static let lineInterval = Duration.seconds(5)
@@ -19,24 +18,22 @@ final class ProgressLine {
     private var text: ProgressText
     /// The current part of work that has several. Rates are those of the part.
     private var part: String?
-    private let clock = ContinuousClock()
-    private var started: ContinuousClock.Instant
+    private var started = ContinuousClock.now
     private var lastShown: ContinuousClock.Instant
     private var lastDone = 0
 
     /// `verb` is the work ("importing"). Without a total there is no bar and no remaining time.
-    init(_ verb: String, total: Int?, unit: ProgressUnit = .items, on console: Console) {
+    init(_ verb: String, total: Int? = nil, unit: ProgressUnit = .items, on console: Console) {
         self.console = console
         self.verb = verb
         text = ProgressText(verb: verb, unit: unit, total: total)
-        started = clock.now
         lastShown = started
     }
 
     /// Shows that `done` of the total are done, if the last update was long enough ago.
     func update(_ done: Int) {
         lastDone = done
-        let now = clock.now
+        let now = ContinuousClock.now
         guard now - lastShown >= (console.drawsProgress ? Self.redrawInterval : Self.lineInterval) else { return }
         lastShown = now
         show(
@@ -44,6 +41,9 @@ final class ProgressLine {
                 done: done, elapsedSeconds: Quantities.seconds(now - started),
                 width: console.drawsProgress ? console.progressWidth : nil))
     }
+
+    /// Shows that one more is done.
+    func add() { update(lastDone + 1) }
 
     /// Updates work whose total becomes known when it begins.
     func update(_ done: Int, of total: Int?) {
@@ -58,22 +58,13 @@ final class ProgressLine {
     }
 
     /// Updates one part of the work, which has its own total.
-    func update(_ part: String, _ done: Int, of total: Int, _ unit: ProgressUnit = .items) {
-        update(part, done, of: total, unit, isBound: false)
-    }
-
-    /// Updates a part with an upper bound instead of a known total.
-    func update(_ part: String, _ done: Int, ofAtMost bound: Int) {
-        update(part, done, of: bound, .items, isBound: true)
-    }
-
-    private func update(_ part: String, _ done: Int, of total: Int, _ unit: ProgressUnit, isBound: Bool) {
+    func update(_ part: String, _ done: Int, of total: Int, _ unit: ProgressUnit = .items, isBound: Bool = false) {
         // A part may occur again: its clock starts again too.
         if part != self.part || total != text.total || done < lastDone {
             self.part = part
             text = ProgressText(
                 verb: "\(verb) \(part)", unit: unit, total: total, isTotalBound: isBound, doneBefore: done)
-            started = clock.now
+            started = .now
         }
         update(done)
     }
@@ -82,17 +73,19 @@ final class ProgressLine {
     func begin(_ part: String) {
         self.part = part
         text = ProgressText(verb: "\(verb) \(part)", total: nil)
-        (started, lastDone) = (clock.now, 0)
+        (started, lastDone) = (.now, 0)
         lastShown = started
         show("\(verb) \(part)")
     }
+
+    /// Updates a part with an upper bound instead of a known total.
+    func update(_ part: String, _ done: Int, ofAtMost bound: Int) { update(part, done, of: bound, isBound: true) }
 
     private func show(_ line: String) {
         if console.drawsProgress { console.redraw(line) } else { console.note(line) }
     }
 
-    /// Removes the bar.
-    func finish() {
+    deinit {
         if console.drawsProgress { console.clearProgressLine() }
     }
 }
@@ -190,33 +183,4 @@ final class LookCounter {
         count += 1
         if count.isMultiple(of: Self.updateInterval) { update(count) }
     }
-}
-
-/// Counts the databases of a store, or its zones, as a verb looks at them.
-final class PlaceProgress {
-    private let progress: ProgressLine
-    private var count = 0
-
-    init(databasesOf reader: RecordReader, _ console: Console) throws {
-        progress = ProgressLine(
-            "looking at databases", total: try reader.entryCount(in: GlobalKeys.databases), on: console)
-    }
-
-    /// `verb` is the work on the zones.
-    init(zonesOf reader: RecordReader, _ verb: String, _ console: Console) throws {
-        var total = 0
-        try reader.visitZones { _, _ in
-            total += 1
-            return .next
-        }
-        progress = ProgressLine(verb, total: total, on: console)
-    }
-
-    /// Counts one more.
-    func add() {
-        count += 1
-        progress.update(count)
-    }
-
-    func finish() { progress.finish() }
 }

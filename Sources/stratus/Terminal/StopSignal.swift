@@ -57,6 +57,22 @@ enum StopSignal {
         state.withLock { $0.cleanUps.append(cleanUp) }
     }
 
+    /// Runs `body`. If a signal ends the process meanwhile, writes a note first.
+    static func noting<Result>(_ text: String, while body: () throws -> Result) rethrows -> Result {
+        let isRunning = Mutex(true)
+        beforeEnd {
+            if isRunning.withLock({ $0 }) { Console.noteOfSignal(text) }
+        }
+        defer { isRunning.withLock { $0 = false } }
+        return try body()
+    }
+
+    /// Says that a signal ended the verb and its unfinished result was removed.
+    static func noteRemoval(of path: String) {
+        Console.noteOfSignal(
+            "interrupted: nothing is left of \(VisibleText.of(path)); run the same command again to start over")
+    }
+
     /// Creates something that a signal must remove. `body` creates it and calls `beforeEnd`, unless that was called
     /// before; signals wait for `body`. Never returns while a signal is ending the process, so that nothing is created
     /// after the clean-up. `body` may take long, for example to open a store, but must not wait for another caller of
@@ -123,63 +139,5 @@ enum StopSignal {
         cfiletree_end_by_signal(signal)
         // Not reached.
         exit(128 + signal)
-    }
-}
-
-/// Unfinished copies of stores, which a signal removes. Files are removed by `DraftFile`.
-///
-/// Invariants:
-///   1. A copy that has its final name, or is complete, is never removed. A directory is renamed before anything in it
-///      is removed; the renaming fails if the verb was faster, and a verb that still writes finds the whole directory
-///      gone.
-///   2. A removed directory is not created again before the process ends: verbs create such directories only inside
-///      `StopSignal.making`, and LevelDB creates no directories.
-///   3. If the process is killed meanwhile, the remaining name is one that the next verb recognises as an unfinished
-///      copy.
-enum UnfinishedWork {
-    private static let attemptCount = 50
-    private static let pauseMilliseconds: Int32 = 20
-
-    /// How to remove an unfinished copy of a store.
-    struct Removal: Sendable {
-        /// Appended to the name before the removal.
-        var suffix: String
-        /// Returns whether the copy is gone.
-        var remove: @Sendable (_ path: String) -> Bool
-    }
-
-    /// Removes unfinished copies of this process before a signal ends it. They are called
-    /// "<destination>.incomplete-<process>-<number>". Writes a note if it removes one.
-    static func removeCopiesAtEnd(of destination: String, by removal: Removal) {
-        let place = URL(fileURLWithPath: AbsolutePath.of(destination)).standardizedFileURL
-        let folder = place.deletingLastPathComponent().path
-        let prefix = "\(place.lastPathComponent).incomplete-\(ProcessInfo.processInfo.processIdentifier)-"
-        StopSignal.beforeEnd {
-            let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-            var isRemoved = false
-            for name in names where name.hasPrefix(prefix) && !name.hasSuffix(removal.suffix) {
-                if remove("\(folder)/\(name)", by: removal) { isRemoved = true }
-            }
-            if isRemoved { noteRemoval(of: destination) }
-        }
-    }
-
-    /// Says that a signal ended the verb and its unfinished result was removed.
-    static func noteRemoval(of path: String) {
-        Console.noteOfSignal(
-            "interrupted: nothing is left of \(VisibleText.of(path)); run the same command again to start over")
-    }
-
-    /// Returns whether the copy existed and is gone.
-    private static func remove(_ path: String, by removal: Removal) -> Bool {
-        let aside = path + removal.suffix
-        let (from, to) = (Array(path.utf8), Array(aside.utf8))
-        guard cfiletree_rename(from.span, to.span) == 0 else { return false }
-        for _ in 0..<attemptCount {
-            if removal.remove(aside) { return true }
-            // The verb may have been creating a file when the directory was renamed.
-            cfiletree_sleep(pauseMilliseconds)
-        }
-        return false
     }
 }

@@ -158,8 +158,8 @@ enum Quantities {
         Double(duration.components.seconds) + Double(duration.components.attoseconds) / 1e18
     }
 
-    static func milliseconds(_ duration: Duration) -> JSONValue {
-        .number((seconds(duration) * 1e6).rounded() / 1e3)
+    static func milliseconds(_ duration: Duration) -> Double {
+        (seconds(duration) * 1e6).rounded() / 1e3
     }
 
     static func decimal(_ value: Double, places: Int) -> String {
@@ -181,8 +181,8 @@ enum Quantities {
     }
 
     /// A date for programs: "2026-01-31T12:00:00.000Z".
-    static func timestamp(_ date: Date) -> JSONValue {
-        .string(date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+    static func timestamp(_ date: Date) -> String {
+        date.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
     }
 }
 

@@ -1,62 +1,42 @@
 // JSON whose members keep the order in which they were added, so that output is the same on every run.
 
-/// A JSON value.
-enum JSONValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral {
-    case null
-    case boolean(Bool)
-    case integer(Int64)
-    case unsigned(UInt64)
-    case number(Double)
-    case string(String)
-    case array([JSONValue])
-    case object(JSONObject)
+/// A value that can be written as JSON. Nil is written as null.
+protocol JSONValue: Sendable {
+    /// Appends the value without line ends.
+    func writeJSON(to text: inout String)
+}
 
-    init(stringLiteral value: String) { self = .string(value) }
-    init(integerLiteral value: Int64) { self = .integer(value) }
-    init(booleanLiteral value: Bool) { self = .boolean(value) }
-    init(_ value: Int) { self = .integer(Int64(value)) }
-    init(_ value: UInt64) { self = .unsigned(value) }
-    init(_ value: String?) { self = value.map { .string($0) } ?? .null }
-
+extension JSONValue {
     /// One line of text.
-    var text: String {
+    var jsonText: String {
         var text = ""
-        append(to: &text)
+        writeJSON(to: &text)
         return text
     }
+}
 
-    private func append(to text: inout String) {
-        switch self {
-        case .null: text += "null"
-        case .boolean(let value): text += value ? "true" : "false"
-        case .integer(let value): text += String(value)
-        case .unsigned(let value): text += String(value)
-        // JSON has no infinite numbers.
-        case .number(let value): text += value.isFinite ? "\(value)" : "\"\(value)\""
-        case .string(let value): Self.append(value, to: &text)
-        case .array(let values):
-            text += "["
-            for (index, value) in values.enumerated() {
-                if index > 0 { text += "," }
-                value.append(to: &text)
-            }
-            text += "]"
-        case .object(let object):
-            text += "{"
-            for (index, member) in object.members.enumerated() {
-                if index > 0 { text += "," }
-                Self.append(member.key, to: &text)
-                text += ":"
-                member.value.append(to: &text)
-            }
-            text += "}"
-        }
-    }
+extension JSONValue where Self: BinaryInteger {
+    func writeJSON(to text: inout String) { text += String(self) }
+}
 
+extension Int: JSONValue {}
+extension Int64: JSONValue {}
+extension UInt64: JSONValue {}
+
+extension Bool: JSONValue {
+    func writeJSON(to text: inout String) { text += description }
+}
+
+extension Double: JSONValue {
+    /// JSON has no infinite numbers.
+    func writeJSON(to text: inout String) { text += isFinite ? description : "\"\(self)\"" }
+}
+
+extension String: JSONValue {
     /// Also escapes characters that a terminal would act on, so that JSON can be shown on one.
-    private static func append(_ string: String, to text: inout String) {
+    func writeJSON(to text: inout String) {
         text += "\""
-        for scalar in string.unicodeScalars {
+        for scalar in unicodeScalars {
             switch scalar {
             case "\"": text += "\\\""
             case "\\": text += "\\\\"
@@ -78,22 +58,42 @@ enum JSONValue: Sendable, ExpressibleByStringLiteral, ExpressibleByIntegerLitera
     }
 }
 
-/// Members in the order in which they were added.
-struct JSONObject: Sendable, ExpressibleByDictionaryLiteral {
-    private(set) var members: [(key: String, value: JSONValue)]
+extension Optional: JSONValue where Wrapped: JSONValue {
+    func writeJSON(to text: inout String) {
+        if let self { self.writeJSON(to: &text) } else { text += "null" }
+    }
+}
 
-    init(dictionaryLiteral elements: (String, JSONValue)...) {
+extension Array: JSONValue where Element: JSONValue {
+    func writeJSON(to text: inout String) { text += "[" + map(\.jsonText).joined(separator: ",") + "]" }
+}
+
+/// Members in the order in which they were added.
+struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
+    private(set) var members: [(key: String, value: any JSONValue)]
+
+    init(dictionaryLiteral elements: (String, any JSONValue)...) {
         members = elements.map { ($0.0, $0.1) }
     }
 
-    init(sorted fields: [String: String]) {
-        members = fields.sorted { $0.key < $1.key }.map { ($0.key, .string($0.value)) }
+    init(sorted fields: [String: some JSONValue]) {
+        members = fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    mutating func add(_ key: String, _ value: JSONValue) { members.append((key, value)) }
+    func writeJSON(to text: inout String) {
+        text += "{" + members.map { "\($0.key.jsonText):\($0.value.jsonText)" }.joined(separator: ",") + "}"
+    }
+
+    mutating func add(_ key: String, _ value: any JSONValue) { members.append((key, value)) }
 
     /// Adds the member unless the value is nil.
-    mutating func add(_ key: String, unlessNil value: JSONValue?) {
-        if let value { members.append((key, value)) }
+    mutating func add(_ key: String, unlessNil value: String?) {
+        if let value { add(key, value) }
+    }
+
+    static func + (left: JSONObject, right: JSONObject) -> JSONObject {
+        var sum = left
+        sum.members += right.members
+        return sum
     }
 }

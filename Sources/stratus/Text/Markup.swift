@@ -3,7 +3,7 @@
 
 /// Text escaped for HTML and XML. One rule serves both.
 enum MarkupText {
-    /// The text for use between tags and between double quotes. Spells out control characters and noncharacters: HTML
+    /// The text for use between tags and between double quotes. Spells out control characters and noncharacters: Markup
     /// parsers report them, and XML 1.0 forbids them even escaped.
     static func escaped(_ text: String) -> String {
         var escaped = ""
@@ -23,25 +23,27 @@ enum MarkupText {
     }
 
     /// Includes line ends and tabs, which attributes would turn into spaces.
-    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
+    fileprivate static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
         scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || DisplayText.isNoncharacter(scalar)
     }
 }
 
-/// A piece of HTML. An interpolated `String` becomes text, or the value of an attribute between double quotes. Only
-/// HTML and SVG are inserted unchanged.
-struct HTML: ExpressibleByStringInterpolation {
+/// A piece of HTML or SVG. An interpolated `String` becomes text, or the value of an attribute between double quotes. Only
+/// markup is inserted unchanged. In SVG, which is drawn in files (XML) and in HTML, every element is closed.
+struct Markup: ExpressibleByStringInterpolation {
     private(set) var markup: String
 
     init(stringLiteral value: String) { markup = value }
     init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
 
-    init(_ parts: some Sequence<HTML>) {
+    /// The pieces of all elements, one after the other.
+    init<Elements: Sequence>(_ elements: Elements, _ piece: (Elements.Element) -> Markup) {
         markup = ""
-        for part in parts { markup += part.markup }
+        for element in elements { markup += piece(element).markup }
     }
 
-    static func += (left: inout HTML, right: HTML) { left.markup += right.markup }
+    static func + (left: Markup, right: Markup) -> Markup { "\(left)\(right)" }
+    static func += (left: inout Markup, right: Markup) { left.markup += right.markup }
 
     struct StringInterpolation: StringInterpolationProtocol {
         fileprivate var markup = ""
@@ -50,31 +52,7 @@ struct HTML: ExpressibleByStringInterpolation {
         mutating func appendLiteral(_ literal: String) { markup += literal }
         mutating func appendInterpolation(_ text: String) { markup += MarkupText.escaped(text) }
         mutating func appendInterpolation(_ number: Int) { markup += String(number) }
-        mutating func appendInterpolation(_ part: HTML) { markup += part.markup }
-        mutating func appendInterpolation(_ part: SVG) { markup += part.markup }
-    }
-}
-
-/// A piece of SVG, for files (XML) and for HTML. An interpolated `String` becomes text, or the value of an attribute
-/// between double quotes. Only SVG is inserted unchanged. Every element is closed, so that it is valid XML and valid
-/// HTML.
-struct SVG: ExpressibleByStringInterpolation {
-    private(set) var markup: String
-
-    init(stringLiteral value: String) { markup = value }
-    init(stringInterpolation: StringInterpolation) { markup = stringInterpolation.markup }
-
-    static func + (left: SVG, right: SVG) -> SVG { "\(left)\(right)" }
-    static func += (left: inout SVG, right: SVG) { left.markup += right.markup }
-
-    struct StringInterpolation: StringInterpolationProtocol {
-        fileprivate var markup = ""
-
-        init(literalCapacity: Int, interpolationCount: Int) { markup.reserveCapacity(literalCapacity) }
-        mutating func appendLiteral(_ literal: String) { markup += literal }
-        mutating func appendInterpolation(_ text: String) { markup += MarkupText.escaped(text) }
-        mutating func appendInterpolation(_ number: Int) { markup += String(number) }
-        mutating func appendInterpolation(_ part: SVG) { markup += part.markup }
+        mutating func appendInterpolation(_ part: Markup) { markup += part.markup }
     }
 }
 
@@ -109,16 +87,12 @@ struct DOT: ExpressibleByStringInterpolation {
                 case "\"": quoted += "\\\""
                 case "\\": quoted += "\\\\"
                 case "&": quoted += "&amp;"
-                case _ where isForbidden(scalar): quoted += "\\" + DisplayText.spelled(scalar)
+                case _ where MarkupText.isForbidden(scalar): quoted += "\\" + DisplayText.spelled(scalar)
                 default: quoted.unicodeScalars.append(scalar)
                 }
             }
             if lines.count > 1 { quoted += "\\l" }
         }
         return quoted + "\""
-    }
-
-    private static func isForbidden(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value) || DisplayText.isNoncharacter(scalar)
     }
 }

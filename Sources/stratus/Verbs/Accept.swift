@@ -36,18 +36,16 @@ struct Accept: ParsableCommand {
             let account = try session.hostAccount(person)
             let metadata = try session.host.open(url, as: account)
             let share = metadata.share.recordID
-            let role = ShareWords.text(metadata.participantRole)
-            let permission = ShareWords.text(metadata.participantPermission)
+            let (role, permission) = (metadata.participantRole, metadata.participantPermission)
             try console.line(
                 "\(VisibleText.of(person.text)) takes part in share \(VisibleText.of(share.recordName)) as \(role), "
-                    + permission)
+                    + "\(permission)")
             try console.object([
-                "user": .string(account.userRecordName), "share": .string(share.recordName),
-                "root": JSONValue(metadata.hierarchicalRootRecordID?.recordName),
-                "owner": JSONValue(metadata.ownerIdentity.userRecordID?.recordName),
-                "container": .string(metadata.containerIdentifier), "zone": .string(share.zoneID.zoneName),
-                "role": .string(role), "permission": .string(permission),
-                "status": .string(ShareWords.text(metadata.participantStatus)),
+                "user": account.userRecordName, "share": share.recordName,
+                "root": metadata.hierarchicalRootRecordID?.recordName,
+                "owner": metadata.ownerIdentity.userRecordID?.recordName, "container": metadata.containerIdentifier,
+                "zone": share.zoneID.zoneName, "role": "\(role)", "permission": "\(permission)",
+                "status": "\(metadata.participantStatus)",
             ])
         }
     }

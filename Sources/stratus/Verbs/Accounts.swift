@@ -5,7 +5,6 @@ import Foundation
 import StratusCloud
 import StratusKit
 import StratusModel
-import Synchronization
 
 struct Accounts: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -191,31 +190,21 @@ struct Accounts: ParsableCommand {
                 let (host, account) = (try session.host, try session.hostAccount(person))
                 let summary = try AccountSummary(session.person(person), session.service)
                 let object: JSONObject = [
-                    "account": .string(account.id), "externalID": JSONValue(account.externalID),
-                    "user": .string(account.userRecordName), "freedBytes": .integer(summary.usedByteCount),
+                    "account": account.id, "externalID": account.externalID, "user": account.userRecordName,
+                    "freedBytes": summary.usedByteCount,
                 ]
                 let size = Quantities.bytes(summary.usedByteCount)
                 guard try deed.mayDo("delete account \(summary.title) with all it owns, \(size)", object, console)
                 else { return }
-                try Self.delete(account, host, console)
+                let progress = ProgressLine("deleting", on: console)
+                try StopSignal.noting("interrupted: if the account is gone, the next verb removes its remaining data") {
+                    try host.deleteAccountWithAllData(account) {
+                        progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
+                    }
+                }
                 _ = try Zones.purge(session, console)
                 try console.line("deleted account \(VisibleText.of(summary.title)) with \(size)")
                 try console.object(object)
-            }
-        }
-
-        private static func delete(_ account: Stratus.Account, _ host: any StoreHost, _ console: Console) throws {
-            let isAtIt = Mutex(true)
-            StopSignal.beforeEnd {
-                guard isAtIt.withLock({ $0 }) else { return }
-                Console.noteOfSignal(
-                    "interrupted: if the account is gone, the next verb removes its remaining data")
-            }
-            defer { isAtIt.withLock { $0 = false } }
-            let progress = ProgressLine("deleting", total: nil, on: console)
-            defer { progress.finish() }
-            try host.deleteAccountWithAllData(account) {
-                progress.update($0.part.words, $0.doneCount, of: $0.totalCount ?? 0)
             }
         }
     }

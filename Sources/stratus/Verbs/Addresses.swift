@@ -65,10 +65,9 @@ struct ShowRule: ParsableCommand {
             try console.line("\(console.styled(rule.number, .bold))  \(rule.text)\(choice)")
             if let wording = rule.wording { try console.line("      \(wording)") }
             var object: JSONObject = [
-                "rule": .string(rule.number), "text": .string(rule.text),
-                "strength": rule.isChoice ? "choice" : "must",
+                "rule": rule.number, "text": rule.text, "strength": rule.isChoice ? "choice" : "must",
             ]
-            object.add("wording", unlessNil: rule.wording.map { .string($0) })
+            object.add("wording", unlessNil: rule.wording)
             try console.object(object)
         }
         try console.flush()

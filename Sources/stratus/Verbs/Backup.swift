@@ -26,14 +26,10 @@ struct Backup: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         try StorePath.require(store.store)
         try StorePath.requireOutside(destination)
-        let clock = ContinuousClock()
-        let started = clock.now
-        try StoreCopy.make(of: store.store, at: destination, "copying", console) { figures in
-            try report(figures, clock.now - started, console)
-        }
+        try StoreCopy.make(
+            of: store.store, at: destination, "copying", Console(usesJSON: store.json), report: report)
     }
 
     private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
@@ -47,11 +43,9 @@ struct Backup: ParsableCommand {
             try console.line("unfinished copy of a backup that is still running: \(VisibleText.of(path))")
         }
         try console.object([
-            "destination": .string(destination), "entries": JSONValue(figures.entryCount),
-            "linkedTables": JSONValue(figures.linkedTableCount), "copiedTables": JSONValue(figures.copiedTableCount),
-            "logs": JSONValue(figures.logCount), "assets": JSONValue(figures.assetCount),
-            "operations": JSONValue(figures.operationCount),
-            "findings": .array(figures.findings.map { .string($0) }),
+            "destination": destination, "entries": figures.entryCount, "linkedTables": figures.linkedTableCount,
+            "copiedTables": figures.copiedTableCount, "logs": figures.logCount, "assets": figures.assetCount,
+            "operations": figures.operationCount, "findings": figures.findings,
             "milliseconds": Quantities.milliseconds(duration),
         ])
     }
@@ -78,19 +72,14 @@ struct Restore: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
         try StorePath.require(backup)
-        guard (try? Disk.facts(of: Array(store.store.utf8))) == nil else {
+        guard (try? Disk.facts(of: store.store)) == nil else {
             throw ToolError(
                 .refused, "Something already exists at the path of the new store: move it aside, or name another path.",
                 ["store": store.store])
         }
         try StorePath.requireOutside(store.store)
-        let clock = ContinuousClock()
-        let started = clock.now
-        try StoreCopy.make(of: backup, at: store.store, "restoring", console) { figures in
-            try report(figures, clock.now - started, console)
-        }
+        try StoreCopy.make(of: backup, at: store.store, "restoring", Console(usesJSON: store.json), report: report)
     }
 
     private func report(_ figures: Stratus.BackupReport, _ duration: Duration, _ console: Console) throws {
@@ -99,9 +88,8 @@ struct Restore: ParsableCommand {
                 + "\(Quantities.count(figures.assetCount, "asset")) verified (\(Quantities.duration(duration)))")
         for finding in figures.findings { try console.line("counted wrongly: \(VisibleText.of(finding))") }
         try console.object([
-            "store": .string(store.store), "backup": .string(backup), "entries": JSONValue(figures.entryCount),
-            "assets": JSONValue(figures.assetCount), "operations": JSONValue(figures.operationCount),
-            "findings": .array(figures.findings.map { .string($0) }),
+            "store": store.store, "backup": backup, "entries": figures.entryCount, "assets": figures.assetCount,
+            "operations": figures.operationCount, "findings": figures.findings,
             "milliseconds": Quantities.milliseconds(duration),
         ])
     }

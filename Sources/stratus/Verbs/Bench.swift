@@ -105,17 +105,13 @@ struct Bench: ParsableCommand {
     ) throws {
         let progress = ProgressLine(title, total: count, on: console)
         let (_, cost) = try StepCost.measuring(session) {
-            defer { progress.finish() }
             try body(progress)
         }
         let rate = Double(count) / max(0.000_001, Quantities.seconds(cost.duration))
         try console.line(
             "\(title): \(Quantities.count(Int(rate)))/s  (\(Quantities.count(count)) in "
                 + "\(Quantities.duration(cost.duration)), \(Quantities.count(cost.commits, "commit")))")
-        try console.object([
-            "step": .string(title), "items": JSONValue(count), "itemsPerSecond": .number(rate.rounded()),
-            "cost": .object(cost.object),
-        ])
+        try console.object(["step": title, "items": count, "itemsPerSecond": rate.rounded(), "cost": cost.object])
         try console.flush()
     }
 }

@@ -59,7 +59,7 @@ struct Changes: PlaceCommand {
                 let shown =
                     text.map { "token \($0)" } ?? "no token: the process that has the store must open it again first"
                 try console.line(console.styled("\(Quantities.count(count, "change")), \(shown)", .dim))
-                try console.object(["token": JSONValue(text), "changes": JSONValue(count)])
+                try console.object(["token": text, "changes": count])
             }
             try console.flush()
             token = next
@@ -85,8 +85,7 @@ struct Changes: PlaceCommand {
         let feed = try Feed(session, id, session.actor(acting))
         // A long feed may list little: it skips what the person does not see, and lists a record once however often it
         // was saved. With --follow, waiting is expected.
-        let progress = follow || zones ? nil : ProgressLine("looking", total: nil, on: console)
-        defer { progress?.finish() }
+        let progress = follow || zones ? nil : ProgressLine("looking", on: console)
         var (count, lookCount, token, isMoreComing) = (0, 0, token, true)
         while isMoreComing {
             if zones {
@@ -113,10 +112,7 @@ struct Changes: PlaceCommand {
     private func show(_ zone: ZoneAddress, reason: String?, _ console: Console) throws {
         let change = reason == nil ? "saved" : "deleted"
         try console.line("\(change)  \(VisibleText.of(zone.zoneName))\(reason.map { "  \($0)" } ?? "")")
-        try console.object([
-            "change": .string(change), "zone": .string(zone.zoneName), "owner": .string(zone.ownerName),
-            "reason": JSONValue(reason),
-        ])
+        try console.object(["change": change, "zone": zone.zoneName, "owner": zone.ownerName, "reason": reason])
     }
 
     private func show(_ record: ClientRecord, _ console: Console) throws {
@@ -124,10 +120,9 @@ struct Changes: PlaceCommand {
         let date = Quantities.date(record.modificationDate)
         try console.line("saved    \(date)  \(VisibleText.of(record.type))  \(name)")
         try console.object([
-            "change": "saved", "record": .string(record.address.recordName),
-            "zone": .string(record.address.zone.zoneName), "owner": .string(record.address.zone.ownerName),
-            "type": .string(record.type), "parent": JSONValue(record.parent?.target.recordName),
-            "share": JSONValue(record.share?.target.recordName), "changeTag": .string(record.changeTag),
+            "change": "saved", "record": record.address.recordName, "zone": record.address.zone.zoneName,
+            "owner": record.address.zone.ownerName, "type": record.type, "parent": record.parent?.target.recordName,
+            "share": record.share?.target.recordName, "changeTag": record.changeTag,
             "modified": Quantities.timestamp(record.modificationDate),
         ])
     }
@@ -137,9 +132,8 @@ struct Changes: PlaceCommand {
             console.styled("deleted", .red)
                 + "                       \(VisibleText.of(gone.type))  \(VisibleText.of(gone.address.recordName))")
         try console.object([
-            "change": "deleted", "record": .string(gone.address.recordName),
-            "zone": .string(gone.address.zone.zoneName), "owner": .string(gone.address.zone.ownerName),
-            "type": .string(gone.type),
+            "change": "deleted", "record": gone.address.recordName, "zone": gone.address.zone.zoneName,
+            "owner": gone.address.zone.ownerName, "type": gone.type,
         ])
     }
 }
@@ -156,17 +150,7 @@ private struct Feed {
     init(_ session: StoreSession, _ zone: ZoneID, _ actor: StoredAccount) throws {
         service = try session.service
         caller = Caller(container: zone.database.container, account: actor.id)
-        switch zone.database.owner {
-        case nil:
-            database = .public
-            self.zone = ZoneAddress(zoneName: zone.name.text)
-        case actor.userName?:
-            database = .private
-            self.zone = ZoneAddress(zoneName: zone.name.text)
-        case let owner?:
-            database = .shared
-            self.zone = ZoneAddress(zoneName: zone.name.text, ownerName: owner.text)
-        }
+        (database, self.zone) = zone.place(for: actor.userName)
     }
 
     func zones(since token: [UInt8]?) throws -> FetchDatabaseChangesResponse {

@@ -5,7 +5,6 @@ import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct Compact: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,15 +28,13 @@ struct Compact: ParsableCommand {
                 "files: about \(Quantities.bytes(before)) before, \(Quantities.bytes(after)) after "
                     + "(\(Quantities.duration(cost.duration)))")
             try console.object([
-                "bytesBefore": JSONValue(before), "bytesAfter": JSONValue(after),
-                "milliseconds": Quantities.milliseconds(cost.duration),
+                "bytesBefore": before, "bytesAfter": after, "milliseconds": Quantities.milliseconds(cost.duration),
             ])
         }
     }
 
     private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
-        let progress = ProgressLine("compacting", total: nil, unit: .bytes, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("compacting", unit: .bytes, on: console)
         return try session.compact { progress.update($0, of: $1) }
     }
 }
@@ -71,9 +68,8 @@ struct Migrate: ParsableCommand {
                     ?? "format \(StoreFormat.number) is current; ")
                     + (isDone ? "there was nothing to do" : "finished indexes: \(cost.summary)"))
             try console.object([
-                "format": JSONValue(Int(StoreFormat.number)), "migratedFrom": old.map { JSONValue($0) } ?? .null,
-                "indexesFinished": .boolean(!isDone),
-                "commits": JSONValue(cost.commits),
+                "format": Int(StoreFormat.number), "migratedFrom": old, "indexesFinished": !isDone,
+                "commits": cost.commits,
             ])
         }
     }

@@ -27,37 +27,29 @@ struct Containers: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let tallies = try StoreSession.with(store, .reading) { session in
-            try session.engine.read { try Self.tallies($0, console) }
+        try StoreSession.with(store, .reading) { session, console in
+            let tallies = try session.engine.read { try Self.tallies($0, console) }
+            for (container, tally) in tallies.sorted(by: { $0.key < $1.key }) {
+                try console.line(
+                    "\(VisibleText.of(container.text))  \(Quantities.count(tally.databases, "database")), "
+                        + "\(Quantities.count(tally.zones, "zone")), \(Quantities.count(tally.records, "record")), "
+                        + "\(Quantities.count(tally.types, "record type"))")
+                try console.object([
+                    "container": container.text, "databases": tally.databases, "zones": tally.zones,
+                    "records": tally.records, "types": tally.types,
+                ])
+            }
         }
-        for (container, tally) in tallies.sorted(by: { $0.key < $1.key }) {
-            try console.line(
-                "\(VisibleText.of(container.text))  \(Quantities.count(tally.databases, "database")), "
-                    + "\(Quantities.count(tally.zones, "zone")), \(Quantities.count(tally.records, "record")), "
-                    + "\(Quantities.count(tally.types, "record type"))")
-            try console.object([
-                "container": .string(container.text), "databases": JSONValue(tally.databases),
-                "zones": JSONValue(tally.zones), "records": JSONValue(tally.records), "types": JSONValue(tally.types),
-            ])
-        }
-        try console.flush()
     }
 
     private static func tallies(_ reader: RecordReader, _ console: Console) throws -> [ContainerName: Tally] {
         var tallies: [ContainerName: Tally] = [:]
-        let progress = try PlaceProgress(databasesOf: reader, console)
-        defer { progress.finish() }
+        let progress = try reader.progressOfDatabases(console)
         try reader.visitDatabases { id, _ in
-            var tally = tallies[id.container] ?? Tally()
-            tally.databases += 1
-            try reader.visitZones(in: id) { listing in
-                tally.zones += 1
-                let header = try reader.existingZone(ZoneID(database: id, name: listing.name)).header()
-                tally.records += Int(summable: header.recordCount)
-                return .next
-            }
-            tallies[id.container] = tally
+            let counts = try reader.zoneAndRecordCount(in: id)
+            tallies[id.container, default: Tally()].databases += 1
+            tallies[id.container, default: Tally()].zones += counts.zones
+            tallies[id.container, default: Tally()].records += counts.records
             progress.add()
             return .next
         }
@@ -67,6 +59,25 @@ struct Containers: ParsableCommand {
             return .next
         }
         return tallies
+    }
+}
+
+extension RecordReader {
+    /// The progress of looking at all databases.
+    fileprivate func progressOfDatabases(_ console: Console) throws -> ProgressLine {
+        ProgressLine("looking at databases", total: try entryCount(in: GlobalKeys.databases), on: console)
+    }
+
+    /// The number of zones and records in a database.
+    fileprivate func zoneAndRecordCount(in database: DatabaseID) throws -> (zones: Int, records: Int) {
+        var (zones, records) = (0, 0)
+        try visitZones(in: database) { listing in
+            zones += 1
+            let header = try existingZone(ZoneID(database: database, name: listing.name)).header()
+            records += Int(summable: header.recordCount)
+            return .next
+        }
+        return (zones, records)
     }
 }
 
@@ -87,8 +98,7 @@ struct Databases: ParsableCommand {
     func run() throws {
         try StoreSession.with(store, .reading) { session, console in
             try session.engine.read { reader in
-                let progress = try PlaceProgress(databasesOf: reader, console)
-                defer { progress.finish() }
+                let progress = try reader.progressOfDatabases(console)
                 try reader.visitDatabases { id, _ in
                     try show(id, reader, session, console)
                     progress.add()
@@ -102,21 +112,14 @@ struct Databases: ParsableCommand {
         _ id: DatabaseID, _ reader: RecordReader, _ session: StoreSession, _ console: Console
     ) throws {
         let owner = try session.owner(of: id, in: reader)
-        var (zones, records) = (0, 0)
-        try reader.visitZones(in: id) { listing in
-            zones += 1
-            let header = try reader.existingZone(ZoneID(database: id, name: listing.name)).header()
-            records += Int(summable: header.recordCount)
-            return .next
-        }
+        let (zones, records) = try reader.zoneAndRecordCount(in: id)
         let address = PlaceAddress(id, ownedBy: owner).text
         try console.line(
             "\(VisibleText.of(address))  \(Quantities.count(zones, "zone")), "
                 + Quantities.count(records, "record"))
         try console.object([
-            "address": .string(address), "container": .string(id.container.text), "scope": .string("\(id.scope)"),
-            "owner": JSONValue(id.owner?.text), "externalID": JSONValue(owner?.externalID),
-            "zones": JSONValue(zones), "records": JSONValue(records),
+            "address": address, "container": id.container.text, "scope": "\(id.scope)", "owner": id.owner?.text,
+            "externalID": owner?.externalID, "zones": zones, "records": records,
         ])
     }
 }

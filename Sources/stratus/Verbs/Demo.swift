@@ -23,9 +23,7 @@ struct Demo: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let path = AbsolutePath.of(directory)
-        let name = path.split(separator: "/").last.map(String.init) ?? "root"
-        let options = ImportOptions(directory: Array(path.utf8), topName: FileName(Array(name.utf8)))
+        let options = ImportOptions(path: directory)
         _ = try TreeImporter.walker(options)
         let cast = DemoCast()
         let choice = DatabaseChoice(container: cast.container, owner: cast.owner, isPublic: false, zone: nil)
@@ -33,9 +31,7 @@ struct Demo: ParsableCommand {
         let verification = try StoreSession.with(store, choice, .creatingForItself) { session in
             try Demonstration(session, cast, zone: session.zone("demo"), options: options, console).run()
         }
-        for line in verification.lines() { try console.line(line) }
-        try console.object(verification.object)
-        try console.flush()
+        try verification.show(console)
         guard verification.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 }

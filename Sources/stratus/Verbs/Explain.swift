@@ -32,15 +32,13 @@ struct Explain: ParsableCommand {
     @OptionGroup var zone: ZoneArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let explanation = try StoreSession.with(store.at(record.place), .readingAsClient) { session in
+        try StoreSession.with(store.at(record.place), .readingAsClient) { session, console in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record, console) }
-            return try session.service.explainAccess(to: name, in: zone, for: user(in: session))
+            let explanation = try session.service.explainAccess(to: name, in: zone, for: user(in: session))
+            for line in explanation.reasons { try console.line(VisibleText.of(line)) }
+            try console.object(explanation.object)
         }
-        for line in explanation.reasons { try console.line(VisibleText.of(line)) }
-        try console.object(explanation.object)
-        try console.flush()
     }
 
     private func user(in session: StoreSession) throws -> UserName {
@@ -53,21 +51,17 @@ struct Explain: ParsableCommand {
 extension AccessAnalysis {
     var object: JSONObject {
         [
-            "user": .string(user), "container": .string(container), "owner": JSONValue(owner), "zone": .string(zone),
-            "record": .string(record), "exists": .boolean(exists), "chain": .array(chain.map { .string($0) }),
-            "share": JSONValue(share), "root": JSONValue(root), "publicPermission": JSONValue(publicPermission),
-            "relation": .string(relation.rawValue),
+            "user": user, "container": container, "owner": owner, "zone": zone, "record": record, "exists": exists,
+            "chain": chain, "share": share, "root": root, "publicPermission": publicPermission,
+            "relation": relation.rawValue,
             "participant": participant.map {
-                .object([
-                    "id": .string($0.id), "role": .string($0.role), "permission": .string($0.permission),
-                    "status": .string($0.status),
-                ])
-            } ?? .null,
-            "verdict": .object([
-                "mayRead": .boolean(verdict.mayRead), "mayChange": .boolean(verdict.mayChange),
-                "mayDelete": .boolean(verdict.mayDelete), "mayCreateBelow": .boolean(verdict.mayCreateBelow),
-            ]),
-            "reasons": .array(reasons.map { .string($0) }),
+                ["id": $0.id, "role": $0.role, "permission": $0.permission, "status": $0.status] as JSONObject
+            },
+            "verdict": [
+                "mayRead": verdict.mayRead, "mayChange": verdict.mayChange, "mayDelete": verdict.mayDelete,
+                "mayCreateBelow": verdict.mayCreateBelow,
+            ] as JSONObject,
+            "reasons": reasons,
         ]
     }
 }

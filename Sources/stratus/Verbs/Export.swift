@@ -39,32 +39,24 @@ struct Export: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let clock = ContinuousClock()
-        let started = clock.now
+        let started = ContinuousClock.now
         let output = try LineWriter(path: file)
-        let counts: TransferCounts
-        do {
-            counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
-                let progress = ProgressLine("exporting lines", total: nil, on: console)
-                defer { progress.finish() }
-                // Nothing that was written to a pipe can be removed again.
-                if file == "-" { try Self.requireWholeContents(session) }
-                var exporter = StoreExporter(
-                    try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
-                    { try output.write(JSONValue.object($0).text) })
-                try exporter.run()
-                try output.finish()
-                return exporter.counts
-            }
-        } catch {
-            output.discard()
-            throw error
+        let counts = try StoreSession.with(store, .readingAssetsAsClient) { session in
+            let progress = ProgressLine("exporting lines", on: console)
+            // Nothing that was written to a pipe can be removed again.
+            if file == "-" { try Self.requireWholeContents(session) }
+            var exporter = StoreExporter(
+                try session.service, secrets: secrets, progress: { progress.update($0, of: $1) },
+                { try output.write($0.jsonText) })
+            try exporter.run()
+            try output.finish()
+            return exporter.counts
         }
-        var object: JSONObject = ["file": .string(file), "secrets": .boolean(secrets)]
-        for (key, value) in counts.object.members { object.add(key, value) }
-        object.add("milliseconds", Quantities.milliseconds(clock.now - started))
+        let object: JSONObject =
+            ["file": file, "secrets": secrets] + counts.object
+            + ["milliseconds": Quantities.milliseconds(.now - started)]
         if file == "-" {
-            console.note(store.json ? JSONValue.object(object).text : "exported \(counts.text)")
+            console.note(store.json ? object.jsonText : "exported \(counts.text)")
         } else {
             try console.line("exported \(counts.text) to \(VisibleText.of(file))")
             try console.object(object)
@@ -85,7 +77,7 @@ extension Export {
     }
 }
 
-/// Writes lines to a new file, or to standard output.
+/// Writes lines to a new file, which is removed unless it is finished, or to standard output.
 final class LineWriter {
     private static let bufferByteCount = 256 << 10
 
@@ -103,7 +95,7 @@ final class LineWriter {
         }
         try StorePath.requireOutside(path)
         do {
-            if (try? Disk.facts(of: Array(path.utf8))) != nil { throw FileError(number: FileError.alreadyThere) }
+            if (try? Disk.facts(of: path)) != nil { throw FileError(number: FileError.alreadyThere) }
             draft = try DraftFile(for: path, notedAs: path)
         } catch let error as FileError { throw TextFile.refused(path, error) }
     }
@@ -124,9 +116,6 @@ final class LineWriter {
             throw error.number == FileError.alreadyThere ? TextFile.refused(path, error) : failed(error.reason)
         }
     }
-
-    /// Removes an unfinished file.
-    func discard() { draft?.discard() }
 
     private func flush() throws {
         do {

@@ -4,7 +4,6 @@ import ArgumentParser
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct Get: PlaceCommand {
     static let configuration = CommandConfiguration(
@@ -28,24 +27,11 @@ struct Get: PlaceCommand {
     @OptionGroup var place: PlaceArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let stored = try StoreSession.with(store.at(record.place), acting.opening) { session in
-            return try session.read(zone, acting) { zone, sight in
-                let name = try zone.resolve(record, sight, console)
-                guard let stored = try zone.record(name) else {
-                    throw StoreError(
-                        .corruption, "The hierarchy names this record, but the record is missing: verify the store.",
-                        ["record": name.text])
-                }
-                return stored
-            }
-        }
-        if exact {
-            try showFields(stored.record.fields)
-        } else {
+        try StoreSession.with(store.at(record.place), acting.opening) { session, console in
+            let stored = try session.read(zone, acting) { try $0.listedRecord($0.resolve(record, $1, console)) }
+            if exact { return try showFields(stored.record.fields) }
             try show(stored, console)
             try console.object(Self.object(of: stored))
-            try console.flush()
         }
     }
 
@@ -92,19 +78,18 @@ struct Get: PlaceCommand {
         for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
             let isShare = key == ShareContent.fieldKey
             var object: JSONObject =
-                isShare ? ["type": "share", "value": .string(shareText(field))] : field.value.object
-            object.add("encrypted", .boolean(field.isEncrypted))
-            fields.add(key.text, .object(object))
+                isShare ? ["type": "share", "value": shareText(field)] : field.value.object
+            object.add("encrypted", field.isEncrypted)
+            fields.add(key.text, object)
         }
-        func object(of stamp: Stamp) -> JSONValue {
-            .object(["date": Quantities.timestamp(stamp.date), "user": .string(stamp.user.text)])
+        func object(of stamp: Stamp) -> JSONObject {
+            ["date": Quantities.timestamp(stamp.date), "user": stamp.user.text]
         }
         return [
-            "record": .string(record.name.text), "type": .string(record.type.text),
-            "parent": JSONValue(record.parent?.text), "share": JSONValue(record.share?.text),
-            "changeTag": .string(stored.system.changeTag), "changeSequence": JSONValue(stored.system.changeSequence),
-            "created": object(of: stored.system.created), "modified": object(of: stored.system.modified),
-            "fields": .object(fields),
+            "record": record.name.text, "type": record.type.text, "parent": record.parent?.text,
+            "share": record.share?.text, "changeTag": stored.system.changeTag,
+            "changeSequence": stored.system.changeSequence, "created": object(of: stored.system.created),
+            "modified": object(of: stored.system.modified), "fields": fields,
         ]
     }
 }

@@ -29,12 +29,11 @@ struct Import: ParsableCommand {
 
     func run() throws {
         let console = Console(usesJSON: store.json)
-        let clock = ContinuousClock()
-        let started = clock.now
+        let started = ContinuousClock.now
         var reader = try LineReader(path: file)
         let count = try StoreImporter.readHead(&reader)
         StopSignal.stopAtSafePoints()
-        let isNew = (try? Disk.facts(of: Array(store.store.utf8))) == nil
+        let isNew = (try? Disk.facts(of: store.store)) == nil
         let isEmptyDirectory = (try? FileManager.default.contentsOfDirectory(atPath: store.store))?.isEmpty == true
         do {
             _ = try StoreSession.make(at: store.store, account: nil, mayBeServed: false)
@@ -43,13 +42,12 @@ struct Import: ParsableCommand {
                 let progress =
                     reader.byteCount.map { ProgressLine("importing", total: $0, unit: .bytes, on: console) }
                     ?? ProgressLine("importing", total: count, on: console)
-                defer { progress.finish() }
                 let countsBytes = reader.byteCount != nil
                 // Throws if the store is not empty; then nothing has changed.
                 var importer = try StoreImporter(session, resumes: resume) { progress.update(countsBytes ? $1 : $0) }
                 do {
                     try run(&importer, &reader, session, console)
-                    try report(importer, clock.now - started, console)
+                    try report(importer, .now - started, console)
                 } catch {
                     if leavesNothing(error), !isNew, !isEmptyDirectory { Self.empty(session) }
                     throw error
@@ -77,11 +75,9 @@ struct Import: ParsableCommand {
     private func report(_ importer: StoreImporter, _ duration: Duration, _ console: Console) throws {
         let counts = importer.counts
         try console.line("imported \(counts.text) into \(VisibleText.of(store.store))")
-        var object: JSONObject = ["store": .string(store.store)]
-        for (key, value) in counts.object.members { object.add(key, value) }
-        object.add("known", JSONValue(importer.knownRecordCount))
-        object.add("milliseconds", Quantities.milliseconds(duration))
-        try console.object(object)
+        try console.object(
+            ["store": store.store] + counts.object
+                + ["known": importer.knownRecordCount, "milliseconds": Quantities.milliseconds(duration)])
         try console.flush()
     }
 

@@ -59,33 +59,26 @@ struct ImportTree: ParsableCommand {
     }
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let path = AbsolutePath.of(directory)
-        let name = topName ?? path.split(separator: "/").last.map(String.init) ?? "root"
-        var options = ImportOptions(directory: Array(path.utf8), topName: FileName(Array(name.utf8)))
+        var options = ImportOptions(path: directory, topName: topName)
         options.digestLimitByteCount = hashLimit == 0 ? -1 : hashLimit
         options.readsUnchangedFiles = readAll
         options.deletesGone = delete
         options.acceptsNewOrigin = moved
         // Check before creating a store.
         _ = try TreeImporter.walker(options)
-        let total = try TreeImporter.count(options, console)
-        try StoreSession.with(store, .creatingAsClient) { session in
+        let total = try TreeImporter.count(options, Console(usesJSON: store.json))
+        try StoreSession.with(store, .creatingAsClient) { session, console in
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
             StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try importer.run(total: total, console) }
             try show(importer.report, cost, console)
         }
-        try console.flush()
     }
 
     private func show(_ report: ImportReport, _ cost: StepCost, _ console: Console) throws {
         let rate = Int(Double(report.recordCount) / max(0.000_001, Quantities.seconds(cost.duration)))
         for line in report.lines { try console.line(line) }
         try console.line("\(cost.summary), \(Quantities.count(rate)) records/s")
-        var object = report.object
-        object.add("cost", .object(cost.object))
-        object.add("recordsPerSecond", JSONValue(rate))
-        try console.object(object)
+        try console.object(report.object + ["cost": cost.object, "recordsPerSecond": rate])
     }
 }

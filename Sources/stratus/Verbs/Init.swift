@@ -33,9 +33,7 @@ struct Init: ParsableCommand {
         if let account {
             try console.line("account \(VisibleText.of(createAccount ?? "")), user \(account.userRecordName)")
         }
-        try console.object([
-            "path": .string(store.store), "created": .boolean(isNew), "account": JSONValue(account?.id),
-        ])
+        try console.object(["path": store.store, "created": isNew, "account": account?.id])
         try console.flush()
     }
 }
@@ -74,12 +72,9 @@ struct Reset: ParsableCommand {
 
     func run() throws {
         try StoreSession.with(store, .owningAsClient) { session, console in
-            let accounts = try Self.accountCount(session)
+            let accounts = try session.engine.read { try $0.entryCount(in: GlobalKeys.accounts) }
             let (_, zones, records) = try session.placeAndRecordCount
-            let object: JSONObject = [
-                "path": .string(session.path), "accounts": JSONValue(accounts), "zones": JSONValue(zones),
-                "records": JSONValue(records),
-            ]
+            let object: JSONObject = ["path": session.path, "accounts": accounts, "zones": zones, "records": records]
             let what =
                 "\(Quantities.count(accounts, "account")), \(Quantities.count(zones, "zone")), "
                 + Quantities.count(records, "record")
@@ -93,8 +88,7 @@ struct Reset: ParsableCommand {
     /// Empties the store. If a signal ends the removal of files, a note says that the next verb finishes it.
     private static func reset(_ session: StoreSession, _ console: Console) throws {
         // Lazy: its clock starts when the first file is removed.
-        lazy var progress = ProgressLine("removing files", total: nil, on: console)
-        defer { progress.finish() }
+        lazy var progress = ProgressLine("removing files", on: console)
         StopSignal.beforeEnd {
             guard isRemoving.withLock({ $0 }) else { return }
             Console.noteOfSignal("interrupted: the next verb that opens the store finishes emptying it")
@@ -104,16 +98,5 @@ struct Reset: ParsableCommand {
             isRemoving.withLock { $0 = true }
             progress.update($0, of: $1)
         }
-    }
-
-    private static func accountCount(_ session: StoreSession) throws -> Int {
-        var count = 0
-        var last: AccountID?
-        repeat {
-            let page = try session.service.accounts(after: last)
-            count += page.accounts.count
-            last = page.next
-        } while last != nil
-        return count
     }
 }

@@ -56,8 +56,7 @@ struct Keys: ParsableCommand {
                     try console.line(
                         "\(VisibleText.of(keyText))  \(console.styled("=", .dim))  \(VisibleText.of(valueText))")
                     try console.object([
-                        "key": .string(keyText), "value": .string(valueText), "keyHex": .string(Hex.text(key)),
-                        "valueByteCount": JSONValue(value.count),
+                        "key": keyText, "value": valueText, "keyHex": Hex.text(key), "valueByteCount": value.count,
                     ])
                     return .next
                 }

@@ -36,8 +36,7 @@ struct List: PlaceCommand {
     /// Lists the records that the person sees.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = ProgressLine("looking", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("looking", on: console)
         // A growing list shows progress, unless the person sees little of it.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
         try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
@@ -105,15 +104,14 @@ struct Children: PlaceCommand {
             let found = try session.read(zone, acting) { try list($0, $1, console) }
             guard count else { return }
             try console.line(Quantities.count(found))
-            try console.object(["record": .string(record.text), "children": JSONValue(found)])
+            try console.object(["record": record.text, "children": found])
         }
     }
 
     /// Lists the records that the person sees. Returns their number.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = ProgressLine(count ? "counting" : "looking", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine(count ? "counting" : "looking", on: console)
         // A growing list shows progress, unless the person sees little of it.
         let looked = count || !sight.isWhole ? try LookCounter(progress, of: zone) : nil
         var found = 0
@@ -135,9 +133,6 @@ struct Children: PlaceCommand {
     private func show(_ child: Child, below parent: RecordName?, _ console: Console) throws {
         if count { return }
         try console.line(VisibleText.of(child.name.text))
-        try console.object([
-            "record": .string(child.name.text), "parent": JSONValue(parent?.text),
-            "hasChildren": .boolean(child.hasChildren),
-        ])
+        try console.object(["record": child.name.text, "parent": parent?.text, "hasChildren": child.hasChildren])
     }
 }

@@ -42,10 +42,7 @@ struct Move: PlaceCommand {
             let to = parent.map { VisibleText.of($0.text) } ?? "/"
             try console.line("moved \(VisibleText.of(name.text)) from \(from) to \(to)")
             try console.line(cost.summary)
-            try console.object([
-                "record": .string(name.text), "from": JSONValue(old?.text), "to": JSONValue(parent?.text),
-                "cost": .object(cost.object),
-            ])
+            try console.object(["record": name.text, "from": old?.text, "to": parent?.text, "cost": cost.object])
         }
     }
 }
@@ -82,11 +79,10 @@ struct Remove: PlaceCommand {
             try requireLeaf(name, in: zone, session)
             let count = try recordCount(name, zone, session, console)
             let what = recursive ? "\(Quantities.count(count, "record")): \(name.text) and all below" : name.text
-            let details: JSONObject = ["record": .string(name.text), "records": JSONValue(count)]
+            let details: JSONObject = ["record": name.text, "records": count]
             guard try deed.mayDo("delete \(what)", details, console) else { return }
             StopSignal.stopAtSafePoints()
             let progress = ProgressLine("deleting", total: count, on: console)
-            defer { progress.finish() }
             let countBefore = try session.read(zone) { try $0.header().recordCount }
             let (deleted, cost) = try StepCost.measuring(session) {
                 let client = acting.person == nil ? nil : try session.client(of: zone, acting)
@@ -109,11 +105,7 @@ struct Remove: PlaceCommand {
                 )
             }
             try console.line(cost.summary)
-            try console.object([
-                "record": .string(name.text), "deleted": JSONValue(deleted),
-                "alsoDeleted": JSONValue(others),
-                "cost": .object(cost.object),
-            ])
+            try console.object(["record": name.text, "deleted": deleted, "alsoDeleted": others, "cost": cost.object])
         }
     }
 
@@ -129,8 +121,7 @@ struct Remove: PlaceCommand {
         _ name: RecordName, _ zone: ZoneID, _ session: StoreSession, _ console: Console
     ) throws -> Int {
         guard recursive else { return 1 }
-        let progress = ProgressLine("counting", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("counting", on: console)
         return try session.read(zone) { zone in
             let looked = try LookCounter(progress, of: zone)
             var count = 1

@@ -20,8 +20,7 @@ struct Participants: ParsableCommand {
     ) throws {
         let id = try session.zone(arguments)
         try session.engine.read { reader in
-            guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
-            try ShareEdit.requireGuest(person, in: share, of: zone, reader)
+            try ShareEdit.requireGuest(person, in: share, of: reader.knownZone(id), reader)
         }
     }
 
@@ -47,10 +46,10 @@ struct Participants: ParsableCommand {
                 let id = try session.zone(zone)
                 let sight = try session.sight(of: id, acting)
                 try session.engine.read { reader in
-                    guard let zone = try reader.zone(id) else { throw try session.noZone(id, reader) }
+                    let zone = try reader.knownZone(id)
                     let content = try zone.share(of: zone.resolve(record, sight, console)).content
                     let people = People(reader: reader, viewer: sight.viewer)
-                    for one in ShareSight(viewer: sight.viewer).seen(content).participants {
+                    for one in sight.seen(content).participants {
                         try show(one, people, console)
                     }
                 }
@@ -61,12 +60,9 @@ struct Participants: ParsableCommand {
             try console.line(
                 "\(try people.title(of: one.user, one))  \(one.role), \(one.permission), \(one.status) "
                     + "since \(Quantities.date(one.added))")
-            var object: JSONObject = ["id": .string(one.id.text)]
-            let rest = try people.object(of: one.user, one, role: "\(one.role)", permission: "\(one.permission)")
-            for (key, value) in rest.members { object.add(key, value) }
-            object.add("status", .string("\(one.status)"))
-            object.add("added", Quantities.timestamp(one.added))
-            try console.object(object)
+            let person = try people.object(of: one.user, one, role: "\(one.role)", permission: "\(one.permission)")
+            try console.object(
+                ["id": one.id.text] + person + ["status": "\(one.status)", "added": Quantities.timestamp(one.added)])
         }
     }
 
@@ -127,15 +123,14 @@ struct Participants: ParsableCommand {
         @OptionGroup var place: PlaceArguments
 
         func run() throws {
-            let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
-            let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
-                try Participants.requireGuest(person, in: share, session, zone)
-                let deed = "remove \(person.text) from the share of \(record.text)"
-                return try !self.deed.mayDo(deed, details, console)
-            }
-            try ShareEdit(record: record, place: place).run(naming: person, unless: isStopped) { share, participant in
-                share.removeParticipant(participant)
-            }
+            try ShareEdit(record: record, place: place).run(
+                naming: person,
+                unless: {
+                    try Participants.requireGuest(person, in: $1, $0, zone)
+                    let what = "remove \(person.text) from the share of \(record.text)"
+                    return try !deed.mayDo(what, ["record": record.text, "person": person.text], $2)
+                }
+            ) { $0.removeParticipant($1) }
         }
     }
 
@@ -161,12 +156,13 @@ struct Participants: ParsableCommand {
 
         func run() throws {
             guard let person = acting.person else { return }
-            let details: JSONObject = ["record": .string(record.text), "person": .string(person.text)]
-            let isStopped = { (session: StoreSession, share: RecordName, console: Console) in
-                try Participants.requireGuest(person, in: share, session, zone)
-                return try !deed.mayDo("leave the share of \(record.text) for \(person.text)", details, console)
-            }
-            try ShareEdit(record: record, place: place).run(unless: isStopped) { _, shareID, container, _ in
+            try ShareEdit(record: record, place: place).run(
+                unless: {
+                    try Participants.requireGuest(person, in: $1, $0, zone)
+                    let what = "leave the share of \(record.text) for \(person.text)"
+                    return try !deed.mayDo(what, ["record": record.text, "person": person.text], $2)
+                }
+            ) { _, shareID, container, _ in
                 try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
             }
         }

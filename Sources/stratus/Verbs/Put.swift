@@ -72,8 +72,7 @@ struct Put: PlaceCommand {
             try console.line("\(isNew ? "created" : "saved") \(VisibleText.of(name.text))")
             try console.line(cost.summary)
             try console.object([
-                "record": .string(name.text), "created": .boolean(isNew),
-                "changeTag": JSONValue(record.recordChangeTag), "cost": .object(cost.object),
+                "record": name.text, "created": isNew, "changeTag": record.recordChangeTag, "cost": cost.object,
             ])
         }
     }

@@ -60,8 +60,7 @@ struct Query: PlaceCommand {
                 try show(explanation(in: zone, session), console)
             } else {
                 let recordCount = try session.read(zone) { try $0.recordBound() }
-                let progress = ProgressLine("looking", total: nil, on: console)
-                defer { progress.finish() }
+                let progress = ProgressLine("looking", on: console)
                 let client = try session.client(of: zone, acting)
                 let rest = try client.visitResults(
                     of: query, limit: limit, recordCount: recordCount,
@@ -109,18 +108,14 @@ struct Query: PlaceCommand {
     private func show(_ explanation: Stratus.QueryExplanation, _ console: Console) throws {
         for line in explanation.description.split(separator: "\n") { try console.line(VisibleText.of(String(line))) }
         try console.object([
-            "zones": .array(
-                explanation.zones.map { zone in
-                    .object([
-                        "zone": .string(zone.zone), "plan": .string(zone.plan),
-                        "resultCount": .integer(Int64(zone.resultCount)),
-                        "examinedCount": .integer(Int64(zone.examinedCount)),
-                        "readCount": .integer(Int64(zone.readCount)),
-                        "cursorStepCount": .integer(Int64(zone.cursorStepCount)),
-                    ])
-                }),
-            "resultCount": .integer(Int64(explanation.resultCount)),
-            "isMoreComing": .boolean(explanation.isMoreComing),
+            "zones": explanation.zones.map { zone -> JSONObject in
+                [
+                    "zone": zone.zone, "plan": zone.plan, "resultCount": zone.resultCount,
+                    "examinedCount": zone.examinedCount, "readCount": zone.readCount,
+                    "cursorStepCount": zone.cursorStepCount,
+                ]
+            },
+            "resultCount": explanation.resultCount, "isMoreComing": explanation.isMoreComing,
         ])
     }
 }

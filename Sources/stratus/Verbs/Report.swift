@@ -45,9 +45,10 @@ struct Report: ParsableCommand {
         try target.check()
         let console = Console(usesJSON: store.json)
         let report = try StoreSession.with(store, opening) { session in
-            let verification = try verify ? self.verification(of: session, console) : nil
-            let progress = ProgressLine("reading", total: nil, on: console)
-            defer { progress.finish() }
+            let verification = try verify ? Verification(of: session, console) : nil
+            // A report about a store with damaged bytes could be wrong.
+            if let damage = verification?.damages.first { throw damage }
+            let progress = ProgressLine("reading", on: console)
             var reader = ReportReader(session, secret, now: Date()) { progress.update($0, $1, of: $2) }
             if let person { return try reader.read(seenBy: session.person(person), called: person.text) }
             var report = try reader.read()
@@ -63,37 +64,22 @@ struct Report: ParsableCommand {
         person != nil ? .readingAsClient : verify ? .readingAssets : .reading
     }
 
-    /// Throws the first damage if bytes are damaged: a report about such a store could be wrong.
-    private func verification(of session: StoreSession, _ console: Console) throws -> Verification {
-        let progress = ProgressLine("verifying", total: nil, on: console)
-        defer { progress.finish() }
-        let verification = try Verification(of: session, progress: progress.update)
-        if let damage = verification.damages.first { throw damage }
-        return verification
-    }
-
     private func write(_ report: StoreReport, _ console: Console) throws {
-        let text = ReportPage.text(of: report)
-        guard let file = target.output else {
-            for line in text.split(separator: "\n") { try console.line(String(line)) }
-            return
-        }
-        try target.write(text, to: file)
+        guard let file = try target.write(ReportPage.text(of: report), console) else { return }
         try console.line(
             "reported \(Quantities.count(report.recordCount, "record")), "
                 + "\(Quantities.count(report.zoneCount, "zone")), \(Quantities.count(report.shareCount, "share")) to "
                 + VisibleText.of(file))
         if let person {
             return try console.object([
-                "file": .string(file), "as": .string(person.text), "records": JSONValue(report.recordCount),
-                "zones": JSONValue(report.zoneCount), "shares": JSONValue(report.shareCount),
+                "file": file, "as": person.text, "records": report.recordCount, "zones": report.zoneCount,
+                "shares": report.shareCount,
             ])
         }
         try console.object([
-            "file": .string(file), "records": JSONValue(report.recordCount), "zones": JSONValue(report.zoneCount),
-            "shares": JSONValue(report.shareCount), "contents": JSONValue(report.contentCount),
-            "contentBytes": JSONValue(report.contentByteCount), "verified": .boolean(report.verification != nil),
-            "clean": report.verification.map { .boolean($0.isClean) } ?? .null,
+            "file": file, "records": report.recordCount, "zones": report.zoneCount, "shares": report.shareCount,
+            "contents": report.contentCount, "contentBytes": report.contentByteCount,
+            "verified": report.verification != nil, "clean": report.verification?.isClean,
         ])
     }
 }

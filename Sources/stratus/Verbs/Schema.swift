@@ -27,13 +27,12 @@ struct Schema: ParsableCommand {
         @OptionGroup var store: StoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            let (container, text) = try Schema.text(store)
-            for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
-                try console.line(VisibleText.of(String(line)))
+            try Schema.withText(store) { container, text, console in
+                for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+                    try console.line(VisibleText.of(String(line)))
+                }
+                try console.object(["container": container, "schema": text])
             }
-            try console.object(["container": .string(container), "schema": .string(text)])
-            try console.flush()
         }
     }
 
@@ -59,24 +58,18 @@ struct Schema: ParsableCommand {
         @OptionGroup var store: StoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
             let text = try TextFile.contents(of: file)
             let container = store.database.container
-            let forgotten = try StoreSession.with(store, .existingAsClient) { session in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let old = try Schema.names(in: container, session)
                 try session.host.importSchema(text, intoContainer: container)
                 let forgotten = old.subtracting(try Schema.names(in: container, session)).sorted()
                 StopSignal.stopAtSafePoints()
                 try session.finishIndexes(console)
-                return forgotten
+                try console.line("the schema of \(VisibleText.of(container)) is that of \(VisibleText.of(file))")
+                for name in forgotten { try console.line("forgotten: \(VisibleText.of(name))") }
+                try console.object(["container": container, "bytes": text.utf8.count, "forgotten": forgotten])
             }
-            try console.line("the schema of \(VisibleText.of(container)) is that of \(VisibleText.of(file))")
-            for name in forgotten { try console.line("forgotten: \(VisibleText.of(name))") }
-            try console.object([
-                "container": .string(container), "bytes": JSONValue(text.utf8.count),
-                "forgotten": .array(forgotten.map { .string($0) }),
-            ])
-            try console.flush()
         }
     }
 
@@ -99,14 +92,11 @@ struct Schema: ParsableCommand {
         @OptionGroup var store: StoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            let (container, text) = try Schema.text(store)
-            try TextFile.create(file, text)
-            try console.line("wrote the schema of \(VisibleText.of(container)) to \(VisibleText.of(file))")
-            try console.object([
-                "container": .string(container), "file": .string(file), "bytes": JSONValue(text.utf8.count),
-            ])
-            try console.flush()
+            try Schema.withText(store) { container, text, console in
+                try TextFile.create(file, text)
+                try console.line("wrote the schema of \(VisibleText.of(container)) to \(VisibleText.of(file))")
+                try console.object(["container": container, "file": file, "bytes": text.utf8.count])
+            }
         }
     }
 
@@ -119,11 +109,12 @@ struct Schema: ParsableCommand {
         return Set(fields + schema.types.keys.map(\.text))
     }
 
-    private static func text(_ store: StoreArguments) throws -> (container: String, text: String) {
+    private static func withText(
+        _ store: StoreArguments, _ body: (_ container: String, _ text: String, Console) throws -> Void
+    ) throws {
         let container = store.database.container
-        let text = try StoreSession.with(store, .readingAsClient) { session in
-            try session.ownHost.exportSchema(ofContainer: container)
+        try StoreSession.with(store, .readingAsClient) { session, console in
+            try body(container, session.ownHost.exportSchema(ofContainer: container), console)
         }
-        return (container, text)
     }
 }

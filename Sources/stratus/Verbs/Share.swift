@@ -38,8 +38,7 @@ struct Share: ParsableCommand {
         func run() throws {
             try StoreSession.with(store, acting.opening) { session, console in
                 try session.read(zone, acting) { zone, sight in
-                    let progress = ProgressLine("looking", total: nil, on: console)
-                    defer { progress.finish() }
+                    let progress = ProgressLine("looking", on: console)
                     // A person who sees few of many shares gets no output for a long time.
                     let looked = try LookCounter(progress, of: zone)
                     try zone.visitShareNames(looking: looked.add) { name in
@@ -51,9 +50,9 @@ struct Share: ParsableCommand {
                                 + "\(Quantities.count(content.participants.count, "participant")), \(pending) pending, "
                                 + "public permission \(content.publicPermission)")
                         try console.object([
-                            "share": .string(name.text), "root": JSONValue(content.root?.text),
-                            "publicPermission": .string("\(content.publicPermission)"),
-                            "participants": JSONValue(content.participants.count), "pending": JSONValue(pending),
+                            "share": name.text, "root": content.root?.text,
+                            "publicPermission": "\(content.publicPermission)",
+                            "participants": content.participants.count, "pending": pending,
                         ])
                         return .next
                     }
@@ -86,7 +85,7 @@ struct Share: ParsableCommand {
             try StoreSession.with(store.at(record.place), acting.opening) { session, console in
                 let (name, seen, viewer) = try session.read(zone, acting) { zone, sight in
                     let found = try zone.share(of: zone.resolve(record, sight, console))
-                    return (found.name, ShareSight(viewer: sight.viewer).seen(found.content), sight.viewer)
+                    return (found.name, sight.seen(found.content), sight.viewer)
                 }
                 try session.engine.read { reader in
                     let people = People(reader: reader, viewer: viewer)
@@ -120,17 +119,15 @@ struct Share: ParsableCommand {
                 let id = try session.zone(zone)
                 let name = try session.read(id) { try $0.resolve(record, console) }
                 let root = try session.client(of: id, acting).recordID(name)
-                let sharing = try ShareClient(session.container(acting))
+                let sharing = try ShareClient(container: session.container(acting))
                 let (made, cost) = try StepCost.measuring(session) { try sharing.share(root, named: self.share) }
                 let share = made.recordID.recordName
                 try console.line(
                     "\(VisibleText.of(name.text)) is the root of share \(VisibleText.of(share))")
                 if secret.url, let url = made.url { try console.line(url.absoluteString) }
                 try console.line(cost.summary)
-                var object: JSONObject = [
-                    "record": .string(name.text), "share": .string(share), "cost": .object(cost.object),
-                ]
-                if secret.url { object.add("url", JSONValue(made.url?.absoluteString)) }
+                var object: JSONObject = ["record": name.text, "share": share, "cost": cost.object]
+                if secret.url { object.add("url", made.url?.absoluteString) }
                 try console.object(object)
             }
         }
@@ -182,7 +179,7 @@ struct Share: ParsableCommand {
             var what = "give share \(name.text) the public permission \(permission.rawValue)"
             let whom = isClosing ? "participation" : "invitation"
             if removed > 0 { what += ", which ends \(Quantities.count(removed, whom))" }
-            let details: JSONObject = ["share": .string(name.text), "participants": JSONValue(removed)]
+            let details: JSONObject = ["share": name.text, "participants": removed]
             return try !deed.mayDo(what, details, console)
         }
     }
@@ -220,8 +217,7 @@ struct Share: ParsableCommand {
                 }
                 let others = found.content.participants.count - 1
                 var object: JSONObject = [
-                    "share": .string(found.name.text), "root": JSONValue(found.content.root?.text),
-                    "participants": JSONValue(others + 1),
+                    "share": found.name.text, "root": found.content.root?.text, "participants": others + 1,
                 ]
                 let what = "share \(found.name.text) with \(Quantities.count(others, "other participant"))"
                 guard try deed.mayDo("stop \(what)", object, console) else { return }
@@ -229,7 +225,7 @@ struct Share: ParsableCommand {
                 let (_, cost) = try StepCost.measuring(session) { try client.delete([found.name]) }
                 try console.line("stopped \(VisibleText.of(what))")
                 try console.line(cost.summary)
-                object.add("cost", .object(cost.object))
+                object.add("cost", cost.object)
                 try console.object(object)
             }
         }

@@ -33,7 +33,7 @@ struct Stats: ParsableCommand {
         // Ask before opening the store: its host may have closed it and may be waiting to open it again.
         let (takesWrites, failure) = Self.writeState(of: store.store)
         try StoreSession.with(store, .reading) { session, console in
-            let figures = try session.figures()
+            let figures = try session.files.figures()
             try console.line("store \(VisibleText.of(session.path))")
             if let failure {
                 let text = "refuses writes because one has failed: fix the cause, then run 'stratus recover'"
@@ -45,24 +45,21 @@ struct Stats: ParsableCommand {
                     + "\(Quantities.bytes(figures.memoryByteCount)) in memory")
             let counter = count ? try EntryCounter(session, console) : nil
             let store: JSONObject = [
-                "path": .string(session.path), "takesWrites": takesWrites.map { .boolean($0) } ?? .null,
-                "writeFailure": failure.map { .object($0.object) } ?? .null,
-                "filesByLevel": .array(figures.filesByLevel.map { JSONValue($0) }),
-                "memoryBytes": JSONValue(figures.memoryByteCount),
+                "path": session.path, "takesWrites": takesWrites, "writeFailure": failure?.object,
+                "filesByLevel": figures.filesByLevel, "memoryBytes": figures.memoryByteCount,
             ]
             try console.object(store, list: "zones") { add in
                 try session.engine.read { reader in
                     // With --count, the entry counter shows the progress.
-                    let zones = try count ? nil : PlaceProgress(zonesOf: reader, "measuring zones", console)
+                    let zoneCount = try count ? nil : reader.placeAndRecordCount().zones
+                    let zones = zoneCount.map { ProgressLine("measuring zones", total: $0, on: console) }
                     try reader.visitZones { id, _ in
                         try add(object(of: reader.existingZone(id), session, counter, console))
                         zones?.add()
                         return .next
                     }
-                    zones?.finish()
                 }
             }
-            counter?.finish()
         }
     }
 
@@ -83,11 +80,12 @@ struct Stats: ParsableCommand {
     ) throws -> JSONObject {
         let header = try zone.header()
         let database = zone.id.database
-        let byteCount = try session.approximateByteCount(of: zone.keys.all.keyRange)
+        let files = try session.files
+        let byteCount = try files.approximateByteCount(of: zone.keys.all.keyRange)
         var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
-        var keyspaces: [JSONValue] = []
+        var keyspaces: [JSONObject] = []
         let byteCounts = try ZoneKeyspace.allCases.map {
-            try session.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
+            try files.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
         }
         let entryCounts = try counter?.entryCounts(
             of: zone, recordCount: header.recordCount, byteCounts: byteCounts)
@@ -96,11 +94,7 @@ struct Stats: ParsableCommand {
             if bytes > 0 || (entries ?? 0) > 0 {
                 table.addRow(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
             }
-            keyspaces.append(
-                .object([
-                    "keyspace": .string("\(keyspace)"), "bytes": JSONValue(bytes),
-                    "entries": entries.map { JSONValue($0) } ?? .null,
-                ]))
+            keyspaces.append(["keyspace": "\(keyspace)", "bytes": bytes, "entries": entries])
         }
         let place = [database.container.text, database.owner?.text ?? "public", zone.id.name.text]
         try console.line()
@@ -110,20 +104,16 @@ struct Stats: ParsableCommand {
                 + "horizon \(Quantities.count(header.horizon)), \(Quantities.bytes(byteCount)) of files")
         for line in table.lines { try console.line("  " + line) }
         return [
-            "container": .string(database.container.text), "owner": JSONValue(database.owner?.text),
-            "scope": .string("\(database.scope)"), "zone": .string(zone.id.name.text),
-            "records": JSONValue(header.recordCount), "sequence": JSONValue(header.sequence),
-            "horizon": JSONValue(header.horizon), "bytes": JSONValue(byteCount), "keyspaces": .array(keyspaces),
+            "container": database.container.text, "owner": database.owner?.text, "scope": "\(database.scope)",
+            "zone": zone.id.name.text, "records": header.recordCount, "sequence": header.sequence,
+            "horizon": header.horizon, "bytes": byteCount, "keyspaces": keyspaces,
         ]
     }
 }
 
 extension StratusError {
     fileprivate var object: JSONObject {
-        [
-            "code": .string(code.description), "message": .string(message),
-            "fields": .object(JSONObject(sorted: fields)), "cause": JSONValue(cause),
-        ]
+        ["code": code.description, "message": message, "fields": JSONObject(sorted: fields), "cause": cause]
     }
 }
 
@@ -133,15 +123,13 @@ private final class EntryCounter {
     /// The number of entries between two updates inside a large keyspace.
     private static let updateEntryCount = 1 << 16
 
-    private let session: StoreSession
-    private let progress: ProgressLine
+    private let files: StoreFiles
     private let meter: ZoneMeter
 
     init(_ session: StoreSession, _ console: Console) throws {
-        self.session = session
+        files = try session.files
         let (_, zones, records) = try session.placeAndRecordCount
         let progress = ProgressLine("counting entries of zones and records", total: zones + records, on: console)
-        self.progress = progress
         meter = ZoneMeter(WorkMeter(total: zones + records) { progress.update($0, of: $1) })
     }
 
@@ -156,13 +144,11 @@ private final class EntryCounter {
                 count += 1
                 if count.isMultiple(of: Self.updateEntryCount) {
                     let behind = KeyRange(from: range.lower, upTo: [UInt8](copying: key))
-                    meter.update(step: step, try session.approximateByteCount(of: behind), of: byteCounts[step])
+                    meter.update(step: step, try files.approximateByteCount(of: behind), of: byteCounts[step])
                 }
                 return .next
             }
             return count
         }
     }
-
-    func finish() { progress.finish() }
 }

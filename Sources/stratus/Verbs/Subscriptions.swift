@@ -62,11 +62,9 @@ struct Subscriptions: ParsableCommand {
             try console.line(line + (entry.template == nil ? ", silent" : ""))
             let externalID = try people.account(parts.user)?.externalID
             try console.object([
-                "container": .string(parts.container.text), "user": .string(parts.user.text),
-                "externalID": JSONValue(externalID), "database": .string(database),
-                "subscription": .string(parts.id), "kind": .string(subject.kind), "zone": JSONValue(subject.zone),
-                "recordType": JSONValue(subject.type), "triggers": .array(subject.triggers.map { .string($0) }),
-                "silent": .boolean(entry.template == nil),
+                "container": parts.container.text, "user": parts.user.text, "externalID": externalID,
+                "database": database, "subscription": parts.id, "kind": subject.kind, "zone": subject.zone,
+                "recordType": subject.type, "triggers": subject.triggers, "silent": entry.template == nil,
             ])
         }
 
@@ -104,8 +102,8 @@ struct Subscriptions: ParsableCommand {
                             "\(VisibleText.of(owner ?? "account:\(id.text)"))  \(VisibleText.of(name))  "
                                 + "\(Quantities.count(entry.count)) waiting, badge \(entry.badge)")
                         try console.object([
-                            "account": .string(id.text), "externalID": JSONValue(owner), "device": .string(name),
-                            "waiting": JSONValue(entry.count), "badge": JSONValue(entry.badge),
+                            "account": id.text, "externalID": owner, "device": name, "waiting": entry.count,
+                            "badge": entry.badge,
                         ])
                         return .next
                     }
@@ -138,8 +136,8 @@ struct Subscriptions: ParsableCommand {
                             "\(VisibleText.of(entry.zone.text)) of \(VisibleText.of(entry.owner?.text ?? "public"))  "
                                 + VisibleText.of(text))
                         try console.object([
-                            "container": .string(entry.container.text), "owner": JSONValue(entry.owner?.text),
-                            "zone": .string(entry.zone.text), "entry": .string(text),
+                            "container": entry.container.text, "owner": entry.owner?.text, "zone": entry.zone.text,
+                            "entry": text,
                         ])
                         return .next
                     }

@@ -89,16 +89,11 @@ struct Tree: PlaceCommand {
             let sight = try session.sight(of: id, acting)
             return try TreePainter(session: session, zone: id, limits: limits).picture(of: record, sight, console)
         }
-        let text = self.text(of: picture)
-        guard let file = target.output else {
-            for line in text.split(separator: "\n") { try console.line(String(line)) }
-            return
-        }
-        try target.write(text, to: file)
+        guard let file = try target.write(text(of: picture), console) else { return }
         try console.line("drew \(picture.summary) to \(VisibleText.of(file))")
         try console.object([
-            "file": .string(file), "format": .string(format.rawValue), "records": JSONValue(picture.recordCount),
-            "drawn": JSONValue(picture.nodes.count), "shares": JSONValue(picture.shares.count + picture.moreShareCount),
+            "file": file, "format": format.rawValue, "records": picture.recordCount, "drawn": picture.nodes.count,
+            "shares": picture.shares.count + picture.moreShareCount,
         ])
     }
 
@@ -154,8 +149,7 @@ struct Tree: PlaceCommand {
     /// Lists the records that the person sees. Returns whether --depth hides some.
     private func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Bool {
         let root = try record.isTop ? nil : zone.resolve(record, sight, console)
-        let progress = ProgressLine("looking", total: nil, on: console)
-        defer { progress.finish() }
+        let progress = ProgressLine("looking", on: console)
         // A growing tree shows progress, unless the person sees little of it.
         let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
         guard let root else {
@@ -192,7 +186,7 @@ struct Tree: PlaceCommand {
         guard let line = try RecordLine(child, zone) else { return }
         try console.line(String(repeating: "  ", count: level) + line.label(console))
         var object = line.object
-        object.add("level", JSONValue(level))
+        object.add("level", level)
         try console.object(object)
     }
 }

@@ -5,7 +5,6 @@ import FoundationEssentials
 import StratusKit
 import StratusModel
 import StratusRecords
-import Synchronization
 
 struct Verify: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -32,17 +31,12 @@ struct Verify: ParsableCommand {
     @OptionGroup var store: WholeStoreArguments
 
     func run() throws {
-        let console = Console(usesJSON: store.json)
-        let result = try StoreSession.with(store, .readingAssets) { session in
-            let progress = ProgressLine("verifying", total: nil, on: console)
-            defer { progress.finish() }
-            return try Verification(of: session, progress: progress.update)
+        try StoreSession.with(store, .readingAssets) { session, console in
+            let result = try Verification(of: session, console)
+            try result.show(console)
+            guard result.indexes != nil else { throw ExitCode(ExitStatus.corruption.rawValue) }
+            guard result.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
         }
-        for line in result.lines() { try console.line(line) }
-        try console.object(result.object)
-        try console.flush()
-        guard result.indexes != nil else { throw ExitCode(ExitStatus.corruption.rawValue) }
-        guard result.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 }
 
@@ -64,43 +58,32 @@ struct Rebuild: ParsableCommand {
     @OptionGroup var store: StoreArguments
     @OptionGroup var zone: ZoneArguments
 
-    /// Whether this process is rebuilding the zone, which takes no requests until it is done.
-    private static let isRebuilding = Mutex(false)
-
     func run() throws {
-        let console = Console(usesJSON: store.json)
         let incarnation = UUID.drawn()
-        let (name, report, cost) = try StoreSession.with(store, .existing) { session in
+        try StoreSession.with(store, .existing) { session, console in
             let id = try session.existingZone(zone)
-            if session.served != nil { StopSignal.stopAtSafePoints() } else { Self.warnAtEnd(id.name) }
-            let progress = ProgressLine("rebuilding", total: nil, on: console)
-            defer { progress.finish() }
-            let cost = try StepCost.measuring(session) {
-                try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
-            }.cost
-            Self.isRebuilding.withLock { $0 = false }
+            let progress = ProgressLine("rebuilding", on: console)
+            func rebuild() throws -> StepCost {
+                try StepCost.measuring(session) {
+                    try session.rebuild(id, incarnation: incarnation) { progress.update($0, $1, of: $2) }
+                }.cost
+            }
+            // A host that has the store continues an interrupted rebuild.
+            if session.served != nil { StopSignal.stopAtSafePoints() }
+            let cost =
+                try session.served != nil ? rebuild() : StopSignal.noting(Self.closedNote(of: id.name), while: rebuild)
             StopSignal.stopAtOnce()
             let report = try session.engine.verify { progress.update("and verifying indexes of all zones", $0, of: $1) }
-            return (id.name.text, report, cost)
-        }
-        try console.line("rebuilt the indexes of zone \(VisibleText.of(name)): \(cost.summary)")
-        for finding in report.findings { try console.line(VisibleText.of(finding.description)) }
-        try console.line("verify: \(report.summary)")
-        try console.object([
-            "zone": .string(name), "clean": .boolean(report.isClean), "records": JSONValue(report.recordsChecked),
-            "missing": JSONValue(report.missingCount), "dangling": JSONValue(report.danglingCount),
-            "wrongCounts": JSONValue(report.wrongCount), "cost": .object(cost.object),
-        ])
-        try console.flush()
-        guard report.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
-    }
-
-    /// If a signal ends the rebuild, says that the zone takes no requests.
-    private static func warnAtEnd(_ zone: ZoneName) {
-        isRebuilding.withLock { $0 = true }
-        StopSignal.beforeEnd {
-            guard isRebuilding.withLock({ $0 }) else { return }
-            Console.noteOfSignal(closedNote(of: zone))
+            try console.line("rebuilt the indexes of zone \(VisibleText.of(id.name.text)): \(cost.summary)")
+            for finding in report.findings { try console.line(VisibleText.of(finding.description)) }
+            try console.line("verify: \(report.summary)")
+            try console.object([
+                "zone": id.name.text, "clean": report.isClean, "records": report.recordsChecked,
+                "missing": report.missingCount, "dangling": report.danglingCount, "wrongCounts": report.wrongCount,
+                "cost": cost.object,
+            ])
+            try console.flush()
+            guard report.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
         }
     }
 
@@ -135,7 +118,7 @@ struct Recover: ParsableCommand {
         }
         try console.line(
             isReopened ? "the host has opened the store again and takes writes" : "no write has failed: nothing to do")
-        try console.object(["recovered": .boolean(isReopened)])
+        try console.object(["recovered": isReopened])
         try console.flush()
     }
 }
@@ -169,31 +152,24 @@ struct RepairLosingDamagedData: ParsableCommand {
         try StorePath.requireOutside(destination)
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: store.store)
-        UnfinishedWork.removeCopiesAtEnd(of: destination, by: StoreFiles.copyRemoval)
-        let progress = ProgressLine("repairing", total: nil, on: console)
-        defer { progress.finish() }
+        StoreFiles.removeUnfinishedCopiesAtEnd(of: destination)
+        let progress = ProgressLine("repairing", on: console)
         let unmended = try StoreFiles.repairLosingDamagedData(of: store.store, to: destination) { part, done, total in
             if let total { progress.update(part, done, of: total) } else { progress.begin(part) }
         }
         for (zone, error) in unmended {
-            let text = "not rebuilt: zone \(zone.name.text): \(error)"
-            try console.line(VisibleText.of(text))
+            try console.line(VisibleText.of("not rebuilt: zone \(zone.name.text): \(error)"))
         }
         try console.object([
-            "destination": .string(destination),
-            "unmended": .array(
-                unmended.map { zone, error in
-                    var object: JSONObject = ["zone": .string(zone.name.text)]
-                    object.add("error", .object(ErrorReport(error).object))
-                    return .object(object)
-                }),
+            "destination": destination,
+            "unmended": unmended.map { zone, error -> JSONObject in
+                ["zone": zone.name.text, "error": ErrorReport(error).object]
+            },
         ])
         let session = try StoreSession(at: destination, store.database, .existing)
         defer { session.close() }
         let verification = try Verification(of: session) { progress.update("and verifying \($0)", $1, of: $2, $3) }
-        for line in verification.lines() { try console.line(line) }
-        try console.object(verification.object)
-        try console.flush()
+        try verification.show(console)
         guard unmended.isEmpty, verification.isClean else { throw ExitCode(ExitStatus.failure.rawValue) }
     }
 }

@@ -69,7 +69,7 @@ struct Watch: ParsableCommand {
         }
         if console.drawsProgress { console.clearProgressLine() }
         try console.line(whole.text)
-        try console.object(["summary": .object(whole.object)])
+        try console.object(["summary": whole.object])
         try console.flush()
     }
 
@@ -85,7 +85,7 @@ struct Watch: ParsableCommand {
         recent.lostCount += page.lostCount
         if page.lostCount > 0, !summary {
             try console.line("… \(Quantities.count(page.lostCount, "event")) lost")
-            try console.object(["lost": JSONValue(page.lostCount)])
+            try console.object(["lost": page.lostCount])
         }
         for event in page.events.prefix(left) {
             whole.add(event)
@@ -101,7 +101,7 @@ struct Watch: ParsableCommand {
     private func showRates(_ recent: WatchTally, _ console: Console) throws {
         if summary {
             try console.line(recent.rates)
-            try console.object(["summary": .object(recent.object)])
+            try console.object(["summary": recent.object])
             try console.flush()
         } else if !store.json, console.drawsProgress {
             console.redraw(recent.rates)
@@ -111,8 +111,7 @@ struct Watch: ParsableCommand {
 
 /// The events of a period, counted.
 private struct WatchTally {
-    private let clock = ContinuousClock()
-    private let started = ContinuousClock().now
+    private let started = ContinuousClock.now
     private(set) var requests = 0
     private var failed = 0
     private var items = 0
@@ -122,7 +121,7 @@ private struct WatchTally {
     private var operations: [String: Int] = [:]
     var lostCount = 0
 
-    var seconds: Double { Quantities.seconds(clock.now - started) }
+    var seconds: Double { Quantities.seconds(.now - started) }
 
     mutating func add(_ event: WatchedEvent) {
         requests += 1
@@ -157,13 +156,11 @@ private struct WatchTally {
 
     var object: JSONObject {
         var kinds: JSONObject = [:]
-        for (name, count) in operations.sorted(by: { $0.key < $1.key }) { kinds.add(name, JSONValue(count)) }
+        for (name, count) in operations.sorted(by: { $0.key < $1.key }) { kinds.add(name, count) }
         return [
-            "seconds": .number(seconds), "requests": JSONValue(requests), "failed": JSONValue(failed),
-            "items": JSONValue(items), "failedItems": JSONValue(failedItems), "conflicts": JSONValue(conflicts),
-            "commits": JSONValue(commits), "lost": JSONValue(lostCount), "requestsPerSecond": .number(rate(requests)),
-            "itemsPerSecond": .number(rate(items)), "commitsPerSecond": .number(rate(commits)),
-            "operations": .object(kinds),
+            "seconds": seconds, "requests": requests, "failed": failed, "items": items, "failedItems": failedItems,
+            "conflicts": conflicts, "commits": commits, "lost": lostCount, "requestsPerSecond": rate(requests),
+            "itemsPerSecond": rate(items), "commitsPerSecond": rate(commits), "operations": kinds,
         ]
     }
 }
@@ -184,11 +181,9 @@ extension WatchedEvent {
 
     fileprivate var object: JSONObject {
         [
-            "time": Quantities.timestamp(date), "operation": .string(operation), "container": .string(container),
-            "account": JSONValue(account), "items": JSONValue(itemCount), "failedItems": JSONValue(failedItemCount),
-            "conflicts": JSONValue(conflictCount), "commits": JSONValue(commitCount),
-            "milliseconds": Quantities.milliseconds(.seconds(durationSeconds)),
-            "errorCode": errorCode.map { JSONValue($0) } ?? .null, "error": JSONValue(error),
+            "time": Quantities.timestamp(date), "operation": operation, "container": container, "account": account,
+            "items": itemCount, "failedItems": failedItemCount, "conflicts": conflictCount, "commits": commitCount,
+            "milliseconds": Quantities.milliseconds(.seconds(durationSeconds)), "errorCode": errorCode, "error": error,
         ]
     }
 }

@@ -32,7 +32,7 @@ struct Who: PlaceCommand {
             var audience = try session.service.audience(of: name, in: id)
             if let share = audience.share, !sight.isWhole {
                 let content = try session.read(id) { try $0.shareContent(share) }
-                audience = content.map { ShareSight(viewer: sight.viewer).seen(audience, $0) } ?? audience
+                audience = content.map { sight.seen(audience, $0) } ?? audience
             }
             try session.engine.read { reader in
                 try show(audience, of: name, id, People(reader: reader, viewer: sight.viewer), console)
@@ -68,33 +68,29 @@ struct Who: PlaceCommand {
         } else {
             try console.line("it is in no share")
         }
-        let object = try object(of: audience, name, alone: alone, people)
-        try console.object(object)
+        try console.object(object(of: audience, name, alone: alone, people))
     }
 
     private func object(
         of audience: RecordAudience, _ name: RecordName, alone: String, _ people: People
     ) throws -> JSONObject {
-        func array(_ participants: [ShareParticipant]) throws -> JSONValue {
-            .array(
-                try participants.map {
-                    .object(try people.object(of: $0.user, $0, role: "\($0.role)", permission: "\($0.permission)"))
-                })
+        func array(_ participants: [ShareParticipant]) throws -> [JSONObject] {
+            try participants.map {
+                try people.object(of: $0.user, $0, role: "\($0.role)", permission: "\($0.permission)")
+            }
         }
         let isPublic = audience.world.union(audience.anyUser) != []
         return [
-            "record": .string(name.text), "share": JSONValue(audience.share?.text),
-            "root": JSONValue(audience.root?.text), "publicPermission": .string("\(audience.publicPermission)"),
-            "viewers": .array(
-                try audience.viewers.map { viewer in
-                    .object(
-                        try people.object(
-                            of: viewer.user, viewer.participant, role: viewer.participant.map { "\($0.role)" } ?? alone,
-                            permission: viewer.permissions.contains(.write) ? "readWrite" : "readOnly"))
-                }),
+            "record": name.text, "share": audience.share?.text, "root": audience.root?.text,
+            "publicPermission": "\(audience.publicPermission)",
+            "viewers": try audience.viewers.map { viewer in
+                try people.object(
+                    of: viewer.user, viewer.participant, role: viewer.participant.map { "\($0.role)" } ?? alone,
+                    permission: viewer.permissions.contains(.write) ? "readWrite" : "readOnly")
+            },
             "excluded": try array(audience.excluded), "invited": try array(audience.invited),
-            "everybody": isPublic ? .string(Self.text(audience.world)) : .null,
-            "everybodyWithAccount": isPublic ? .string(Self.text(audience.anyUser)) : .null,
+            "everybody": isPublic ? Self.text(audience.world) : nil,
+            "everybodyWithAccount": isPublic ? Self.text(audience.anyUser) : nil,
         ]
     }
 

@@ -46,11 +46,9 @@ struct Zones: ParsableCommand {
                             "\(VisibleText.of(listing.name.text))  \(Quantities.count(header.recordCount, "record")), "
                                 + "sequence \(Quantities.count(header.sequence)), created \(Quantities.date(created))")
                         try console.object([
-                            "zone": .string(listing.name.text), "address": .string(address),
-                            "records": JSONValue(header.recordCount),
-                            "sequence": JSONValue(header.sequence), "horizon": JSONValue(header.horizon),
-                            "created": Quantities.timestamp(created),
-                            "identity": .string(header.identity.uuidString),
+                            "zone": listing.name.text, "address": address, "records": header.recordCount,
+                            "sequence": header.sequence, "horizon": header.horizon,
+                            "created": Quantities.timestamp(created), "identity": header.identity.uuidString,
                         ])
                         return .next
                     }
@@ -59,11 +57,11 @@ struct Zones: ParsableCommand {
         }
 
         private func show(_ container: CKContainer, _ console: Console) throws {
-            let client = ShareClient(container)
+            let client = ShareClient(container: container)
             for zone in try client.privateZones() + client.sharedZones() {
                 let owner = zone.ownerName == CKCurrentUserDefaultName ? nil : zone.ownerName
                 try console.line(VisibleText.of(zone.zoneName) + (owner.map { "  of \(VisibleText.of($0))" } ?? ""))
-                try console.object(["zone": .string(zone.zoneName), "owner": JSONValue(owner)])
+                try console.object(["zone": zone.zoneName, "owner": owner])
             }
         }
     }
@@ -85,14 +83,12 @@ struct Zones: ParsableCommand {
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            let (name, isNew) = try StoreSession.with(store, .creatingAsClient) { session in
+            try StoreSession.with(store, .creatingAsClient) { session, console in
                 let id = try session.zone(named.zone(store))
-                return (id.name.text, try session.createZone(id, acting))
+                let isNew = try session.createZone(id, acting)
+                try console.line("zone \(VisibleText.of(id.name.text)) \(isNew ? "created" : "exists")")
+                try console.object(["zone": id.name.text, "created": isNew])
             }
-            try console.line("zone \(VisibleText.of(name)) \(isNew ? "created" : "exists")")
-            try console.object(["zone": .string(name), "created": .boolean(isNew)])
-            try console.flush()
         }
     }
 
@@ -115,8 +111,7 @@ struct Zones: ParsableCommand {
         @OptionGroup var acting: ActingArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            let done = try StoreSession.with(store, .existingAsClient) { session -> (String, PurgeProgress)? in
+            try StoreSession.with(store, .existingAsClient) { session, console in
                 let zone = try session.zone(named.zone(store))
                 guard zone.database.scope == .private else {
                     throw ToolError(
@@ -126,21 +121,17 @@ struct Zones: ParsableCommand {
                 try session.requireOwner(acting, of: zone, "Only the owner can delete a zone.")
                 let count = try session.read(zone) { try $0.header().recordCount }
                 let what = "delete zone \(zone.name.text) with its \(Quantities.count(count, "record"))"
-                let details: JSONObject = ["zone": .string(zone.name.text), "records": JSONValue(count)]
-                guard try deed.mayDo(what, details, console) else { return nil }
+                let details: JSONObject = ["zone": zone.name.text, "records": count]
+                guard try deed.mayDo(what, details, console) else { return }
                 guard try session.deleteZone(zone, acting) else {
-                    throw try session.engine.read { try session.noZone(zone, $0) }
+                    throw try session.engine.read { try $0.noZone(zone) }
                 }
-                return (zone.name.text, try Zones.purge(session, console))
+                let removed = try Zones.purge(session, console).entriesDeleted
+                try console.line(
+                    "zone \(VisibleText.of(zone.name.text)) deleted; "
+                        + "\(Quantities.count(removed, "entry", "entries")) removed")
+                try console.object(["zone": zone.name.text, "deleted": true, "entriesRemoved": removed])
             }
-            guard let (name, progress) = done else { return }
-            try console.line(
-                "zone \(VisibleText.of(name)) deleted; \(Quantities.count(progress.entriesDeleted, "entry", "entries")) removed"
-            )
-            try console.object([
-                "zone": .string(name), "deleted": true, "entriesRemoved": JSONValue(progress.entriesDeleted),
-            ])
-            try console.flush()
         }
     }
 
@@ -159,17 +150,16 @@ struct Zones: ParsableCommand {
         @OptionGroup var store: StoreArguments
 
         func run() throws {
-            let console = Console(usesJSON: store.json)
-            let progress = try StoreSession.with(store, .existingAsClient) { try Zones.purge($0, console) }
-            try console.line(
-                "\(Quantities.count(progress.zonesFinished, "zone")) purged; "
-                    + "\(Quantities.count(progress.entriesDeleted, "entry", "entries")) removed")
-            try console.object([
-                "zonesFinished": JSONValue(progress.zonesFinished),
-                "entriesRemoved": JSONValue(progress.entriesDeleted),
-                "commits": JSONValue(progress.commits),
-            ])
-            try console.flush()
+            try StoreSession.with(store, .existingAsClient) { session, console in
+                let progress = try Zones.purge(session, console)
+                try console.line(
+                    "\(Quantities.count(progress.zonesFinished, "zone")) purged; "
+                        + "\(Quantities.count(progress.entriesDeleted, "entry", "entries")) removed")
+                try console.object([
+                    "zonesFinished": progress.zonesFinished, "entriesRemoved": progress.entriesDeleted,
+                    "commits": progress.commits,
+                ])
+            }
         }
     }
 
