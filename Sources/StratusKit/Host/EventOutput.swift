@@ -15,21 +15,17 @@ final class EventOutput: Sendable {
     private let logger: Logger?
     private let metrics: RequestMetrics?
     /// The watchers in other processes.
-    let feed: EventFeed
+    let feed = EventFeed()
     private let clock: any CloudClock
+    /// The beginning of the URLs of shares, whose secrets watchers must not get.
     private let secretBase: String
 
-    /// `secretBase` is the beginning of the URLs of shares, whose secrets watchers must not get.
-    init(
-        hook: (@Sendable (Stratus.Event) -> Void)?, logger: Logger?, metricsFactory: (any MetricsFactory)?,
-        feed: EventFeed, clock: any CloudClock, secretBase: String
-    ) {
-        self.feed = feed
+    init(_ options: Stratus.Options, clock: any CloudClock) {
         self.clock = clock
-        self.secretBase = secretBase
-        self.hook = hook
-        self.logger = logger
-        metrics = metricsFactory.map(RequestMetrics.init)
+        secretBase = options.shareURLBase
+        hook = options.onEvent
+        logger = options.logger
+        metrics = options.metricsFactory.map(RequestMetrics.init)
     }
 
     func tell(_ event: CloudEvent) {

@@ -118,12 +118,10 @@ final class OperationFiles: LongLivedStore {
                 continue
             }
             do {
-                let file = try JSONDecoder().decode(OperationFile.self, from: data)
-                if let damage = try file.damage(under: name) {
-                    kept.damages[name] = damage
-                } else {
-                    kept.entries[file.id] = file.entry
-                }
+                var entry = try JSONDecoder().decode(LongLivedEntry.self, from: data)
+                kept.damages[name] = try entry.damage(under: name)
+                entry.digest = nil
+                if kept.damages[name] == nil { kept.entries[entry.id] = entry }
             } catch { kept.damages[name] = "\(error)" }
         }
         return kept
@@ -141,7 +139,7 @@ final class OperationFiles: LongLivedStore {
     }
 
     private func write(_ entry: LongLivedEntry) throws {
-        let bytes = [UInt8](try OperationFile(entry).encoded())
+        let bytes = try entry.encoded(digest: entry.currentDigest())
         try keeper.makeDirectory(directory)
         let incoming = "\(directory)/\(UUID.drawn().uuidString)\(Self.incomingSuffix)"
         try keeper.create(incoming) { descriptor in try files.write(descriptor, bytes, count: bytes.count) }
@@ -226,62 +224,22 @@ extension OperationFiles {
     }
 }
 
-/// The content of a file.
-private struct OperationFile: Codable {
-    var id: String
-    var container: String
-    var account: String?
-    /// Nil in files that older versions wrote.
-    var device: String?
-    var kind: String
-    var request: Data
-    var kept: Date?
-    var answer: Data?
-    var answered: Date?
-    /// The digest of the same file without it; nil in files that older versions wrote.
-    var digest: Data?
-
-    init(_ entry: LongLivedEntry) {
-        id = entry.id
-        container = entry.container
-        account = entry.account
-        device = entry.device
-        kind = entry.kind
-        request = entry.request
-        kept = entry.kept
-        answer = entry.answer
-        answered = entry.answered
-    }
-
-    var entry: LongLivedEntry {
-        LongLivedEntry(
-            id: id, container: container, account: account, device: device, kind: kind, request: request, kept: kept,
-            answer: answer, answered: answered)
-    }
-
-    /// The file with its digest.
-    func encoded() throws -> Data {
+extension LongLivedEntry {
+    /// The content of its file. The digest is the one of the same content without a digest.
+    fileprivate func encoded(digest: Data?) throws -> [UInt8] {
         var file = self
-        file.digest = try currentDigest()
-        return try Self.encoder.encode(file)
+        file.digest = digest
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return [UInt8](try encoder.encode(file))
     }
 
-    /// The problem of a decoded file with this name, or nil.
-    func damage(under name: String) throws -> String? {
+    fileprivate func currentDigest() throws -> Data { Data(ContentDigest.sha256(try encoded(digest: nil))) }
+
+    /// The problem of an entry that was decoded from a file with this name, or nil.
+    fileprivate func damage(under name: String) throws -> String? {
         if OperationFiles.fileName(of: id) != name { return "the file is another operation's" }
         guard let digest else { return nil }
         return try currentDigest() == digest ? nil : "the digest is of another content"
-    }
-
-    private func currentDigest() throws -> Data {
-        var file = self
-        file.digest = nil
-        return Data(ContentDigest.sha256([UInt8](try Self.encoder.encode(file))))
-    }
-
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return encoder
     }
 }

@@ -106,9 +106,7 @@ final class StoreBacking: Sendable {
     deinit { close() }
 
     /// What must be found when a store is reopened after a failed write.
-    struct Continuation: Sendable {
-        fileprivate let store: StoreContinuation
-    }
+    typealias Continuation = StoreContinuation
 
     /// Opens or creates the store; with `continuing`, only the store that was closed. The notices are for the host.
     /// `didFailWrite` is called when a write has failed: it must be short and must not call the store. If the store has
@@ -121,7 +119,7 @@ final class StoreBacking: Sendable {
         var options = memory.storeOptions
         options.didFailWrite = didFailWrite
         let store = try LevelDBStore.open(
-            at: directory.path, options: options, continuing: continuing?.store, emptying: emptying)
+            at: directory.path, options: options, continuing: continuing, emptying: emptying)
         held?.hold(by: store.heldPath)
         return (store, store.notices)
     }
@@ -141,7 +139,7 @@ final class StoreBacking: Sendable {
     func closeToReopen(_ store: any OrderedStore, readerSeconds: Double) -> Continuation? {
         guard let store = store as? LevelDBStore else { return nil }
         defer { held?.lose() }
-        return Continuation(store: store.closeToReopen(readerSeconds: readerSeconds))
+        return store.closeToReopen(readerSeconds: readerSeconds)
     }
 
     /// Closes a store that `open` returned.
@@ -201,36 +199,26 @@ final class StoreBacking: Sendable {
     /// The block cache while a copy is verified.
     private static let verifyingCacheByteCount = 16 << 20
 
-    /// The parts of a copy of the engine's files.
-    struct EngineFigures {
-        var entryCount: Int
-        var linkedTableCount: Int
-        var copiedTableCount: Int
-        var logCount: Int
-        var unfinishedPaths: [String]
-    }
-
-    /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` gets the directory before
-    /// the copy, `prepare` the verified copy before it is renamed. `progress` reports tables and their entries.
-    /// `making` creates the directory.
+    /// Copies the engine's files of a store that may be open, and verifies the copy. Returns the engine's part of the
+    /// report. `begin` gets the directory before the copy, `prepare` the verified copy before it is renamed. `progress`
+    /// reports tables and their entries. `making` creates the directory.
     static func copyEngine(
         from source: String, to destination: String, progress: (BackupProgress) -> Void,
         begin: (String) throws -> Void, prepare: (any OrderedStore) throws -> Void,
         making: (_ make: () throws -> Void) throws -> Void
-    ) throws -> EngineFigures {
+    ) throws -> Stratus.BackupReport {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.opensOlderFormats = true
         // The copy is read from beginning to end, mostly once.
         options.keptByteCount = 0
         options.blockCacheByteCount = verifyingCacheByteCount
-        let report = try LevelDBStore.backup(
+        let copy = try LevelDBStore.backup(
             ofStoreAt: source, to: destination, options: options, begin: begin, prepare: prepare,
             copying: { progress(BackupProgress(part: .tables, doneCount: $0, totalCount: $1)) },
             progress: { progress(BackupProgress(part: .entries, doneCount: $0, totalCount: $1)) }, making: making)
-        return EngineFigures(
-            entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
-            copiedTableCount: report.copiedTableCount, logCount: report.logCount,
-            unfinishedPaths: report.unfinishedPaths)
+        return Stratus.BackupReport(
+            entryCount: copy.entryCount, linkedTableCount: copy.linkedTableCount,
+            copiedTableCount: copy.copiedTableCount, logCount: copy.logCount, unfinishedPaths: copy.unfinishedPaths)
     }
 
     /// Removes the directories of unfinished copies next to `destination` whose processes have ended. Returns their

@@ -207,10 +207,8 @@ final class OpenStratus: @unchecked Sendable {
 
     /// The open store of that directory. Neither opens one nor waits.
     func openStore(in directory: URL) -> Stratus? {
-        condition.lock()
-        defer { condition.unlock() }
-        guard case .open(let store)? = entries[Self.canonicalPath(directory)] else { return nil }
-        return store
+        let entry = condition.withLock { entries[Self.canonicalPath(directory)] }
+        return if case .open(let store)? = entry { store } else { nil }
     }
 
     /// Closes a store with `body` and removes it from the list. Callers that want its directory wait. `body` is also

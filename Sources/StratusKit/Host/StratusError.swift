@@ -135,25 +135,12 @@ extension StratusError {
 }
 
 extension StratusError.Code {
-    /// The code for an error of the layers below. Those without a constant of their own keep their names.
+    /// The code for an error of the layers below. All but two keep their names.
     package init(_ code: StoreError.Code) {
         switch code {
         case .invalidRequest: self = .invalidArgument
-        case .reopening, .unavailable: self = .unavailable
-        case .commitUnknown: self = .commitUnknown
-        case .corruption: self = .corruption
-        case .closed: self = .closed
-        case .held: self = .held
-        case .notAStore: self = .notAStore
-        case .newerFormat: self = .newerFormat
-        case .olderFormat: self = .olderFormat
-        case .notPermitted: self = .notPermitted
-        case .diskFull: self = .diskFull
-        case .inputOutput: self = .inputOutput
-        case .unknownZone: self = .unknownZone
-        case .unknownRecord: self = .unknownRecord
-        case .conflict, .tooLarge, .commitDropped, .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
-            self.init(code.rawValue)
+        case .reopening: self = .unavailable
+        default: self.init(code.rawValue)
         }
     }
 }

@@ -60,9 +60,7 @@ final class LocalSocketListener: @unchecked Sendable {
         let (place, file) = (Array(directory.utf8), Array(name.utf8))
         listener = clocalsocket_listen(place.span, file.span, Int32(Self.connectionCount))
         guard listener >= 0 else { throw LocalSocketError(number: -listener) }
-        condition.lock()
-        startThread("Stratus socket") { $0.takeConnections() }
-        condition.unlock()
+        condition.withLock { startThread("Stratus socket") { $0.takeConnections() } }
     }
 
     /// Stops accepting connections, lets current requests end, and removes the socket, unless another one has its name
@@ -90,27 +88,20 @@ final class LocalSocketListener: @unchecked Sendable {
         _ = clocalsocket_remove(directory.span, name.span)
     }
 
-    private var isStopping: Bool {
-        condition.lock()
-        defer { condition.unlock() }
-        return isStopped
-    }
+    private var isStopping: Bool { condition.withLock { isStopped } }
 
     // MARK: Threads
 
     /// The caller holds the lock.
     private func startThread(_ name: String, _ body: @escaping @Sendable (LocalSocketListener) -> Void) {
         threadCount += 1
-        let thread = Thread { [self] in
+        Thread.start(name, stackByteCount: Self.stackByteCount) { [self] in
             body(self)
-            condition.lock()
-            threadCount -= 1
-            condition.broadcast()
-            condition.unlock()
+            condition.withLock {
+                threadCount -= 1
+                condition.broadcast()
+            }
         }
-        thread.name = name
-        thread.stackSize = Self.stackByteCount
-        thread.start()
     }
 
     private func takeConnections() {
@@ -136,7 +127,7 @@ final class LocalSocketListener: @unchecked Sendable {
             channels[ObjectIdentifier(channel)] = channel
             startThread("Stratus connection") { listener in
                 listener.serve(channel) { listener.isStopping }
-                listener.forget(channel)
+                listener.condition.withLock { listener.channels[ObjectIdentifier(channel)] = nil }
             }
         }
         condition.unlock()
@@ -145,12 +136,6 @@ final class LocalSocketListener: @unchecked Sendable {
                 channel, "The host serves the maximum number of connections. Try again when others have ended.",
                 ["connections": "\(Self.connectionCount)"])
         }
-    }
-
-    private func forget(_ channel: LocalChannel) {
-        condition.lock()
-        channels[ObjectIdentifier(channel)] = nil
-        condition.unlock()
     }
 
     /// The first frame of a connection always fits the socket's buffer, so sending it does not wait.

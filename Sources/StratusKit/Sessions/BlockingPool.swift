@@ -154,7 +154,9 @@ private final class PoolState: @unchecked Sendable {
             condition.signal()
         } else if startedCount < threadCount {
             startedCount += 1
-            startThread()
+            Thread.start("StratusKit requests") { [self] in
+                while let ticket = next() { ticket.take()?() }
+            }
         }
         return ticket
     }
@@ -164,16 +166,6 @@ private final class PoolState: @unchecked Sendable {
         isClosed = true
         condition.broadcast()
         condition.unlock()
-    }
-
-    private func startThread() {
-        let thread = Thread { [self] in
-            while let ticket = next() {
-                ticket.take()?()
-            }
-        }
-        thread.name = "StratusKit requests"
-        thread.start()
     }
 
     /// Waits for a job; nil when the pool is closed and nothing is left.
