@@ -15,10 +15,7 @@ import StratusStore
 /// Does the work of one sync engine.
 final class SyncWorker: Sendable {
     /// What a program can request.
-    enum Errand: Sendable {
-        case fetch(CKSyncEngine.FetchChangesOptions)
-        case send(CKSyncEngine.SendChangesOptions)
-    }
+    typealias Errand = @Sendable (SyncRound) async throws -> Void
 
     private struct Ends {
         weak var engine: CKSyncEngine?
@@ -100,7 +97,7 @@ final class SyncWorker: Sendable {
             return !schedule.isReportDue
         }
         if isToReport {
-            queue.addOwn(in: session) { [self] in
+            queue.add(isOwn: true, in: session) { [self] in
                 schedule.withLock { $0.isReportDue = false }
                 try await reportState()
             }
@@ -128,7 +125,7 @@ final class SyncWorker: Sendable {
             return true
         }
         guard isMine else { return }
-        queue.addOwn(in: session) { [self] in
+        queue.add(isOwn: true, in: session) { [self] in
             // Changes that were added again in a callback requested this round before the failure requested a pause.
             let isPausing = schedule.withLock { schedule in
                 schedule.isAdded = false
@@ -140,14 +137,11 @@ final class SyncWorker: Sendable {
 
     // MARK: Calls of the program
 
-    func refuseCallback() throws {
-        if isInCallback { throw SyncCallback.refusal() }
-    }
-
     private var isInCallback: Bool { SyncCallback.workers.contains(ObjectIdentifier(self)) }
 
-    func run(_ errand: Errand) async throws {
-        let job = queue.add(in: session) { [self] in try await SyncRound(self, .manual).run(errand) }
+    func run(_ errand: @escaping Errand) async throws {
+        if isInCallback { throw SyncCallback.refusal() }
+        let job = queue.add(isOwn: false, in: session) { [self] in try await SyncRound(self, .manual).run(errand) }
         try await withTaskCancellationHandler {
             try await job.value
         } onCancel: {
@@ -314,30 +308,15 @@ final class SyncQueue: Sendable {
     /// The store that was current when the engine was created.
     private let taskSession = CurrentSession.ofTask
 
-    /// Adds a job that the program waits for: it has the priority and the values of the program's task.
-    func add(in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
-        add(session, body) { Task(operation: $0) }
-    }
-
-    /// Adds a job of the engine's own.
+    /// Adds a job: the engine's own, or one that the program waits for, with the priority and the values of the
+    /// program's task.
     @discardableResult
-    func addOwn(in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
-        let taskSession = taskSession
-        let meant: @Sendable () async throws -> Void = {
-            try await CurrentSession.$ofTask.withValue(taskSession) { try await body() }
-        }
-        return add(session, meant) { Task.detached(operation: $0) }
-    }
-
-    private func add(
-        _ session: CloudSession, _ body: @escaping @Sendable () async throws -> Void,
-        start: @Sendable (@escaping @Sendable () async throws -> Void) -> Job
-    ) -> Job {
+    func add(isOwn: Bool, in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
         session.activity.begin()
-        return state.withLock { state in
+        return state.withLock { [taskSession] state in
             state.lastNumber += 1
             let (number, previous) = (state.lastNumber, state.last)
-            let job = start { [self] in
+            let run: @Sendable () async throws -> Void = { [self] in
                 defer {
                     end(number)
                     session.activity.end()
@@ -345,6 +324,10 @@ final class SyncQueue: Sendable {
                 _ = await previous?.result
                 try await body()
             }
+            let job =
+                isOwn
+                ? Task.detached { try await CurrentSession.$ofTask.withValue(taskSession, operation: run) }
+                : Task(operation: run)
             state.open[number] = job
             state.last = job
             return job
