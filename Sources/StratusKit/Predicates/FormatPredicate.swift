@@ -182,11 +182,7 @@ enum PredicateArgument: Hashable, Sendable {
 
     /// Converts a value of any type.
     init(_ value: Any?) {
-        guard let value = Self.unwrapped(value) else {
-            self = .single(.null)
-            return
-        }
-        if let elements = Self.elements(of: value) {
+        if let value = Self.unwrapped(value), let elements = Self.elements(of: value) {
             self = .list(elements.map { PredicateConstant($0) })
         } else {
             self = .single(PredicateConstant(value))
