@@ -65,13 +65,16 @@ final class EventOutput: Sendable {
         if [.openStore, .queryUnknownField].contains(event.kind), let error = event.error {
             return logger.warning("\(error.message)", metadata: error.fields.mapValues { .string($0) })
         }
-        let isDelivery = event.kind == .deliverNotifications
-        let isContent = event.kind == .fetchAssets && event.error?.code == .assetNotAvailable
-        let isHostsBusiness =
-            isDelivery || isContent || event.error?.code == .internalError || event.error?.code == .serviceUnavailable
-        let level: Logger.Level =
-            event.error == nil
-            ? event.kind == .recoverStore ? .notice : .trace : isHostsBusiness ? .error : .debug
+        let (level, message): (Logger.Level, Logger.Message) =
+            switch (event.kind, event.error?.code) {
+            case (.deliverNotifications, _): (.error, "notifications cannot be delivered")
+            case (.recoverStore, nil): (.notice, "the store takes writes")
+            case (.recoverStore, _?): (.error, "the store takes no writes")
+            case (.fetchAssets, .assetNotAvailable?): (.error, "the content of an asset cannot be read")
+            case (_, nil): (.trace, "request answered")
+            case (_, .internalError?), (_, .serviceUnavailable?): (.error, "request failed")
+            case (_, _?): (.debug, "request failed")
+            }
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
             "operation": .string(event.kind.rawValue),
@@ -84,16 +87,6 @@ final class EventOutput: Sendable {
         ]
         if let account = event.caller.account { metadata["account"] = .string(account.text) }
         if let error = event.error { metadata["error"] = .string(error.description) }
-        let message: Logger.Message =
-            if isDelivery {
-                "notifications cannot be delivered"
-            } else if event.kind == .recoverStore {
-                event.error == nil ? "the store takes writes" : "the store takes no writes"
-            } else if isContent {
-                "the content of an asset cannot be read"
-            } else {
-                event.error == nil ? "request answered" : "request failed"
-            }
         logger.log(level: level, message, metadata: metadata)
     }
 }
