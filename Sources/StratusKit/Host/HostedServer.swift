@@ -189,7 +189,7 @@ final class HostedServer: @unchecked Sendable {
     ) throws -> CloudService {
         let (store, notices) = opened
         do {
-            var engineOptions = backing.memory.engineOptions
+            var engineOptions = backing.options.engineOptions
             // Another store at the path is refused without being migrated.
             if interruption?.incarnation != nil { engineOptions.olderFormat = .kept }
             let engine = try RecordEngine(

@@ -25,12 +25,13 @@ final class OperationFiles: LongLivedStore {
     private let files: any AssetFiles
     private let keeper: FileKeeper
     /// Nil until the directory is read.
-    private let kept = Locked<Kept?>(nil)
+    private let kept = Locked<[String: Kept]?>(nil)
 
-    private struct Kept {
-        var entries: [String: LongLivedEntry] = [:]
-        /// The problems of files that cannot be read, by file name.
-        var damages: [String: String] = [:]
+    /// A file, found by its name.
+    private enum Kept {
+        case entry(LongLivedEntry)
+        /// The problem of a file that cannot be read.
+        case damage(String)
     }
 
     /// The first operation creates the directory. Its parent must exist then.
@@ -43,8 +44,7 @@ final class OperationFiles: LongLivedStore {
     func save(_ entry: LongLivedEntry) throws {
         try changing { kept in
             try write(entry)
-            kept.entries[entry.id] = entry
-            kept.damages[Self.fileName(of: entry.id)] = nil
+            kept[Self.fileName(of: entry.id)] = .entry(entry)
         }
     }
 
@@ -52,28 +52,31 @@ final class OperationFiles: LongLivedStore {
     func entry(_ id: String) throws -> LongLivedEntry? {
         let name = Self.fileName(of: id)
         return try changing { kept in
-            if let cause = kept.damages[name] {
+            switch kept[name] {
+            case .entry(let entry)?: return entry
+            case .damage(let cause)?:
                 throw CloudError(
                     .internalError, "The file of a long-lived operation is damaged. Remove it; its operation is lost.",
                     ["file": "\(directory)/\(name)"], cause: cause)
+            case nil: return nil
             }
-            return kept.entries[id]
         }
     }
 
     /// The operations whose files can be read.
-    func entries() throws -> [LongLivedEntry] { try changing { Array($0.entries.values) } }
+    func entries() throws -> [LongLivedEntry] {
+        try changing { $0.values.compactMap { if case .entry(let entry) = $0 { entry } else { nil } } }
+    }
 
     func remove(_ id: String) throws {
         let name = Self.fileName(of: id)
         try changing { kept in
-            guard kept.entries[id] != nil || kept.damages[name] != nil else { return }
+            guard kept[name] != nil else { return }
             do throws(FileFailure) { try files.removeFile(path(of: id)) } catch {
                 guard error.isAbsence else { throw error }
             }
             // Not earlier: if the disk refuses to remove the file, the operation still exists.
-            kept.entries[id] = nil
-            kept.damages[name] = nil
+            kept[name] = nil
             try files.syncDirectory(directory)
         }
         // If this fails, the next reading of the directory removes it.
@@ -91,13 +94,11 @@ final class OperationFiles: LongLivedStore {
     func keptFile(_ number: Int, of id: String) -> String? { "\(filesDirectory(of: id))/\(number)" }
 
     /// Forgets everything, because the directory was removed.
-    func forget() { kept.withLock { $0 = Kept() } }
+    func forget() { kept.withLock { $0 = [:] } }
 
     // MARK: Helpers
 
-    private func changing<Result: Sendable>(
-        _ body: (inout Kept) throws -> Result
-    ) throws -> Result {
+    private func changing<Result: Sendable>(_ body: (inout [String: Kept]) throws -> Result) throws -> Result {
         try kept.withLock { kept in
             var read = try kept ?? FileKeeper.explaining(directory) { try self.read() }
             // Also if the body has failed, so that the directory is not read again.
@@ -106,23 +107,23 @@ final class OperationFiles: LongLivedStore {
         }
     }
 
-    private func read() throws -> Kept {
-        guard let names = try Self.existingNames(in: directory, files) else { return Kept() }
-        var kept = Kept()
+    private func read() throws -> [String: Kept] {
+        guard let names = try Self.existingNames(in: directory, files) else { return [:] }
+        var kept: [String: Kept] = [:]
         defer { removeLeftovers(Set(names)) }
         for name in names where name.hasSuffix(Self.suffix) {
             let data: Data
             do throws(FileFailure) { data = try contents(of: "\(directory)/\(name)") } catch {
                 guard error.number == FileFailure.irregular else { throw error }
-                kept.damages[name] = error.reason
+                kept[name] = .damage(error.reason)
                 continue
             }
             do {
                 var entry = try JSONDecoder().decode(LongLivedEntry.self, from: data)
-                kept.damages[name] = try entry.damage(under: name)
+                let damage = try entry.damage(under: name)
                 entry.digest = nil
-                if kept.damages[name] == nil { kept.entries[entry.id] = entry }
-            } catch { kept.damages[name] = "\(error)" }
+                kept[name] = damage.map { .damage($0) } ?? .entry(entry)
+            } catch { kept[name] = .damage("\(error)") }
         }
         return kept
     }

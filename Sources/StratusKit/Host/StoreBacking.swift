@@ -6,12 +6,9 @@ import StratusLevelDB
 import StratusRecords
 import StratusStore
 
-/// The memory limits of a store.
-struct StoreMemory: Sendable {
-    var cacheByteCount: Int
-    var hierarchyCacheByteCount: Int
-    var writeBufferByteCount: Int
-    var olderFormat = OlderFormat.migrated
+/// What the options say to the engine and to the record layer.
+extension Stratus.Options {
+    var olderFormat: OlderFormat { migratesOlderFormat ? .migrated : .refused }
 
     var engineOptions: RecordEngineOptions {
         var options = RecordEngineOptions()
@@ -92,13 +89,13 @@ final class StoreBacking: Sendable {
     private let directory: URL?
     /// The path that a store in memory has taken, while it is open.
     private let temporaryDirectory = Locked<String?>(nil)
-    let memory: StoreMemory
+    let options: Stratus.Options
     /// The store's directory while it is open; nil in memory.
     let held: HeldDirectory?
 
-    init(directory: URL?, memory: StoreMemory) {
+    init(directory: URL?, options: Stratus.Options) {
         self.directory = directory
-        self.memory = memory
+        self.options = options
         held = directory.map { HeldDirectory($0.path) }
         MemoryDirectories.sweep()
     }
@@ -116,7 +113,7 @@ final class StoreBacking: Sendable {
         emptying: WorkMeter.Listener = { _, _ in }
     ) throws -> (store: any OrderedStore, notices: [StoreError]) {
         guard let directory else { return (MemoryStore(), []) }
-        var options = memory.storeOptions
+        var options = options.storeOptions
         options.didFailWrite = didFailWrite
         let store = try LevelDBStore.open(
             at: directory.path, options: options, continuing: continuing, emptying: emptying)
@@ -126,7 +123,7 @@ final class StoreBacking: Sendable {
 
     /// Gives a store that `open` returned, and that the engine has migrated, the current format.
     func adoptFormat(_ store: any OrderedStore) throws {
-        if memory.olderFormat == .migrated { try (store as? LevelDBStore)?.adoptFormat() }
+        if options.olderFormat == .migrated { try (store as? LevelDBStore)?.adoptFormat() }
     }
 
     /// Why a store that `open` returned takes no more writes, or nil.

@@ -195,11 +195,15 @@ extension Stratus {
     ///
     /// - Throws: ``StratusError`` with `unknownAccount`.
     public func signIn(_ account: Account) throws {
-        guard try self.account(id: account.id) != nil else {
+        session.signIn(try existing(account.accountID).accountID)
+    }
+
+    func existing(_ id: AccountID) throws -> Account {
+        guard let account = try account(id: id.text) else {
             throw StratusError(
-                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": account.id])
+                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": id.text])
         }
-        session.signIn(account.accountID)
+        return account
     }
 
     /// Signs out the current account. Posts `CKAccountChanged` as signing in does.

@@ -102,14 +102,6 @@ extension Stratus {
         return Done()
     }
 
-    private func existing(_ id: AccountID) throws -> Account {
-        guard let account = try account(id: id.text) else {
-            throw StratusError(
-                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": id.text])
-        }
-        return account
-    }
-
     /// Runs `body` while the upkeep pauses, until it ends or the caller no longer waits. In the second case it throws:
     /// a caller that still waits when the host closes must not get a success.
     private func pausingUpkeep<Result>(

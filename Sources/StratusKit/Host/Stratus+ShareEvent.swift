@@ -238,14 +238,12 @@ extension Stratus {
         }
         let zone = ZoneID(recordID.zoneID.zoneName, of: owner, inContainer: container)
         let page = AudiencePage(after: position?.participant, limit: limit)
-        let audience = try StratusError.wrapping {
-            try server.withService { service in
-                do throws(CloudError) {
-                    return try service.audience(of: RecordName(recordID.recordName), in: zone, page: page)
-                } catch {
-                    guard error.code == .unknownItem else { throw error }
-                    throw StratusError(.unknownRecord, text: error.message, error.fields, cause: error.cause)
-                }
+        let audience = try asking { service in
+            do throws(CloudError) {
+                return try service.audience(of: RecordName(recordID.recordName), in: zone, page: page)
+            } catch {
+                guard error.code == .unknownItem else { throw error }
+                throw StratusError(error, code: .unknownRecord)
             }
         }
         return RecordPeoplePage(audience, of: recordID, isPublic: owner == nil)

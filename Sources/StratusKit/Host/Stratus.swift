@@ -64,7 +64,7 @@ public final class Stratus: Sendable {
                 if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
             },
             onSomethingToDeliver: { bell.ring() })
-        let backing = StoreBacking(directory: directory, memory: options.memory)
+        let backing = StoreBacking(directory: directory, options: options)
         server = try HostedServer(
             backing: backing, environment: environment, options: options.cloudOptions,
             didFailWrite: { recovery.noteFailure($0) })

@@ -119,9 +119,9 @@ extension StratusError {
         return error as? StratusError
     }
 
-    /// The server's refusal of a host's request.
-    init(_ error: CloudError) {
-        let code: Code =
+    /// The server's refusal of a host's request; with the usual code if none is given.
+    init(_ error: CloudError, code: Code? = nil) {
+        let usual: Code =
             switch error.code {
             case .unknownItem, .notAuthenticated: .unknownAccount
             case .zoneNotFound: .unknownZone
@@ -130,7 +130,7 @@ extension StratusError {
             case .serviceUnavailable: .unavailable
             default: Code("server\(error.code.rawValue)")
             }
-        self.init(code, text: error.message, error.fields, cause: error.cause)
+        self.init(code ?? usual, text: error.message, error.fields, cause: error.cause)
     }
 }
 

@@ -50,10 +50,9 @@ final class LocalClient: Sendable {
     ///
     /// Throws the host's error, or `LocalSocketError` if the connection fails.
     func ask<Answer: Decodable>(_ request: LocalRequest, _ type: Answer.Type = Answer.self) throws -> Answer {
-        let channel = try take()
-        let frame = try Self.exchange(request, over: channel)
-        giveBack(channel)
-        return try Self.answer(frame)
+        let answer: Answer? = try ask(request, telling: { _ in }, isStopping: { false })
+        guard let answer else { throw LocalSocketError.hostIsGone }
+        return answer
     }
 
     /// Sends a request for long work. `tell` gets the progress. Returns nil if `isStopping`, which is checked from time
@@ -64,20 +63,12 @@ final class LocalClient: Sendable {
         _ request: LocalRequest, telling tell: (WorkProgress) -> Void, isStopping: () -> Bool
     ) throws -> Answer? {
         let channel = try take()
-        try Self.send(request, over: channel)
-        while true {
-            guard let frame = try Self.receive(channel, isStopping: isStopping) else {
-                guard isStopping() else { throw LocalSocketError.hostIsGone }
-                channel.stop(sendingToo: true)
-                return nil
-            }
-            if frame.kind == LocalFrame.Kind.progress.rawValue {
-                tell(try LocalCoding.decode(WorkProgress.self, from: frame.content))
-                continue
-            }
-            giveBack(channel)
-            return try Self.answer(frame)
+        guard let frame = try Self.exchange(request, over: channel, telling: tell, isStopping: isStopping) else {
+            channel.stop(sendingToo: true)
+            return nil
         }
+        giveBack(channel)
+        return try Self.answer(frame)
     }
 
     /// Runs `body` with a connection on which reading has begun, then ends reading.
@@ -96,7 +87,8 @@ final class LocalClient: Sendable {
     static func ask<Answer: Decodable>(
         _ request: LocalRequest, over channel: LocalChannel, _ type: Answer.Type = Answer.self
     ) throws -> Answer {
-        try answer(exchange(request, over: channel))
+        guard let frame = try exchange(request, over: channel) else { throw LocalSocketError.hostIsGone }
+        return try answer(frame)
     }
 
     /// The next frame, or nil at the end. The host may take any time before an answer, but not within one.
@@ -109,13 +101,19 @@ final class LocalClient: Sendable {
 
     // MARK: Helpers
 
-    private static func exchange(_ request: LocalRequest, over channel: LocalChannel) throws -> LocalFrame {
+    /// Sends a request and returns the frame that answers it; nil if `isStopping` has ended the waiting.
+    private static func exchange(
+        _ request: LocalRequest, over channel: LocalChannel, telling tell: (WorkProgress) -> Void = { _ in },
+        isStopping: () -> Bool = { false }
+    ) throws -> LocalFrame? {
         try send(request, over: channel)
-        while true {
-            guard let frame = try receive(channel) else { throw LocalSocketError.hostIsGone }
+        while let frame = try receive(channel, isStopping: isStopping) {
             // Progress comes even if the caller does not ask for it.
-            if frame.kind != LocalFrame.Kind.progress.rawValue { return frame }
+            guard frame.kind == LocalFrame.Kind.progress.rawValue else { return frame }
+            tell(try LocalCoding.decode(from: frame.content))
         }
+        guard isStopping() else { throw LocalSocketError.hostIsGone }
+        return nil
     }
 
     private static func send(_ request: LocalRequest, over channel: LocalChannel) throws {
@@ -194,10 +192,8 @@ final class RemoteStore: OrderedStore {
 
     func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
         let version = nextVersion.subtract(1, ordering: .relaxed).newValue
-        do {
-            return try client.reading { try body(RemoteReader($0, version: version)) }
-        } catch let error as LocalSocketError {
-            throw error.told()
+        return try LocalSocketError.telling {
+            try client.reading { try body(RemoteReader($0, version: version)) }
         }
     }
 

@@ -12,9 +12,7 @@ package import StratusCloud
 /// Calls back when a session's clock has reached a time.
 package final class SessionTimers: Sendable {
     /// A timer that can be cancelled.
-    package struct Token: Hashable, Sendable {
-        fileprivate let number: UInt64
-    }
+    package typealias Token = UInt64
 
     /// Whether the clock stands still until it is moved by hand.
     package let isMovedByHand: Bool
@@ -34,14 +32,13 @@ package final class SessionTimers: Sendable {
     package func schedule(
         afterSeconds seconds: Double, firesAtClose: Bool = false, _ body: @escaping @Sendable () -> Void
     ) -> Token {
-        Token(
-            number: core.schedule(
-                afterSeconds: max(seconds, 0), firesAtClose: firesAtClose, wantsThread: !isMovedByHand, body))
+        core.schedule(
+            afterSeconds: max(seconds, 0), firesAtClose: firesAtClose, wantsThread: !isMovedByHand, body)
     }
 
     /// Cancels a timer. Returns false if it has fired: its body was called, or is about to be called.
     @discardableResult
-    package func cancel(_ token: Token) -> Bool { core.cancel(token.number) }
+    package func cancel(_ token: Token) -> Bool { core.cancel(token) }
 
     /// The number of waiting timers.
     package var count: Int { core.count }
