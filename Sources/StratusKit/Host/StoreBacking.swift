@@ -238,10 +238,6 @@ final class StoreBacking: Sendable {
 
     /// Removes what a store in memory has on disk.
     func close() {
-        let taken = temporaryDirectory.withLock { taken in
-            defer { taken = nil }
-            return taken
-        }
-        if let taken { MemoryDirectories.giveBack(taken) }
+        if let taken = temporaryDirectory.withLock({ $0.take() }) { MemoryDirectories.giveBack(taken) }
     }
 }

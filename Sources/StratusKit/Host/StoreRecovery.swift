@@ -162,11 +162,7 @@ final class StoreRecovery: @unchecked Sendable {
     private func tellFailure() {
         telling.lock()
         defer { telling.unlock() }
-        let error = condition.withLock {
-            defer { failure = nil }
-            return failure
-        }
-        if let error { tell(error) }
+        if let error = condition.withLock({ failure.take() }) { tell(error) }
     }
 
     /// The caller holds `telling`.

@@ -264,14 +264,8 @@ extension Stratus {
             id = account.id.text
             externalID = account.externalID
             userRecordName = account.userName.text
-            emails = Set(
-                account.handles.compactMap { handle in
-                    if case .email(let address) = handle { address } else { nil }
-                })
-            phoneNumbers = Set(
-                account.handles.compactMap { handle in
-                    if case .phone(let number) = handle { number } else { nil }
-                })
+            emails = Set(account.handles.compactMap(\.email))
+            phoneNumbers = Set(account.handles.compactMap(\.phoneNumber))
             name = PersonNameComponents(account.name)
             standing = Standing(account.standing)
             isDiscoverable = account.isDiscoverable
@@ -319,6 +313,11 @@ extension Stratus {
 }
 
 // MARK: Words of the floors below
+
+extension Handle {
+    var email: String? { if case .email(let address) = self { address } else { nil } }
+    var phoneNumber: String? { if case .phone(let number) = self { number } else { nil } }
+}
 
 extension Set<Handle> {
     init(emails: Set<String>, phoneNumbers: Set<String>) {

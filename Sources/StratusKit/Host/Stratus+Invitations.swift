@@ -198,11 +198,8 @@ extension Stratus {
             ownerUserRecordName = invitation.owner.text
             inviterUserRecordName = invitation.inviter.text
             participantID = invitation.participant.text
-            switch invitation.handle {
-            case .email(let address): (emailAddress, phoneNumber) = (address, nil)
-            case .phone(let number): (emailAddress, phoneNumber) = (nil, number)
-            case nil: (emailAddress, phoneNumber) = (nil, nil)
-            }
+            emailAddress = invitation.handle?.email
+            phoneNumber = invitation.handle?.phoneNumber
             userRecordName = invitation.user?.text
             role = CKShare.ParticipantRole(invitation.role)
             permission = CKShare.ParticipantPermission(invitation.permission)

@@ -53,9 +53,8 @@ extension Stratus {
 
     private func takeListener(forGood: Bool = false) -> LocalSocketListener? {
         toolSocket.withLock { socket in
-            defer { socket.listener = nil }
             if forGood { socket.isOver = true }
-            return socket.listener
+            return socket.listener.take()
         }
     }
 

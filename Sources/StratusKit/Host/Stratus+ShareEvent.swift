@@ -157,12 +157,6 @@ extension Stratus {
         /// What the person may do with the record now. Empty for people who cannot see it.
         public let permissions: RecordPermissions
 
-        fileprivate init(_ viewer: RecordAudience.Viewer, isPublic: Bool) {
-            self.init(
-                viewer.participant, user: viewer.user, isOwner: !isPublic && viewer.participant == nil,
-                may: RecordPermissions(viewer.permissions))
-        }
-
         fileprivate init(
             _ participant: ShareParticipant?, user: UserName?, isOwner: Bool = false, may permissions: RecordPermissions
         ) {
@@ -202,7 +196,11 @@ extension Stratus {
         public let next: Position?
 
         fileprivate init(_ audience: RecordAudience, of recordID: CKRecord.ID, isPublic: Bool) {
-            viewers = audience.viewers.map { RecordPerson($0, isPublic: isPublic) }
+            viewers = audience.viewers.map { viewer in
+                RecordPerson(
+                    viewer.participant, user: viewer.user, isOwner: !isPublic && viewer.participant == nil,
+                    may: RecordPermissions(viewer.permissions))
+            }
             others = (audience.excluded + audience.invited).map { RecordPerson($0, user: $0.user, may: []) }
             shareID = audience.share.map { CKRecord.ID(recordName: $0.text, zoneID: recordID.zoneID) }
             rootRecordID = audience.root.map { CKRecord.ID(recordName: $0.text, zoneID: recordID.zoneID) }

@@ -173,6 +173,8 @@ struct LocalPatience: Sendable {
 struct LocalConnection {
     /// How often an idle connection is checked.
     private static let watchSeconds = 0.25
+    /// The shortest time between two reports of progress.
+    private static let reportSeconds = 0.1
 
     let channel: LocalChannel
     let host: any LocalHost
@@ -263,39 +265,24 @@ struct LocalConnection {
 
     /// Sends progress while the host works, and notifies the host when the client is gone.
     private func work(on call: HostCall) throws {
-        let report = WorkReport(self)
+        var lastTold: Double?
+        var failure: LocalSocketError?
         try reply {
-            let answer = try host.answer(call) { report.tell($0) }
-            if let failure = report.failure { throw failure }
-            return answer
-        }
-    }
-
-    /// The progress reports of one request. Used only on the connection's thread.
-    private final class WorkReport {
-        /// The shortest time between two reports.
-        private static let seconds = 0.1
-
-        private let connection: LocalConnection
-        private var lastTold: Double?
-        private(set) var failure: LocalSocketError?
-
-        init(_ connection: LocalConnection) { self.connection = connection }
-
-        func tell(_ progress: WorkProgress) -> Bool {
-            guard failure == nil, !connection.isStopping(), !connection.channel.isHungUp else { return false }
-            let now = LocalChannel.now
-            if let lastTold, now - lastTold < Self.seconds { return true }
-            lastTold = now
-            do {
-                let content = try LocalCoding.encode(progress)
-                // Do not wait for the client: the work continues.
-                try connection.channel.send(LocalFrame(.progress, content), seconds: 0)
-                return true
-            } catch {
-                failure = error as? LocalSocketError ?? .tooSlow
-                return false
+            let answer = try host.answer(call) { progress in
+                guard failure == nil, !isStopping(), !channel.isHungUp else { return false }
+                let now = LocalChannel.now
+                if let last = lastTold, now - last < Self.reportSeconds { return true }
+                lastTold = now
+                do {
+                    // Do not wait for the client: the work continues.
+                    try channel.send(LocalFrame(.progress, try LocalCoding.encode(progress)), seconds: 0)
+                } catch {
+                    failure = error as? LocalSocketError ?? .tooSlow
+                }
+                return failure == nil
             }
+            if let failure { throw failure }
+            return answer
         }
     }
 

@@ -90,12 +90,7 @@ package final class PoolTicket: Sendable {
     /// Withdraws the job. Returns false if it has begun or was withdrawn before.
     package func withdraw() -> Bool { take() != nil }
 
-    fileprivate func take() -> (@Sendable () -> Void)? {
-        job.withLock { job in
-            defer { job = nil }
-            return job
-        }
-    }
+    fileprivate func take() -> (@Sendable () -> Void)? { job.withLock { $0.take() } }
 }
 
 /// The state that the threads share. They retain it and not the pool, so that releasing the pool ends them.

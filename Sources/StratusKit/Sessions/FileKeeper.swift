@@ -99,17 +99,13 @@ struct FileKeeper: Sendable {
         do {
             return try body()
         } catch let error as FileFailure {
-            guard error.isFull else {
-                throw CloudError(
-                    .serviceUnavailable, "A long-lived operation cannot be stored: see the disk error in the cause.",
-                    ["directory": directory], cause: error.reason)
-            }
-            throw CloudError(
-                .serviceUnavailable,
-                """
+            let message: StaticString =
+                error.isFull
+                ? """
                 A long-lived operation, or a file that it uploads, cannot be stored: the disk is full. Free space, \
                 then add the operation again.
-                """, ["directory": directory], cause: error.reason)
+                """ : "A long-lived operation cannot be stored: see the disk error in the cause."
+            throw CloudError(.serviceUnavailable, message, ["directory": directory], cause: error.reason)
         }
     }
 

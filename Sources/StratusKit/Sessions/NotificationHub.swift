@@ -254,8 +254,7 @@ package final class NotificationHub: Sendable {
     /// Resumes the claimed task. If nothing came it waits again, unless it was cancelled meanwhile.
     private func settleClaim(of device: DeviceAddress, with taken: ClientNotification?) {
         let waiter = state.withLock { state -> Waiter? in
-            guard let waiter = state.inboxes[device]?.claimed else { return nil }
-            state.inboxes[device]?.claimed = nil
+            guard let waiter = state.inboxes[device]?.claimed.take() else { return nil }
             if taken != nil || waiter.isCancelled { return waiter }
             state.inboxes[device]?.waiters.insert(waiter, at: 0)
             return nil

@@ -42,7 +42,7 @@ final class SyncRound {
         do {
             try await worker.reportState()
             guard try await beginAsUser() else { return }
-            if worker.openFetch != nil { try await fetchPatiently() }
+            if worker.hasOpenFetch { try await fetchPatiently() }
             if state.content.hasPendingChanges { try await send(.init()) }
             if failures.isEmpty { worker.noteProgress() } else { worker.noteFailures(failures) }
         } catch {

@@ -22,20 +22,14 @@ final class SyncWorker: Sendable {
         weak var delegate: (any CKSyncEngineDelegate)?
     }
 
-    private struct Pause {
-        let token: SessionTimers.Token
-        let timers: SessionTimers
-
-        func cancel() { timers.cancel(token) }
-    }
-
     private struct Schedule {
         var isEnded = false
         /// Whether a round was added that has not begun.
         var isAdded = false
         /// Whether a report of the state was added that has not begun.
         var isReportDue = false
-        var pause: Pause?
+        /// Ends the pause before the next attempt.
+        var endPause: (@Sendable () -> Void)?
         var failureCount = 0
         var wantedFetch: UInt64 = 1
         var doneFetch: UInt64 = 0
@@ -78,12 +72,11 @@ final class SyncWorker: Sendable {
     /// Ends permanently, at once except for a request under way.
     func end() {
         state.setOnChange(nil)
-        let (pause, watchers) = schedule.withLock { schedule in
-            defer { (schedule.pause, schedule.watchers) = (nil, nil) }
+        let (endPause, watchers) = schedule.withLock { schedule in
             schedule.isEnded = true
-            return (schedule.pause, schedule.watchers)
+            return (schedule.endPause.take(), schedule.watchers.take())
         }
-        pause?.cancel()
+        endPause?()
         watchers?.remove(ObjectIdentifier(self))
         queue.cancelAll()
     }
@@ -120,7 +113,7 @@ final class SyncWorker: Sendable {
     func askForRound() {
         guard isAutomatic, database.databaseScope != .public, !session.activity.refusesRequests else { return }
         let isMine = schedule.withLock { schedule in
-            guard !schedule.isEnded, !schedule.isAdded, schedule.pause == nil else { return false }
+            guard !schedule.isEnded, !schedule.isAdded, schedule.endPause == nil else { return false }
             schedule.isAdded = true
             return true
         }
@@ -129,7 +122,7 @@ final class SyncWorker: Sendable {
             // Changes that were added again in a callback requested this round before the failure requested a pause.
             let isPausing = schedule.withLock { schedule in
                 schedule.isAdded = false
-                return schedule.pause != nil
+                return schedule.endPause != nil
             }
             if !isPausing { await SyncRound(self, .scheduled).runScheduled() }
         }
@@ -185,10 +178,8 @@ final class SyncWorker: Sendable {
 // MARK: Scheduling
 
 extension SyncWorker {
-    /// The number of the fetch requests, if some are not satisfied; else nil.
-    var openFetch: UInt64? {
-        schedule.withLock { $0.wantedFetch > $0.doneFetch ? $0.wantedFetch : nil }
-    }
+    /// Whether some fetch requests are not satisfied.
+    var hasOpenFetch: Bool { schedule.withLock { $0.wantedFetch > $0.doneFetch } }
 
     /// The number of the fetch requests so far.
     var wantedFetch: UInt64 { schedule.withLock { $0.wantedFetch } }
@@ -217,27 +208,24 @@ extension SyncWorker {
     private func pause(forSeconds seconds: Double) {
         let (timers, activity) = (session.timers, session.activity)
         guard !activity.refusesRequests else { return }
-        let last = schedule.withLock { schedule -> Pause? in
+        let last = schedule.withLock { schedule -> (@Sendable () -> Void)? in
             guard !schedule.isEnded else { return nil }
             // Under the lock, because the pause may be over before it is noted.
             let token = timers.schedule(afterSeconds: seconds) { [weak self] in self?.pauseHasEnded() }
-            defer { schedule.pause = Pause(token: token, timers: timers) }
-            return schedule.pause
+            defer { schedule.endPause = { timers.cancel(token) } }
+            return schedule.endPause
         }
-        last?.cancel()
+        last?()
     }
 
     private func pauseHasEnded() {
-        schedule.withLock { $0.pause = nil }
+        schedule.withLock { $0.endPause = nil }
         askForRound()
     }
 
     private func endPause() {
-        let pause = schedule.withLock { schedule in
-            defer { schedule.pause = nil }
-            return schedule.pause
-        }
-        pause?.cancel()
+        let end = schedule.withLock { $0.endPause.take() }
+        end?()
     }
 
     // MARK: Hearing of others
