@@ -214,9 +214,10 @@ struct BinaryPropertyList {
 /// A property list that is being written.
 struct BinaryPropertyListWriter {
     /// An object's kind and content, or the numbers of its members, whose width is known only at the end.
-    private enum Object {
-        case plain([UInt8])
-        case container(head: [UInt8], members: [Int])
+    /// The bytes of an object, which the numbers of its members follow.
+    private struct Object {
+        var bytes: [UInt8] = []
+        var members: [Int] = []
     }
 
     private var objects: [Object] = []
@@ -235,12 +236,8 @@ struct BinaryPropertyListWriter {
         var offsets: [Int] = []
         for object in objects {
             offsets.append(bytes.count)
-            switch object {
-            case .plain(let content): bytes += content
-            case .container(let head, let members):
-                bytes += head
-                for member in members { bytes += Self.big(member, referenceByteCount) }
-            }
+            bytes += object.bytes
+            for member in object.members { bytes += Self.big(member, referenceByteCount) }
         }
         let table = bytes.count
         let offsetByteCount = Self.byteCount(of: table)
@@ -254,16 +251,14 @@ struct BinaryPropertyListWriter {
         let index = objects.count
         switch value {
         case .array(let values):
-            objects.append(.plain([]))
-            let members = values.map { add($0) }
-            objects[index] = .container(head: Self.head(0xA, members.count), members: members)
+            objects.append(Object(bytes: Self.head(0xA, values.count)))
+            objects[index].members = values.map { add($0) }
         case .dictionary(let pairs):
-            objects.append(.plain([]))
+            objects.append(Object(bytes: Self.head(0xD, pairs.count)))
             let pairs = pairs.sorted { $0.key < $1.key }
             let keys = pairs.map { addKey($0.key) }
-            let values = pairs.map { add($0.value) }
-            objects[index] = .container(head: Self.head(0xD, pairs.count), members: keys + values)
-        default: objects.append(.plain(Self.bytes(of: value)))
+            objects[index].members = keys + pairs.map { add($0.value) }
+        default: objects.append(Object(bytes: Self.bytes(of: value)))
         }
         return index
     }

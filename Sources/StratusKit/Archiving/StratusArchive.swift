@@ -60,12 +60,10 @@ public enum StratusArchive {
         let root = decoder.rootObject().object
         if let problem = decoder.problem { throw problem }
         guard let array = root as? NSArray else { throw wrongClass(NSArray.self, root) }
-        var objects: [Object] = []
-        for element in array {
+        return try array.map { element throws(StratusArchiveError) in
             guard let object = element as? Object else { throw wrongClass(type, element as? NSObject) }
-            objects.append(object)
+            return object
         }
-        return objects
     }
 
     /// Archives an object in the format of Apple's systems. It decodes there and here.

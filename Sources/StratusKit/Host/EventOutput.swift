@@ -93,11 +93,6 @@ final class EventOutput: Sendable {
 
 /// The metrics of requests, one set for each kind and outcome, created once.
 private final class RequestMetrics: Sendable {
-    private struct Key: Hashable {
-        var kind: RequestKind
-        var isFailed: Bool
-    }
-
     private struct Instruments: Sendable {
         let requests: Counter
         let items: Counter
@@ -107,25 +102,25 @@ private final class RequestMetrics: Sendable {
         let duration: Timer
     }
 
-    private let sets: [Key: Instruments]
+    private let answered: [RequestKind: Instruments]
+    private let failed: [RequestKind: Instruments]
     /// 1 while the store takes writes, else 0.
     private let takesWrites: Gauge
 
     init(factory: any MetricsFactory) {
-        var sets: [Key: Instruments] = [:]
-        for kind in RequestKind.allCases {
-            for isFailed in [false, true] {
-                let dimensions = [("operation", kind.rawValue), ("outcome", isFailed ? "failed" : "answered")]
-                func counter(_ name: String) -> Counter {
-                    Counter(label: "stratus.\(name)", dimensions: dimensions, factory: factory)
-                }
-                sets[Key(kind: kind, isFailed: isFailed)] = Instruments(
-                    requests: counter("requests"), items: counter("items"), failedItems: counter("items.failed"),
-                    conflicts: counter("conflicts"), commits: counter("commits"),
-                    duration: Timer(label: "stratus.request.duration", dimensions: dimensions, factory: factory))
+        func instruments(_ kind: RequestKind, _ outcome: String) -> Instruments {
+            let dimensions = [("operation", kind.rawValue), ("outcome", outcome)]
+            func counter(_ name: String) -> Counter {
+                Counter(label: "stratus.\(name)", dimensions: dimensions, factory: factory)
             }
+            return Instruments(
+                requests: counter("requests"), items: counter("items"), failedItems: counter("items.failed"),
+                conflicts: counter("conflicts"), commits: counter("commits"),
+                duration: Timer(label: "stratus.request.duration", dimensions: dimensions, factory: factory))
         }
-        self.sets = sets
+        let kinds = RequestKind.allCases
+        answered = Dictionary(uniqueKeysWithValues: kinds.map { ($0, instruments($0, "answered")) })
+        failed = Dictionary(uniqueKeysWithValues: kinds.map { ($0, instruments($0, "failed")) })
         takesWrites = Gauge(label: "stratus.store.takesWrites", factory: factory)
         takesWrites.record(1)
     }
@@ -133,7 +128,7 @@ private final class RequestMetrics: Sendable {
     func record(takesWrites isTaking: Bool) { takesWrites.record(isTaking ? 1 : 0) }
 
     func record(_ event: CloudEvent) {
-        guard let set = sets[Key(kind: event.kind, isFailed: event.error != nil)] else { return }
+        guard let set = (event.error == nil ? answered : failed)[event.kind] else { return }
         set.requests.increment()
         set.items.increment(by: event.itemCount)
         set.failedItems.increment(by: event.failedItemCount)

@@ -79,7 +79,11 @@ struct StoreBackup: Sendable {
                 report.removedPaths = removed
                 return report
             } catch let error as Overtaken {
-                if let lost = error.contents.intersection(overtaken).first { throw missing(lost) }
+                if let lost = error.contents.intersection(overtaken).first {
+                    throw StratusError(
+                        .corruption, "The content of an asset in the store is missing. Restore an earlier backup.",
+                        ["path": source, "finding": "\(AssetFinding.missing(lost))"])
+                }
                 overtaken = error.contents
             }
         }
@@ -154,12 +158,6 @@ struct StoreBackup: Sendable {
         _ progress: @escaping (BackupProgress) -> Void, _ part: BackupProgress.Part
     ) -> WorkMeter.Listener {
         { progress(BackupProgress(part: part, doneCount: $0, totalCount: $1)) }
-    }
-
-    private func missing(_ key: AssetKey) -> StratusError {
-        StratusError(
-            .corruption, "The content of an asset in the store is missing. Restore an earlier backup.",
-            ["path": source, "finding": "\(AssetFinding.missing(key))"])
     }
 
     private static func assets(in directory: String) -> AssetStore {

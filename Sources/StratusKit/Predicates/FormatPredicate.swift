@@ -85,9 +85,8 @@ struct CapturedPredicate: Hashable, Sendable {
         }
         if let format = predicate as? FormatPredicate { return try format.content.get() }
         if let compound = predicate as? NSCompoundPredicate {
-            var parts: [PredicateSyntax] = []
-            for part in compound.subpredicates {
-                parts.append(try syntax(of: part, depth: depth + 1, &partCount))
+            let parts = try compound.subpredicates.map { part throws(PredicateProblem) in
+                try syntax(of: part, depth: depth + 1, &partCount)
             }
             switch compound.compoundPredicateType {
             case .and: return .and(parts)

@@ -227,10 +227,7 @@ struct ComparisonLowering {
         _ side: PredicateSide, isOneTaken: Bool = false
     ) throws(PredicateProblem) -> [ClientValue] {
         switch side {
-        case .aggregate(let parts):
-            var values: [ClientValue] = []
-            for part in parts { values.append(try value(part)) }
-            return values
+        case .aggregate(let parts): return try parts.map { part throws(PredicateProblem) in try value(part) }
         case .constant(.value(.list(let values))): return values
         case .constant(.value) where !isOneTaken:
             throw PredicateProblem(
