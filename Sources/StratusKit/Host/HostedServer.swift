@@ -52,25 +52,24 @@ final class HostedServer: @unchecked Sendable {
     private let backing: StoreBacking
     private let environment: CloudEnvironment
     private let options: CloudOptions
-    private let didFailWrite: @Sendable (StoreError) -> Void
 
-    /// `didFailWrite` is called when a write has failed. It must be fast and must not call the server.
-    init(
-        backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions,
-        didFailWrite: @escaping @Sendable (StoreError) -> Void = { _ in }
-    ) throws {
+    init(backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions) throws {
         self.backing = backing
         self.environment = environment
         self.options = options
-        self.didFailWrite = didFailWrite
         state = .changing
-        state = .open(try makeService(backing.open(didFailWrite: didFailWrite)))
+        state = .open(try makeService(backing.open()))
     }
 
     /// Lends the service. Throws `CloudError` with `serviceUnavailable` when the store was closed.
     func withService<Result>(_ body: (CloudService) throws -> Result) throws -> Result {
         let service = try begin()
-        defer { end() }
+        defer {
+            condition.withLock {
+                runningCount -= 1
+                if runningCount == 0 { condition.broadcast() }
+            }
+        }
         return try body(service)
     }
 
@@ -87,7 +86,7 @@ final class HostedServer: @unchecked Sendable {
         backing.close(store)
         do {
             try begun.get()
-            finish(.open(try makeService(backing.reopenEmpty(didFailWrite: didFailWrite, progress))))
+            finish(.open(try makeService(backing.reopenEmpty(progress))))
         } catch {
             let message: StaticString =
                 "The store could not be created again: the host has to fix the cause, then recover or reopen it."
@@ -118,7 +117,7 @@ final class HostedServer: @unchecked Sendable {
         defer { recovering.unlock() }
         guard let interruption = try beginRecovery() else { return false }
         do {
-            let opened = try backing.open(continuing: interruption.continuation, didFailWrite: didFailWrite)
+            let opened = try backing.open(continuing: interruption.continuation)
             finish(.open(try makeService(opened, after: interruption)))
             return true
         } catch {
@@ -253,13 +252,6 @@ final class HostedServer: @unchecked Sendable {
                 throw answer
             }
         }
-    }
-
-    private func end() {
-        condition.lock()
-        runningCount -= 1
-        if runningCount == 0 { condition.broadcast() }
-        condition.unlock()
     }
 
     /// Holds back new requests and waits for running ones. Returns nil if the store is not open.

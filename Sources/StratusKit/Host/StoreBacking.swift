@@ -93,9 +93,15 @@ final class StoreBacking: Sendable {
     /// The store's directory while it is open; nil in memory.
     let held: HeldDirectory?
 
-    init(directory: URL?, options: Stratus.Options) {
+    private let didFailWrite: @Sendable (StoreError) -> Void
+
+    /// `didFailWrite` is called when a write has failed. It must be short and must not call the store.
+    init(
+        directory: URL?, options: Stratus.Options, didFailWrite: @escaping @Sendable (StoreError) -> Void
+    ) {
         self.directory = directory
         self.options = options
+        self.didFailWrite = didFailWrite
         held = directory.map { HeldDirectory($0.path) }
         MemoryDirectories.sweep()
     }
@@ -106,11 +112,9 @@ final class StoreBacking: Sendable {
     typealias Continuation = StoreContinuation
 
     /// Opens or creates the store; with `continuing`, only the store that was closed. The notices are for the host.
-    /// `didFailWrite` is called when a write has failed: it must be short and must not call the store. If the store has
-    /// to be emptied, `emptying` gets the number of removed files and the total.
+    /// If the store has to be emptied, `emptying` gets the number of removed files and the total.
     func open(
-        continuing: Continuation? = nil, didFailWrite: @escaping @Sendable (StoreError) -> Void,
-        emptying: WorkMeter.Listener = { _, _ in }
+        continuing: Continuation? = nil, emptying: WorkMeter.Listener = { _, _ in }
     ) throws -> (store: any OrderedStore, notices: [StoreError]) {
         guard let directory else { return (MemoryStore(), []) }
         var options = options.storeOptions
@@ -170,19 +174,17 @@ final class StoreBacking: Sendable {
     func beginEmptying(_ store: any OrderedStore) throws { try (store as? LevelDBStore)?.beginEmptying() }
 
     /// Opens the store after `beginEmptying`. A reader in another process may have opened and emptied it first.
-    func reopenEmpty(
-        didFailWrite: @escaping @Sendable (StoreError) -> Void, _ progress: WorkMeter.Listener
-    ) throws -> (store: any OrderedStore, notices: [StoreError]) {
+    func reopenEmpty(_ progress: WorkMeter.Listener) throws -> (store: any OrderedStore, notices: [StoreError]) {
         // A store in memory has only the contents of assets.
         close()
         for _ in 1..<Self.reopeningAttemptCount {
             do {
-                return try open(didFailWrite: didFailWrite, emptying: progress)
+                return try open(emptying: progress)
             } catch let error as StoreError where error.code == .held {
                 Thread.sleep(forTimeInterval: Self.reopeningPauseSeconds)
             }
         }
-        return try open(didFailWrite: didFailWrite, emptying: progress)
+        return try open(emptying: progress)
     }
 
     /// Finishes emptying a store if an ended process began it. Otherwise, and if nothing is there, it does nothing.

@@ -24,7 +24,7 @@ extension Stratus {
         guard options.servesTool else {
             // Remove the socket of a killed host. A host that answers is waiting to recover the store.
             guard !LocalClient.isAnswered(in: directory.path) else { return }
-            return LocalSocketListener.removeSocket(LocalSocketName.name, in: directory.path)
+            return LocalSocketListener.removeSocket(in: directory.path)
         }
         let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call, tell in
             guard let self else { throw CloudError(.serviceUnavailable, "The store was closed: open it again.") }
@@ -34,7 +34,7 @@ extension Stratus {
             try toolSocket.withLock { [server] socket in
                 guard !socket.isOver else { return }
                 socket.listener = try LocalSocketListener(
-                    LocalSocketName.name, in: directory.path, reached: { server.heldPath(of: $0) },
+                    in: directory.path, reached: { server.heldPath(of: $0) },
                     farewellSeconds: patience.farewellSeconds,
                     serve: { channel, isStopping in
                         LocalConnection(channel: channel, host: requests, patience: patience, isStopping: isStopping)

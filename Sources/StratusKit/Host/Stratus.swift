@@ -64,10 +64,9 @@ public final class Stratus: Sendable {
                 if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
             },
             onSomethingToDeliver: { bell.ring() })
-        let backing = StoreBacking(directory: directory, options: options)
-        server = try HostedServer(
-            backing: backing, environment: environment, options: options.cloudOptions,
-            didFailWrite: { recovery.noteFailure($0) })
+        let backing = StoreBacking(
+            directory: directory, options: options, didFailWrite: { recovery.noteFailure($0) })
+        server = try HostedServer(backing: backing, environment: environment, options: options.cloudOptions)
         let longLived: any LongLivedStore =
             if let directory {
                 OperationFiles(directory: directory.appendingPathComponent("operations").path, files: backing.files)

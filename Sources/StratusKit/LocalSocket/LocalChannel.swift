@@ -20,10 +20,13 @@ final class LocalChannel: Sendable {
     /// Takes ownership of a connected socket.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Connects to a socket in a directory. Returns nil if there is none, or no process listens.
-    static func connect(to name: String, in directory: String) throws -> LocalChannel? {
-        let (directory, name) = (Array(directory.utf8), Array(name.utf8))
-        let descriptor = clocalsocket_connect(directory.span, name.span)
+    /// The name of the socket in a store's directory.
+    static let socketName = Array("SOCKET".utf8)
+
+    /// Connects to the socket in a directory. Returns nil if there is none, or no process listens.
+    static func connect(in directory: String) throws -> LocalChannel? {
+        let directory = Array(directory.utf8)
+        let descriptor = clocalsocket_connect(directory.span, socketName.span)
         guard descriptor < 0 else { return LocalChannel(descriptor) }
         guard ![ENOENT, ECONNREFUSED, ENOTDIR].contains(-descriptor) else { return nil }
         throw LocalSocketError(number: -descriptor)
@@ -194,6 +197,8 @@ struct LocalSocketError: Error, Hashable, Codable, Sendable {
 
     static let cutOff = LocalSocketError(message: "The other side closed the connection within a frame.")
     static let reopening = LocalSocketError(message: "The host is reopening its store. Run the same again.")
+    static let hostIsGone = LocalSocketError(
+        message: "The host has ended. The last request may or may not have been applied.")
     static let idle = LocalSocketError(message: "The connection was idle for too long.")
     static let tooSlow = LocalSocketError(message: "The other side is too slow, or has stopped.")
 }

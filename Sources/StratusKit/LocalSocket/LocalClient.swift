@@ -33,7 +33,7 @@ final class LocalClient: Sendable {
     static func connect(
         _ directory: String, _ greetingSeconds: Double = LocalPatience().frameSeconds
     ) throws -> LocalChannel? {
-        guard let channel = try LocalChannel.connect(to: LocalSocketName.name, in: directory) else { return nil }
+        guard let channel = try LocalChannel.connect(in: directory) else { return nil }
         guard let frame = try receive(channel, seconds: greetingSeconds) else {
             throw LocalSocketError(message: "The host closed the connection without a message.")
         }
@@ -43,7 +43,7 @@ final class LocalClient: Sendable {
 
     /// Whether a process listens at the socket in a directory, even if it refuses. Does not wait for a greeting.
     static func isAnswered(in directory: String) -> Bool {
-        do { return try LocalChannel.connect(to: LocalSocketName.name, in: directory) != nil } catch { return true }
+        do { return try LocalChannel.connect(in: directory) != nil } catch { return true }
     }
 
     /// Sends a request and returns the answer.
@@ -167,16 +167,6 @@ final class LocalClient: Sendable {
             if resting.count < Self.keptCount { resting.append(Resting(channel: channel, since: now)) }
         }
     }
-}
-
-extension LocalSocketError {
-    static let hostIsGone = LocalSocketError(
-        message: "The host has ended. The last request may or may not have been applied.")
-}
-
-/// The name of the socket in a store's directory.
-enum LocalSocketName {
-    static let name = "SOCKET"
 }
 
 // The entries of a store that another process has open, read over its socket. It cannot write.

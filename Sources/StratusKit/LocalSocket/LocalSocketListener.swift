@@ -25,7 +25,6 @@ final class LocalSocketListener: @unchecked Sendable {
 
     private let directory: String
     private let reached: @Sendable (String) -> String?
-    private let name: String
     private let listener: Int32
     private let allowedUsers: Set<UInt32>
     private let farewellSeconds: Double
@@ -36,7 +35,7 @@ final class LocalSocketListener: @unchecked Sendable {
     private var threadCount = 0
     private var isStopped = false
 
-    /// Begins to accept connections at a socket with this name in a directory. Replaces an existing socket.
+    /// Begins to accept connections at the socket in a directory. Replaces an existing socket.
     ///
     /// `wake` is called when the listener stops. It must not wait. Code that serves a connection and waits for anything
     /// else must then check `isStopping`. An idle connection may still send for `farewellSeconds`.
@@ -46,19 +45,18 @@ final class LocalSocketListener: @unchecked Sendable {
     ///
     /// Throws `LocalSocketError` if the directory takes no socket.
     init(
-        _ name: String, in directory: String, reached: @escaping @Sendable (String) -> String? = { $0 },
+        in directory: String, reached: @escaping @Sendable (String) -> String? = { $0 },
         farewellSeconds: Double = LocalPatience().farewellSeconds,
         serve: @escaping Serve, wake: @escaping @Sendable () -> Void = {}
     ) throws {
         self.directory = directory
         self.reached = reached
-        self.name = name
         self.farewellSeconds = farewellSeconds
         self.serve = serve
         self.wake = wake
         allowedUsers = [0, clocalsocket_own_user()]
-        let (place, file) = (Array(directory.utf8), Array(name.utf8))
-        listener = clocalsocket_listen(place.span, file.span, Int32(Self.connectionCount))
+        let place = Array(directory.utf8)
+        listener = clocalsocket_listen(place.span, LocalChannel.socketName.span, Int32(Self.connectionCount))
         guard listener >= 0 else { throw LocalSocketError(number: -listener) }
         condition.withLock { startThread("Stratus socket") { $0.takeConnections() } }
     }
@@ -78,14 +76,14 @@ final class LocalSocketListener: @unchecked Sendable {
         for channel in channels.values { channel.stop(sendingToo: true) }
         while threadCount > 0 { condition.wait() }
         condition.unlock()
-        if removingSocket, let place = reached(directory) { Self.removeSocket(name, in: place) }
+        if removingSocket, let place = reached(directory) { Self.removeSocket(in: place) }
         clocalsocket_close(listener)
     }
 
     /// Removes a socket that no process listens at. Any other file with the name stays.
-    static func removeSocket(_ name: String, in directory: String) {
-        let (directory, name) = (Array(directory.utf8), Array(name.utf8))
-        _ = clocalsocket_remove(directory.span, name.span)
+    static func removeSocket(in directory: String) {
+        let directory = Array(directory.utf8)
+        _ = clocalsocket_remove(directory.span, LocalChannel.socketName.span)
     }
 
     private var isStopping: Bool { condition.withLock { isStopped } }

@@ -307,16 +307,13 @@ package final class MemoryLongLivedStore: LongLivedStore {
     /// The directory of this object alone; taken with the first file.
     private let directory = Locked<String?>(nil)
 
-    package convenience init() {
-        self.init(
-            takeDirectory: {
-                FileManager.default.temporaryDirectory
-                    .appendingPathComponent("stratus-operations-\(UUID.drawn().uuidString)").path
-            }, giveBack: { try? FileManager.default.removeItem(atPath: $0) })
-    }
-
     /// `takeDirectory` returns the path of a directory that does not exist yet; `giveBack` removes it with its files.
-    package init(takeDirectory: @escaping @Sendable () -> String, giveBack: @escaping @Sendable (String) -> Void) {
+    package init(
+        takeDirectory: @escaping @Sendable () -> String = {
+            FileManager.default.temporaryDirectory
+                .appendingPathComponent("stratus-operations-\(UUID.drawn().uuidString)").path
+        }, giveBack: @escaping @Sendable (String) -> Void = { try? FileManager.default.removeItem(atPath: $0) }
+    ) {
         self.takeDirectory = takeDirectory
         self.giveBack = giveBack
     }

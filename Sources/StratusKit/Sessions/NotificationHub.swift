@@ -29,10 +29,6 @@ package protocol NotificationSource: Sendable {
     func registerDevice(_ device: DeviceAddress) throws
 }
 
-extension NotificationSource {
-    package func registerDevice(_ device: DeviceAddress) throws {}
-}
-
 /// Delivers notifications to the listeners of a session.
 package final class NotificationHub: Sendable {
     package typealias Handler = @Sendable (ClientNotification) -> Void
@@ -309,15 +305,11 @@ package final class NotificationHub: Sendable {
 
 /// Wakes a hub.
 final class NotificationBell: Sendable {
-    private struct Ear: Sendable {
-        weak var hub: NotificationHub?
-    }
-
-    private let ear = Locked(Ear())
+    private let hub = Locked(WeakObject(object: nil))
 
     /// Sets the hub to wake.
-    func attach(_ hub: NotificationHub) { ear.withLock { $0.hub = hub } }
+    func attach(_ hub: NotificationHub) { self.hub.withLock { $0 = WeakObject(object: hub) } }
 
     /// Wakes the hub. Does nothing before it is attached: a hub is woken when it is created.
-    func ring() { ear.value.hub?.wake() }
+    func ring() { (hub.value.object as? NotificationHub)?.wake() }
 }

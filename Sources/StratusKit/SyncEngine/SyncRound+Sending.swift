@@ -226,14 +226,11 @@ struct SyncRequests: Sendable {
             let isThere = all.contains { ($0 as? CKDatabaseSubscription).map { $0.recordType == nil } ?? false }
             if isThere { return }
         }
-        let subscription = CKDatabaseSubscription(subscriptionID: wantedID ?? Self.subscriptionID(database))
+        let subscription = CKDatabaseSubscription(
+            subscriptionID: wantedID ?? "CKSyncEngine-\(database.databaseScope)-database")
         let info = CKSubscription.NotificationInfo()
         info.shouldSendContentAvailable = true
         subscription.notificationInfo = info
         try await database.save(subscription)
-    }
-
-    private static func subscriptionID(_ database: CKDatabase) -> CKSubscription.ID {
-        "CKSyncEngine-\(database.databaseScope)-database"
     }
 }

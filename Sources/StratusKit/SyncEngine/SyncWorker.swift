@@ -98,11 +98,6 @@ final class SyncWorker: Sendable {
         if isToSend { askForRound() }
     }
 
-    private func accountMayHaveChanged() {
-        endPause()
-        askForRound()
-    }
-
     /// Requests a fetch, because another device has written or for another reason (E-14).
     func wantFetch(andRound isRoundWanted: Bool) {
         schedule.withLock { $0.wantedFetch += 1 }
@@ -211,16 +206,14 @@ extension SyncWorker {
         let last = schedule.withLock { schedule -> (@Sendable () -> Void)? in
             guard !schedule.isEnded else { return nil }
             // Under the lock, because the pause may be over before it is noted.
-            let token = timers.schedule(afterSeconds: seconds) { [weak self] in self?.pauseHasEnded() }
+            let token = timers.schedule(afterSeconds: seconds) { [weak self] in
+                self?.schedule.withLock { $0.endPause = nil }
+                self?.askForRound()
+            }
             defer { schedule.endPause = { timers.cancel(token) } }
             return schedule.endPause
         }
         last?()
-    }
-
-    private func pauseHasEnded() {
-        schedule.withLock { $0.endPause = nil }
-        askForRound()
     }
 
     private func endPause() {
@@ -248,7 +241,10 @@ extension SyncWorker {
         }
         last?.remove(ObjectIdentifier(self))
         guard !isEnded else { return }
-        watchers.watchAccounts(ObjectIdentifier(self)) { [weak self] in self?.accountMayHaveChanged() }
+        watchers.watchAccounts(ObjectIdentifier(self)) { [weak self] in
+            self?.endPause()
+            self?.askForRound()
+        }
         lookAwayIfEnded(watchers)
     }
 
@@ -306,7 +302,8 @@ final class SyncQueue: Sendable {
             let (number, previous) = (state.lastNumber, state.last)
             let run: @Sendable () async throws -> Void = { [self] in
                 defer {
-                    end(number)
+                    // Released after the lock.
+                    _ = self.state.withLock { $0.open.removeValue(forKey: number) }
                     session.activity.end()
                 }
                 _ = await previous?.result
@@ -320,11 +317,6 @@ final class SyncQueue: Sendable {
             state.last = job
             return job
         }
-    }
-
-    private func end(_ number: UInt64) {
-        // Released after the lock.
-        _ = state.withLock { $0.open.removeValue(forKey: number) }
     }
 
     /// Cancels all jobs that have not ended, and returns them.
