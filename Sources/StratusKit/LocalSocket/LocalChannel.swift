@@ -25,8 +25,8 @@ final class LocalChannel: Sendable {
 
     /// Connects to the socket in a directory. Returns nil if there is none, or no process listens.
     static func connect(in directory: String) throws -> LocalChannel? {
-        let directory = Array(directory.utf8)
-        let descriptor = clocalsocket_connect(directory.span, socketName.span)
+        let (directory, name) = (Array(directory.utf8), socketName)
+        let descriptor = clocalsocket_connect(directory.span, name.span)
         guard descriptor < 0 else { return LocalChannel(descriptor) }
         guard ![ENOENT, ECONNREFUSED, ENOTDIR].contains(-descriptor) else { return nil }
         throw LocalSocketError(number: -descriptor)

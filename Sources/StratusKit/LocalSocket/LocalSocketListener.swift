@@ -55,8 +55,8 @@ final class LocalSocketListener: @unchecked Sendable {
         self.serve = serve
         self.wake = wake
         allowedUsers = [0, clocalsocket_own_user()]
-        let place = Array(directory.utf8)
-        listener = clocalsocket_listen(place.span, LocalChannel.socketName.span, Int32(Self.connectionCount))
+        let (place, name) = (Array(directory.utf8), LocalChannel.socketName)
+        listener = clocalsocket_listen(place.span, name.span, Int32(Self.connectionCount))
         guard listener >= 0 else { throw LocalSocketError(number: -listener) }
         condition.withLock { startThread("Stratus socket") { $0.takeConnections() } }
     }
@@ -82,8 +82,8 @@ final class LocalSocketListener: @unchecked Sendable {
 
     /// Removes a socket that no process listens at. Any other file with the name stays.
     static func removeSocket(in directory: String) {
-        let directory = Array(directory.utf8)
-        _ = clocalsocket_remove(directory.span, LocalChannel.socketName.span)
+        let (directory, name) = (Array(directory.utf8), LocalChannel.socketName)
+        _ = clocalsocket_remove(directory.span, name.span)
     }
 
     private var isStopping: Bool { condition.withLock { isStopped } }

@@ -118,30 +118,31 @@ struct SentItems<Item, ID: Hashable & Sendable> {
         var deleteResults: [ID: Result<Void, any Error>] = [:]
         do { (saveResults, deleteResults) = try await request() } catch { failure = CKError.of(error) }
         for item in saves {
-            let error = error(of: saveResults[id(item)], id(item)) { saved.append($0) }
-            if let error { notSaved.append((item, error)) }
-            if error.map(SyncRetry.keepsPending) != true { finishedSaves.append(item) }
+            switch answer(saveResults[id(item)]) {
+            case .success(let saved):
+                self.saved.append(saved)
+                finishedSaves.append(item)
+            case .failure(let error):
+                notSaved.append((item, error))
+                errors[id(item)] = error
+                if !SyncRetry.keepsPending(error) { finishedSaves.append(item) }
+            }
         }
         for id in deletions {
-            let error = error(of: deleteResults[id], id) { deleted.append(id) }
-            if let error { notDeleted[id] = error }
-            if error.map(SyncRetry.keepsPending) != true { finishedDeletions.append(id) }
+            switch answer(deleteResults[id]) {
+            case .success:
+                deleted.append(id)
+                finishedDeletions.append(id)
+            case .failure(let error):
+                notDeleted[id] = error
+                errors[id] = error
+                if !SyncRetry.keepsPending(error) { finishedDeletions.append(id) }
+            }
         }
     }
 
-    private mutating func error<Value>(
-        of answer: Result<Value, any Error>?, _ id: ID, onSuccess: (Value) -> Void
-    ) -> CKError? {
-        let error: CKError
-        switch answer {
-        case .success(let value)?:
-            onSuccess(value)
-            return nil
-        case .failure(let cause)?: error = CKError.of(cause)
-        case nil: error = failure ?? CKError.unanswered()
-        }
-        errors[id] = error
-        return error
+    private func answer<Value>(_ result: Result<Value, any Error>?) -> Result<Value, CKError> {
+        result?.mapError { CKError.of($0) } ?? .failure(failure ?? CKError.unanswered())
     }
 }
 
