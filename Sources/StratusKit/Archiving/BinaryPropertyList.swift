@@ -306,12 +306,8 @@ struct BinaryPropertyListWriter {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
 
-    private static func big(_ number: Int, _ byteCount: Int) -> [UInt8] {
-        big(UInt64(number), byteCount)
-    }
-
-    private static func big(_ number: UInt64, _ byteCount: Int) -> [UInt8] {
-        (0..<byteCount).reversed().map { UInt8(truncatingIfNeeded: number >> (UInt64($0) * 8)) }
+    private static func big(_ number: some FixedWidthInteger, _ byteCount: Int) -> [UInt8] {
+        (0..<byteCount).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 }
 

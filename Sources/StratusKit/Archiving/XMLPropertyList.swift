@@ -55,8 +55,6 @@ struct XMLPropertyList {
         return value
     }
 
-    private init(bytes: [UInt8]) { self.bytes = bytes }
-
     private var damaged: StratusArchiveError {
         StratusArchiveError(.damaged, "The XML property list is damaged.", ["byte": "\(position)"])
     }

@@ -79,7 +79,8 @@ final class HostedServer: @unchecked Sendable {
         guard let service = waitForEnd() else { throw refusal }
         let store = service.engine.store
         let begun = Result { try backing.beginEmptying(store) }
-        if case .failure(let error) = begun, StoreBacking.isUnchanged(after: error) {
+        // The store is unchanged, and stays open.
+        if case .failure(let error) = begun, (error as? StoreError)?.code != .commitUnknown {
             finish(.open(service))
             throw error
         }

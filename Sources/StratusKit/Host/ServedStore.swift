@@ -42,7 +42,7 @@ package final class ServedStore: Sendable {
         session.activity.waitUntilOver()
     }
 
-    private func ask<Answer: Decodable>(_ call: HostCall, _ type: Answer.Type = Answer.self) throws -> Answer {
+    private func ask<Answer: Decodable>(_ call: HostCall) throws -> Answer {
         try LocalSocketError.telling { try client.ask(.host(call)) }
     }
 

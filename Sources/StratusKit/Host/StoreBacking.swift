@@ -166,11 +166,9 @@ final class StoreBacking: Sendable {
     private static let reopeningAttemptCount = 250
     private static let reopeningPauseSeconds = 0.02
 
-    /// Whether the store is open and unchanged after `beginEmptying` has failed.
-    static func isUnchanged(after error: any Error) -> Bool { (error as? StoreError)?.code != .commitUnknown }
-
     /// Marks the store so that the next opening, in any process, empties it. So it is emptied completely or not at all,
-    /// however this process ends. Then close the store and call `reopenEmpty`.
+    /// however this process ends. Then close the store and call `reopenEmpty`. After an error other than
+    /// `commitUnknown` the store is unchanged.
     func beginEmptying(_ store: any OrderedStore) throws { try (store as? LevelDBStore)?.beginEmptying() }
 
     /// Opens the store after `beginEmptying`. A reader in another process may have opened and emptied it first.

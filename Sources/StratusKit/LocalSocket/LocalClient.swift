@@ -12,13 +12,8 @@ final class LocalClient: Sendable {
     /// How many idle connections are kept. More exist while more threads ask.
     private static let keptCount = 4
 
-    private struct Resting {
-        let channel: LocalChannel
-        let since: Double
-    }
-
     private let directory: String
-    private let resting = Locked<[Resting]>([])
+    private let resting = Locked<[(channel: LocalChannel, since: Double)]>([])
 
     /// Connects to the host of the store in a directory. Returns nil if it serves no socket.
     ///
@@ -49,7 +44,7 @@ final class LocalClient: Sendable {
     /// Sends a request and returns the answer.
     ///
     /// Throws the host's error, or `LocalSocketError` if the connection fails.
-    func ask<Answer: Decodable>(_ request: LocalRequest, _ type: Answer.Type = Answer.self) throws -> Answer {
+    func ask<Answer: Decodable>(_ request: LocalRequest) throws -> Answer {
         let answer: Answer? = try ask(request, telling: { _ in }, isStopping: { false })
         guard let answer else { throw LocalSocketError.hostIsGone }
         return answer
@@ -84,9 +79,7 @@ final class LocalClient: Sendable {
     }
 
     /// Sends a request over the caller's connection and returns the answer.
-    static func ask<Answer: Decodable>(
-        _ request: LocalRequest, over channel: LocalChannel, _ type: Answer.Type = Answer.self
-    ) throws -> Answer {
+    static func ask<Answer: Decodable>(_ request: LocalRequest, over channel: LocalChannel) throws -> Answer {
         guard let frame = try exchange(request, over: channel) else { throw LocalSocketError.hostIsGone }
         return try answer(frame)
     }
@@ -164,7 +157,7 @@ final class LocalClient: Sendable {
     private func giveBack(_ channel: LocalChannel) {
         let now = LocalChannel.now
         resting.withLock { resting in
-            if resting.count < Self.keptCount { resting.append(Resting(channel: channel, since: now)) }
+            if resting.count < Self.keptCount { resting.append((channel, now)) }
         }
     }
 }

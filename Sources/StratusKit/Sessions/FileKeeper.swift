@@ -12,9 +12,7 @@ import StratusStore
 struct FileKeeper: Sendable {
     private static let bufferByteCount = 256 << 10
 
-    let files: any AssetFiles
-
-    init(files: any AssetFiles = SystemAssetFiles()) { self.files = files }
+    var files: any AssetFiles = SystemAssetFiles()
 
     /// Copies a file into a directory. Creates the directory and its parent if they do not exist.
     /// - Returns: The path of the copy; nil, and no copy, if the file is not a regular file, cannot be read completely,

@@ -128,12 +128,8 @@ package final class LongLivedRegistry: Sendable {
         answered.answered = clock.now
         let (waiters, saved) = state.withLock { state in
             let isForgotten = entry.account.map { state.forgotten.contains($0) } ?? false
-            let saved: Result<Void, any Error> =
-                isForgotten ? .success(()) : Result { try store.save(answered) }
-            switch saved {
-            case .success where !isForgotten: break
-            default: state.running[entry.id]?.unkeptAnswer = answer
-            }
+            let saved = Result { if !isForgotten { try store.save(answered) } }
+            if isForgotten || (try? saved.get()) == nil { state.running[entry.id]?.unkeptAnswer = answer }
             defer { state.running[entry.id]?.waiters = [:] }
             return (Array((state.running[entry.id]?.waiters ?? [:]).values), saved)
         }

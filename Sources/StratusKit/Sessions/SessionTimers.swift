@@ -15,14 +15,12 @@ package final class SessionTimers: Sendable {
     package typealias Token = UInt64
 
     /// Whether the clock stands still until it is moved by hand.
-    package let isMovedByHand: Bool
+    package var isMovedByHand: Bool { core.isMovedByHand }
     private let core: TimerCore
 
     package init(clock: any CloudClock) {
         core = TimerCore(clock: clock)
-        let handMoved = clock as? any HandMovedClock
-        isMovedByHand = handMoved != nil
-        handMoved?.onMove { [weak core] in core?.fireDue() }
+        (clock as? any HandMovedClock)?.onMove { [weak core] in core?.fireDue() }
     }
 
     deinit { core.end() }
@@ -32,8 +30,7 @@ package final class SessionTimers: Sendable {
     package func schedule(
         afterSeconds seconds: Double, firesAtClose: Bool = false, _ body: @escaping @Sendable () -> Void
     ) -> Token {
-        core.schedule(
-            afterSeconds: max(seconds, 0), firesAtClose: firesAtClose, wantsThread: !isMovedByHand, body)
+        core.schedule(afterSeconds: max(seconds, 0), firesAtClose: firesAtClose, body)
     }
 
     /// Cancels a timer. Returns false if it has fired: its body was called, or is about to be called.
@@ -57,6 +54,7 @@ private final class TimerCore: @unchecked Sendable {
         let body: @Sendable () -> Void
     }
 
+    let isMovedByHand: Bool
     private let clock: any CloudClock
     private let condition = TimedCondition()
     private var entries: [UInt64: Entry] = [:]
@@ -68,18 +66,19 @@ private final class TimerCore: @unchecked Sendable {
 
     init(clock: any CloudClock) {
         self.clock = clock
+        isMovedByHand = clock is any HandMovedClock
     }
 
     var count: Int { condition.withLock { entries.count } }
 
     func schedule(
-        afterSeconds seconds: Double, firesAtClose: Bool, wantsThread: Bool, _ body: @escaping @Sendable () -> Void
+        afterSeconds seconds: Double, firesAtClose: Bool, _ body: @escaping @Sendable () -> Void
     ) -> UInt64 {
         let deadline = clock.uptimeSeconds + seconds
         return condition.withLock {
             lastNumber += 1
             entries[lastNumber] = Entry(deadline: deadline, firesAtClose: firesAtClose, body: body)
-            guard wantsThread else { return lastNumber }
+            guard !isMovedByHand else { return lastNumber }
             if deadline < wakeUp {
                 wakeUp = deadline
                 condition.signal()

@@ -42,23 +42,18 @@ final class SyncRound {
         do {
             try await worker.reportState()
             guard try await beginAsUser() else { return }
-            if worker.hasOpenFetch { try await fetchPatiently() }
+            if worker.hasOpenFetch {
+                do { try await fetch(.init()) } catch {
+                    note(error)
+                    // A permanent failure of the fetch does not prevent sending.
+                    if failures.contains(where: SyncRetry.keepsPending) { throw error }
+                }
+            }
             if state.content.hasPendingChanges { try await send(.init()) }
             if failures.isEmpty { worker.noteProgress() } else { worker.noteFailures(failures) }
         } catch {
             note(error)
             worker.noteFailures(failures)
-        }
-    }
-
-    /// A permanent failure of the fetch does not prevent sending.
-    private func fetchPatiently() async throws {
-        do {
-            try await fetch(.init())
-        } catch {
-            note(error)
-            guard failures.contains(where: SyncRetry.keepsPending) else { return }
-            throw error
         }
     }
 
