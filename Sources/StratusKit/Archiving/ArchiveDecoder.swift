@@ -62,13 +62,19 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         problem = problem ?? StratusArchiveError(.damaged, message, ["object": "\(index)"])
     }
 
+    /// Notes a problem, and returns nothing in place of a value.
+    private func refuse<Value>(_ message: StaticString, _ index: Int) -> Value? {
+        note(message, index)
+        return nil
+    }
+
     func noteUnknown(_ message: StaticString, _ fields: [String: String]) {
         problem = problem ?? StratusArchiveError(.notUnderstood, message, fields)
     }
 
     /// Reports the keys of the current object that have a value and were not requested.
     /// - Parameter className: Apple's name of the object's class.
-    func noteUnaskedKeys(className: String) {
+    private func noteUnaskedKeys(className: String) {
         guard problem == nil else { return }
         let unknown = current.keys.filter { key in
             key != "$class" && !asked.contains(key) && !ArchivedKeys.isLeftOut(key, of: className)
@@ -108,16 +114,14 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     /// The object with a number; nil if it is missing, damaged or of an unknown class.
     private func object(at index: Int) -> NSObject? {
         guard objects.indices.contains(index) else {
-            note("The archive refers to an object that it does not contain.", index)
-            return nil
+            return refuse("The archive refers to an object that it does not contain.", index)
         }
         if let known = made[index] {
             tallestPart = max(tallestPart, known.height)
             return known.object.flatMap { pay(for: $0, index) }
         }
         guard underWay.count < Self.heightLimit, underWay.insert(index).inserted else {
-            note("The archive is nested too deeply or in a circle.", index)
-            return nil
+            return refuse("The archive is nested too deeply or in a circle.", index)
         }
         let outerTallest = tallestPart
         tallestPart = 0
@@ -138,9 +142,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     private func pay(for object: NSObject, _ index: Int) -> NSObject? {
         elementBudget -=
             (object as? NSArray)?.count ?? (object as? NSDictionary)?.count ?? (object as? NSSet)?.count ?? 0
-        if elementBudget >= 0 { return object }
-        note("The archive refers to its containers too often.", index)
-        return nil
+        return elementBudget >= 0 ? object : refuse("The archive refers to its containers too often.", index)
     }
 
     private func makeObject(at index: Int) -> NSObject? {
@@ -159,10 +161,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     private func makeObject(of content: [String: PropertyValue], at index: Int) -> NSObject? {
         guard let classIndex = content["$class"]?.reference, objects.indices.contains(classIndex),
             let name = objects[classIndex].dictionary?["$classname"]?.string
-        else {
-            note("An object of the archive has no class.", index)
-            return nil
-        }
+        else { return refuse("An object of the archive has no class.", index) }
         switch name {
         case "NSDate":
             return content["NS.time"]?.double.map { NSDate(timeIntervalSinceReferenceDate: $0) }
@@ -189,11 +188,16 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     }
 
     private func makeObject(
-        of type: any (NSObject & NSSecureCoding).Type, named name: String, _ content: [String: PropertyValue]
+        of type: any ArchivedClasses.ArchivedClass.Type, named name: String, _ content: [String: PropertyValue]
     ) -> NSObject? {
         let outer = (current, asked)
         (current, asked) = (content, [])
         defer { (current, asked) = outer }
+        return makeObject(of: type, named: name)
+    }
+
+    /// An object of this class from the keys that are current; nil if it is damaged.
+    func makeObject(of type: any ArchivedClasses.ArchivedClass.Type, named name: String) -> NSObject? {
         let object = (type as any NSCoding.Type).init(coder: self) as? NSObject
         guard let object, (object as? CKShare)?.isDamaged != true else { return nil }
         noteUnaskedKeys(className: name)
@@ -213,8 +217,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         var members: [NSObject] = []
         for member in content[key]?.array ?? [] {
             guard let object = member.reference.flatMap({ object(at: $0) }) else {
-                note("A container of the archive lacks a member.", index)
-                return nil
+                return refuse("A container of the archive lacks a member.", index)
             }
             members.append(object)
         }
@@ -234,14 +237,12 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
             let values = members(of: content, "NS.objects", at: index), hasFewKeys(keys.count, index)
         else { return nil }
         guard keys.count == values.count else {
-            note("A dictionary of the archive has keys without values.", index)
-            return nil
+            return refuse("A dictionary of the archive has keys without values.", index)
         }
         var pairs: [String: NSObject] = [:]
         for (key, value) in zip(keys, values) {
             guard let key = (key as? NSString).map({ String($0) }), pairs.updateValue(value, forKey: key) == nil else {
-                note("A dictionary of the archive has a key that is not a text, or one key twice.", index)
-                return nil
+                return refuse("A dictionary of the archive has a key that is not a text, or one key twice.", index)
             }
         }
         return NSDictionary(dictionary: pairs)
@@ -271,8 +272,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     override func decodeObject(forKey key: String) -> Any? {
         guard let value = value(forKey: key) else { return nil }
         guard let index = value.reference else {
-            note("A key of the archive has a plain value instead of an object.", 0)
-            return nil
+            return refuse("A key of the archive has a plain value instead of an object.", 0)
         }
         return object(at: index)
     }
@@ -285,8 +285,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
     override func decodeObject(of classes: [AnyClass]?, forKey key: String) -> Any? {
         guard let object = decodeObject(forKey: key) as? NSObject else { return nil }
         if classes?.contains(where: { object.isKind(of: $0) }) != false { return object }
-        note("An object of the archive has another class than its key expects.", current[key]?.reference ?? 0)
-        return nil
+        return refuse("An object of the archive has another class than its key expects.", current[key]?.reference ?? 0)
     }
 
     override func decodeBool(forKey key: String) -> Bool { decodeInt64(forKey: key) != 0 }
@@ -306,8 +305,7 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         guard var value = value(forKey: key) else { return nil }
         if let index = value.reference {
             guard objects.indices.contains(index) else {
-                note("The archive refers to an object that it does not contain.", index)
-                return nil
+                return refuse("The archive refers to an object that it does not contain.", index)
             }
             value = objects[index]
             if value.string == "$null" { return nil }

@@ -128,16 +128,15 @@ final class ArchiveEncoder: NSCoder, AppleFormatWriter {
 
     /// Adds an object of a class. It gets its number before its parts, unless an equal object may exist already.
     private func add(className: String, _ makeContent: () -> [String: PropertyValue]) -> PropertyValue {
-        guard Self.sharedClasses.contains(className) else {
-            let index = objects.count
-            objects.append(.null)
-            var content = makeContent()
-            content["$class"] = description(of: className)
+        let isShared = Self.sharedClasses.contains(className)
+        let index = objects.count
+        if !isShared { objects.append(.null) }
+        var content = makeContent()
+        content["$class"] = description(of: className)
+        guard isShared else {
             objects[index] = .dictionary(content)
             return .reference(index)
         }
-        var content = makeContent()
-        content["$class"] = description(of: className)
         let key = content.sorted { $0.key < $1.key }.map { "\($0.key)=\(Self.name(of: $0.value))" }
             .joined(separator: " ")
         if let index = shared[key] { return .reference(index) }

@@ -28,6 +28,11 @@ struct BinaryPropertyList {
     private let topObject: Int
     private let tableOffset: Int
     private var states: [ObjectState]
+    /// The number of objects that the current one was found under.
+    private var depth = 0
+
+    /// An object with its height.
+    private typealias Sized = (value: PropertyValue, height: Int)
 
     /// The progress of reading an object.
     private enum ObjectState {
@@ -39,7 +44,7 @@ struct BinaryPropertyList {
     /// Reads the whole list.
     static func value(of data: Data) throws(StratusArchiveError) -> PropertyValue {
         var reader = try BinaryPropertyList([UInt8](data))
-        return try reader.value(of: reader.topObject, under: 0).value
+        return try reader.value(of: reader.topObject).value
     }
 
     private init(_ bytes: [UInt8]) throws(StratusArchiveError) {
@@ -79,20 +84,19 @@ struct BinaryPropertyList {
         StratusArchiveError(.damaged, "An object of the property list is damaged.", ["object": "\(index)"])
     }
 
-    /// An object and its height. `ancestorCount` is the number of objects it was found under.
-    private mutating func value(
-        of index: Int, under ancestorCount: Int
-    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
+    private mutating func value(of index: Int) throws(StratusArchiveError) -> Sized {
         guard index < objectCount else { throw damaged(index) }
-        let result: (value: PropertyValue, height: Int)
+        let result: Sized
         switch states[index] {
         case .read(let value, let height): result = (value, height)
         case .underWay: throw StratusArchiveError(.damaged, "The property list contains a circle.")
         case .unread:
             // The depth is bounded too, because the recursion uses the stack.
-            guard ancestorCount < Self.heightLimit else { throw tooDeep }
+            guard depth < Self.heightLimit else { throw tooDeep }
             states[index] = .underWay
-            result = try read(index, under: ancestorCount)
+            depth += 1
+            result = try read(index)
+            depth -= 1
             states[index] = .read(result.value, height: result.height)
         }
         guard result.height <= Self.heightLimit else { throw tooDeep }
@@ -103,31 +107,24 @@ struct BinaryPropertyList {
         StratusArchiveError(.damaged, "The property list is nested too deeply.")
     }
 
-    private mutating func read(
-        _ index: Int, under ancestorCount: Int
-    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
+    private mutating func read(_ index: Int) throws(StratusArchiveError) -> Sized {
         let place = tableOffset + index * offsetByteCount
         guard let offset = Self.number(in: bytes, at: place, byteCount: offsetByteCount, end: bytes.count),
             offset >= Self.header.count, offset < tableOffset
         else { throw damaged(index) }
-        let kind = bytes[offset] >> 4
-        let size = Int(bytes[offset] & 0x0F)
+        let (kind, size) = (bytes[offset] >> 4, Int(bytes[offset] & 0x0F))
+        if let value = scalar(kind: kind, size: size, at: offset + 1) { return (value, 0) }
+        guard let (count, start) = count(size: size, at: offset + 1) else { throw damaged(index) }
         switch kind {
-        case 0x0, 0x1, 0x2, 0x3, 0x8:
-            guard let value = scalar(kind: kind, size: size, at: offset + 1) else { throw damaged(index) }
-            return (value, 0)
-        case 0x4, 0x5, 0x6, 0xA, 0xD:
-            guard let (count, start) = count(size: size, at: offset + 1) else { throw damaged(index) }
-            switch kind {
-            case 0xA: return try array(count: count, at: start, of: index, under: ancestorCount)
-            case 0xD: return try dictionary(count: count, at: start, of: index, under: ancestorCount)
-            default: return (try text(kind: kind, count: count, at: start, of: index), 0)
-            }
+        case 0xA: return try array(members(count: count, at: start, of: index))
+        case 0xD: return try dictionary(count: count, at: start, of: index)
         default:
-            throw damaged(index)
+            guard let value = text(kind: kind, count: count, at: start) else { throw damaged(index) }
+            return (value, 0)
         }
     }
 
+    /// A value without elements; nil if the object has elements or is damaged.
     private func scalar(kind: UInt8, size: Int, at start: Int) -> PropertyValue? {
         func bits(_ byteCount: Int, _ offset: Int = 0) -> UInt64? {
             Self.bits(in: bytes, at: start + offset, byteCount: byteCount, end: tableOffset)
@@ -158,63 +155,49 @@ struct BinaryPropertyList {
         }
     }
 
-    private func text(
-        kind: UInt8, count: Int, at start: Int, of index: Int
-    ) throws(StratusArchiveError) -> PropertyValue {
+    /// Data or a text; nil if the object is neither or damaged.
+    private func text(kind: UInt8, count: Int, at start: Int) -> PropertyValue? {
         let width = kind == 0x6 ? 2 : 1
-        guard start <= tableOffset, count <= (tableOffset - start) / width else { throw damaged(index) }
+        guard start <= tableOffset, count <= (tableOffset - start) / width else { return nil }
         let content = bytes[start..<start + count * width]
         switch kind {
         case 0x4: return .data(Data(content))
-        case 0x5:
-            guard content.allSatisfy({ $0 < 0x80 }) else { throw damaged(index) }
-            return .string(String(decoding: content, as: UTF8.self))
-        default:
+        case 0x5 where content.allSatisfy({ $0 < 0x80 }): return .string(String(decoding: content, as: UTF8.self))
+        case 0x6:
             let units = stride(from: start, to: start + count * width, by: 2).map { place in
                 UInt16(bytes[place]) << 8 | UInt16(bytes[place + 1])
             }
             return .string(String(decoding: units, as: UTF16.self))
+        default: return nil
         }
     }
 
-    /// The numbers of the objects in a container.
+    /// The numbers of an object's elements.
     private func members(count: Int, at start: Int, of index: Int) throws(StratusArchiveError) -> [Int] {
         guard start <= tableOffset, count <= (tableOffset - start) / referenceByteCount else { throw damaged(index) }
-        var members: [Int] = []
-        members.reserveCapacity(count)
-        for element in 0..<count {
+        return try (0..<count).map { element throws(StratusArchiveError) in
             let place = start + element * referenceByteCount
             let member = Self.number(in: bytes, at: place, byteCount: referenceByteCount, end: tableOffset)
             guard let member, member < objectCount else { throw damaged(index) }
-            members.append(member)
+            return member
         }
-        return members
     }
 
-    private mutating func array(
-        count: Int, at start: Int, of index: Int, under ancestorCount: Int
-    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
-        var values: [PropertyValue] = []
-        var height = 0
-        for member in try members(count: count, at: start, of: index) {
-            let member = try value(of: member, under: ancestorCount + 1)
-            values.append(member.value)
-            height = max(height, member.height)
-        }
-        return (.array(values), height + 1)
+    private mutating func array(_ members: [Int]) throws(StratusArchiveError) -> Sized {
+        var parts: [Sized] = []
+        for member in members { parts.append(try value(of: member)) }
+        return (.array(parts.map(\.value)), (parts.map(\.height).max() ?? 0) + 1)
     }
 
-    private mutating func dictionary(
-        count: Int, at start: Int, of index: Int, under ancestorCount: Int
-    ) throws(StratusArchiveError) -> (value: PropertyValue, height: Int) {
+    private mutating func dictionary(count: Int, at start: Int, of index: Int) throws(StratusArchiveError) -> Sized {
         // A count whose double overflows is larger than the data.
         guard count <= bytes.count else { throw damaged(index) }
         let members = try members(count: 2 * count, at: start, of: index)
         var pairs: [String: PropertyValue] = [:]
         var height = 0
         for (key, content) in zip(members[..<count], members[count...]) {
-            guard let name = try value(of: key, under: ancestorCount + 1).value.string else { throw damaged(index) }
-            let content = try value(of: content, under: ancestorCount + 1)
+            guard let name = try value(of: key).value.string else { throw damaged(index) }
+            let content = try value(of: content)
             // A second equal key would hide a value.
             guard pairs.updateValue(content.value, forKey: name) == nil else { throw damaged(index) }
             height = max(height, content.height)
@@ -231,9 +214,10 @@ struct BinaryPropertyList {
 /// A property list that is being written.
 struct BinaryPropertyListWriter {
     /// An object's kind and content, or the numbers of its members, whose width is known only at the end.
-    private enum Object {
-        case plain([UInt8])
-        case container(head: [UInt8], members: [Int])
+    /// The bytes of an object, which the numbers of its members follow.
+    private struct Object {
+        var bytes: [UInt8] = []
+        var members: [Int] = []
     }
 
     private var objects: [Object] = []
@@ -252,12 +236,8 @@ struct BinaryPropertyListWriter {
         var offsets: [Int] = []
         for object in objects {
             offsets.append(bytes.count)
-            switch object {
-            case .plain(let content): bytes += content
-            case .container(let head, let members):
-                bytes += head
-                for member in members { bytes += Self.big(member, referenceByteCount) }
-            }
+            bytes += object.bytes
+            for member in object.members { bytes += Self.big(member, referenceByteCount) }
         }
         let table = bytes.count
         let offsetByteCount = Self.byteCount(of: table)
@@ -271,16 +251,14 @@ struct BinaryPropertyListWriter {
         let index = objects.count
         switch value {
         case .array(let values):
-            objects.append(.plain([]))
-            let members = values.map { add($0) }
-            objects[index] = .container(head: Self.head(0xA, members.count), members: members)
+            objects.append(Object(bytes: Self.head(0xA, values.count)))
+            objects[index].members = values.map { add($0) }
         case .dictionary(let pairs):
-            objects.append(.plain([]))
+            objects.append(Object(bytes: Self.head(0xD, pairs.count)))
             let pairs = pairs.sorted { $0.key < $1.key }
             let keys = pairs.map { addKey($0.key) }
-            let values = pairs.map { add($0.value) }
-            objects[index] = .container(head: Self.head(0xD, pairs.count), members: keys + values)
-        default: objects.append(.plain(Self.bytes(of: value)))
+            objects[index].members = keys + pairs.map { add($0.value) }
+        default: objects.append(Object(bytes: Self.bytes(of: value)))
         }
         return index
     }
@@ -328,12 +306,8 @@ struct BinaryPropertyListWriter {
         number < 1 << 8 ? 1 : number < 1 << 16 ? 2 : number < 1 << 32 ? 4 : 8
     }
 
-    private static func big(_ number: Int, _ byteCount: Int) -> [UInt8] {
-        big(UInt64(number), byteCount)
-    }
-
-    private static func big(_ number: UInt64, _ byteCount: Int) -> [UInt8] {
-        (0..<byteCount).reversed().map { UInt8(truncatingIfNeeded: number >> (UInt64($0) * 8)) }
+    private static func big(_ number: some FixedWidthInteger, _ byteCount: Int) -> [UInt8] {
+        (0..<byteCount).reversed().map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
     }
 }
 

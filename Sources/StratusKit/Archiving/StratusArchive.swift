@@ -36,7 +36,11 @@ public enum StratusArchive {
     ) throws(StratusArchiveError) -> Object where Object: NSObject, Object: NSSecureCoding {
         let decoder = try decoder(of: data, byteCountLimit: byteCountLimit)
         let root = decoder.rootObject()
-        let object = root.isPresent ? root.object : fields(of: type, in: decoder)
+        var object = root.object
+        // The keys of the object may be in the archive directly.
+        if !root.isPresent, ArchivedClasses.isKnown(type) {
+            object = decoder.makeObject(of: type, named: ArchivedClasses.appleName(of: type) ?? "")
+        }
         if let problem = decoder.problem { throw problem }
         guard let object = object as? Object else { throw wrongClass(type, object) }
         return object
@@ -56,12 +60,10 @@ public enum StratusArchive {
         let root = decoder.rootObject().object
         if let problem = decoder.problem { throw problem }
         guard let array = root as? NSArray else { throw wrongClass(NSArray.self, root) }
-        var objects: [Object] = []
-        for element in array {
+        return try array.map { element throws(StratusArchiveError) in
             guard let object = element as? Object else { throw wrongClass(type, element as? NSObject) }
-            objects.append(object)
+            return object
         }
-        return objects
     }
 
     /// Archives an object in the format of Apple's systems. It decodes there and here.
@@ -96,16 +98,6 @@ public enum StratusArchive {
         }
         let isXML = XMLPropertyList.isLikely(data)
         return try ArchiveDecoder(isXML ? XMLPropertyList.value(of: data) : BinaryPropertyList.value(of: data))
-    }
-
-    /// An object whose keys are in the archive directly.
-    private static func fields<Object>(of type: Object.Type, in decoder: ArchiveDecoder) -> NSObject?
-    where Object: NSObject, Object: NSSecureCoding {
-        guard ArchivedClasses.isKnown(type) else { return nil }
-        let object = type.init(coder: decoder)
-        guard let object, (object as? CKShare)?.isDamaged != true else { return nil }
-        decoder.noteUnaskedKeys(className: ArchivedClasses.appleName(of: type) ?? "")
-        return object
     }
 
     private static func wrongClass(_ type: NSObject.Type, _ object: NSObject?) -> StratusArchiveError {

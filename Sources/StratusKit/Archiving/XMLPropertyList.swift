@@ -16,6 +16,10 @@ import Foundation
 struct XMLPropertyList {
     private static let depthLimit = 16
     private static let referenceKey = "CF$UID"
+    private static let entities: [String: UInt8] = [
+        "lt": UInt8(ascii: "<"), "gt": UInt8(ascii: ">"), "amp": UInt8(ascii: "&"), "quot": UInt8(ascii: "\""),
+        "apos": UInt8(ascii: "'"),
+    ]
 
     private let bytes: [UInt8]
     private var position = 0
@@ -50,8 +54,6 @@ struct XMLPropertyList {
         guard reader.position == reader.bytes.count else { throw reader.damaged }
         return value
     }
-
-    private init(bytes: [UInt8]) { self.bytes = bytes }
 
     private var damaged: StratusArchiveError {
         StratusArchiveError(.damaged, "The XML property list is damaged.", ["byte": "\(position)"])
@@ -214,19 +216,12 @@ struct XMLPropertyList {
         guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else { throw damaged }
         let name = String(decoding: rest[..<end], as: UTF8.self)
         position = end + 1
-        switch name {
-        case "lt": return [UInt8(ascii: "<")]
-        case "gt": return [UInt8(ascii: ">")]
-        case "amp": return [UInt8(ascii: "&")]
-        case "quot": return [UInt8(ascii: "\"")]
-        case "apos": return [UInt8(ascii: "'")]
-        default:
-            let isHexadecimal = name.hasPrefix("#x")
-            let digits = name.dropFirst(isHexadecimal ? 2 : 1)
-            guard name.hasPrefix("#"), let number = UInt32(digits, radix: isHexadecimal ? 16 : 10),
-                let scalar = Unicode.Scalar(number)
-            else { throw damaged }
-            return Array(String(scalar).utf8)
-        }
+        if let byte = Self.entities[name] { return [byte] }
+        let isHexadecimal = name.hasPrefix("#x")
+        let digits = name.dropFirst(isHexadecimal ? 2 : 1)
+        guard name.hasPrefix("#"), let number = UInt32(digits, radix: isHexadecimal ? 16 : 10),
+            let scalar = Unicode.Scalar(number)
+        else { throw damaged }
+        return Array(String(scalar).utf8)
     }
 }

@@ -15,21 +15,17 @@ final class EventOutput: Sendable {
     private let logger: Logger?
     private let metrics: RequestMetrics?
     /// The watchers in other processes.
-    let feed: EventFeed
+    let feed = EventFeed()
     private let clock: any CloudClock
+    /// The beginning of the URLs of shares, whose secrets watchers must not get.
     private let secretBase: String
 
-    /// `secretBase` is the beginning of the URLs of shares, whose secrets watchers must not get.
-    init(
-        hook: (@Sendable (Stratus.Event) -> Void)?, logger: Logger?, metricsFactory: (any MetricsFactory)?,
-        feed: EventFeed, clock: any CloudClock, secretBase: String
-    ) {
-        self.feed = feed
+    init(_ options: Stratus.Options, clock: any CloudClock) {
         self.clock = clock
-        self.secretBase = secretBase
-        self.hook = hook
-        self.logger = logger
-        metrics = metricsFactory.map(RequestMetrics.init)
+        secretBase = options.shareURLBase
+        hook = options.onEvent
+        logger = options.logger
+        metrics = options.metricsFactory.map(RequestMetrics.init)
     }
 
     func tell(_ event: CloudEvent) {
@@ -69,13 +65,16 @@ final class EventOutput: Sendable {
         if [.openStore, .queryUnknownField].contains(event.kind), let error = event.error {
             return logger.warning("\(error.message)", metadata: error.fields.mapValues { .string($0) })
         }
-        let isDelivery = event.kind == .deliverNotifications
-        let isContent = event.kind == .fetchAssets && event.error?.code == .assetNotAvailable
-        let isHostsBusiness =
-            isDelivery || isContent || event.error?.code == .internalError || event.error?.code == .serviceUnavailable
-        let level: Logger.Level =
-            event.error == nil
-            ? event.kind == .recoverStore ? .notice : .trace : isHostsBusiness ? .error : .debug
+        let (level, message): (Logger.Level, Logger.Message) =
+            switch (event.kind, event.error?.code) {
+            case (.deliverNotifications, _): (.error, "notifications cannot be delivered")
+            case (.recoverStore, nil): (.notice, "the store takes writes")
+            case (.recoverStore, _?): (.error, "the store takes no writes")
+            case (.fetchAssets, .assetNotAvailable?): (.error, "the content of an asset cannot be read")
+            case (_, nil): (.trace, "request answered")
+            case (_, .internalError?), (_, .serviceUnavailable?): (.error, "request failed")
+            case (_, _?): (.debug, "request failed")
+            }
         guard logger.logLevel <= level else { return }
         var metadata: Logger.Metadata = [
             "operation": .string(event.kind.rawValue),
@@ -88,27 +87,12 @@ final class EventOutput: Sendable {
         ]
         if let account = event.caller.account { metadata["account"] = .string(account.text) }
         if let error = event.error { metadata["error"] = .string(error.description) }
-        let message: Logger.Message =
-            if isDelivery {
-                "notifications cannot be delivered"
-            } else if event.kind == .recoverStore {
-                event.error == nil ? "the store takes writes" : "the store takes no writes"
-            } else if isContent {
-                "the content of an asset cannot be read"
-            } else {
-                event.error == nil ? "request answered" : "request failed"
-            }
         logger.log(level: level, message, metadata: metadata)
     }
 }
 
 /// The metrics of requests, one set for each kind and outcome, created once.
 private final class RequestMetrics: Sendable {
-    private struct Key: Hashable {
-        var kind: RequestKind
-        var isFailed: Bool
-    }
-
     private struct Instruments: Sendable {
         let requests: Counter
         let items: Counter
@@ -118,25 +102,25 @@ private final class RequestMetrics: Sendable {
         let duration: Timer
     }
 
-    private let sets: [Key: Instruments]
+    private let answered: [RequestKind: Instruments]
+    private let failed: [RequestKind: Instruments]
     /// 1 while the store takes writes, else 0.
     private let takesWrites: Gauge
 
     init(factory: any MetricsFactory) {
-        var sets: [Key: Instruments] = [:]
-        for kind in RequestKind.allCases {
-            for isFailed in [false, true] {
-                let dimensions = [("operation", kind.rawValue), ("outcome", isFailed ? "failed" : "answered")]
-                func counter(_ name: String) -> Counter {
-                    Counter(label: "stratus.\(name)", dimensions: dimensions, factory: factory)
-                }
-                sets[Key(kind: kind, isFailed: isFailed)] = Instruments(
-                    requests: counter("requests"), items: counter("items"), failedItems: counter("items.failed"),
-                    conflicts: counter("conflicts"), commits: counter("commits"),
-                    duration: Timer(label: "stratus.request.duration", dimensions: dimensions, factory: factory))
+        func instruments(_ kind: RequestKind, _ outcome: String) -> Instruments {
+            let dimensions = [("operation", kind.rawValue), ("outcome", outcome)]
+            func counter(_ name: String) -> Counter {
+                Counter(label: "stratus.\(name)", dimensions: dimensions, factory: factory)
             }
+            return Instruments(
+                requests: counter("requests"), items: counter("items"), failedItems: counter("items.failed"),
+                conflicts: counter("conflicts"), commits: counter("commits"),
+                duration: Timer(label: "stratus.request.duration", dimensions: dimensions, factory: factory))
         }
-        self.sets = sets
+        let kinds = RequestKind.allCases
+        answered = Dictionary(uniqueKeysWithValues: kinds.map { ($0, instruments($0, "answered")) })
+        failed = Dictionary(uniqueKeysWithValues: kinds.map { ($0, instruments($0, "failed")) })
         takesWrites = Gauge(label: "stratus.store.takesWrites", factory: factory)
         takesWrites.record(1)
     }
@@ -144,7 +128,7 @@ private final class RequestMetrics: Sendable {
     func record(takesWrites isTaking: Bool) { takesWrites.record(isTaking ? 1 : 0) }
 
     func record(_ event: CloudEvent) {
-        guard let set = sets[Key(kind: event.kind, isFailed: event.error != nil)] else { return }
+        guard let set = (event.error == nil ? answered : failed)[event.kind] else { return }
         set.requests.increment()
         set.items.increment(by: event.itemCount)
         set.failedItems.increment(by: event.failedItemCount)

@@ -22,20 +22,19 @@ final class HostedServer: @unchecked Sendable {
         /// The store is being emptied or closed: requests wait.
         case changing
         case closed
-        /// The store could not be recreated: requests are refused with the reason.
-        case failed(any Error)
         /// The store is being reopened after a failed write: requests are refused for a moment.
         case recovering(from: any Error)
-        /// The store could not be reopened: requests are refused with the reason until it is.
-        case unrecovered(Interruption, any Error)
+        /// The store could not be recreated or reopened: until it is, requests are refused with this message and reason.
+        case unopened(Interruption, StaticString, any Error)
     }
 
-    /// A store that was closed for reopening.
+    /// A store that was closed for reopening. Empty for one that could not be recreated: opening it completes an
+    /// interrupted emptying or creation.
     private struct Interruption {
-        let continuation: StoreBacking.Continuation?
+        var continuation: StoreBacking.Continuation?
         /// The store's own identity.
-        let incarnation: UUID?
-        let assets: AssetStore?
+        var incarnation: UUID?
+        var assets: AssetStore?
     }
 
     /// How long clients wait before they try again while the store is being reopened.
@@ -53,25 +52,24 @@ final class HostedServer: @unchecked Sendable {
     private let backing: StoreBacking
     private let environment: CloudEnvironment
     private let options: CloudOptions
-    private let didFailWrite: @Sendable (StoreError) -> Void
 
-    /// `didFailWrite` is called when a write has failed. It must be fast and must not call the server.
-    init(
-        backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions,
-        didFailWrite: @escaping @Sendable (StoreError) -> Void = { _ in }
-    ) throws {
+    init(backing: StoreBacking, environment: CloudEnvironment, options: CloudOptions) throws {
         self.backing = backing
         self.environment = environment
         self.options = options
-        self.didFailWrite = didFailWrite
         state = .changing
-        state = .open(try makeService(backing.open(didFailWrite: didFailWrite)))
+        state = .open(try makeService(backing.open()))
     }
 
     /// Lends the service. Throws `CloudError` with `serviceUnavailable` when the store was closed.
     func withService<Result>(_ body: (CloudService) throws -> Result) throws -> Result {
         let service = try begin()
-        defer { end() }
+        defer {
+            condition.withLock {
+                runningCount -= 1
+                if runningCount == 0 { condition.broadcast() }
+            }
+        }
         return try body(service)
     }
 
@@ -80,22 +78,20 @@ final class HostedServer: @unchecked Sendable {
     func reset(_ progress: WorkMeter.Listener) throws {
         guard let service = waitForEnd() else { throw refusal }
         let store = service.engine.store
-        do {
-            try backing.beginEmptying(store)
-        } catch {
-            guard !StoreBacking.isUnchanged(after: error) else {
-                finish(.open(service))
-                throw error
-            }
-            backing.close(store)
-            finish(.failed(error))
+        let begun = Result { try backing.beginEmptying(store) }
+        // The store is unchanged, and stays open.
+        if case .failure(let error) = begun, (error as? StoreError)?.code != .commitUnknown {
+            finish(.open(service))
             throw error
         }
         backing.close(store)
         do {
-            finish(.open(try makeService(backing.reopenEmpty(didFailWrite: didFailWrite, progress))))
+            try begun.get()
+            finish(.open(try makeService(backing.reopenEmpty(progress))))
         } catch {
-            finish(.failed(error))
+            let message: StaticString =
+                "The store could not be created again: the host has to fix the cause, then recover or reopen it."
+            finish(.unopened(Interruption(), message, error))
             throw error
         }
     }
@@ -105,12 +101,9 @@ final class HostedServer: @unchecked Sendable {
 
     /// Why the store refuses writes; nil while it accepts them.
     var writeFailure: (any Error)? {
-        condition.lock()
-        let state = state
-        condition.unlock()
-        switch state {
+        switch condition.withLock({ state }) {
         case .open(let service): return backing.failure(of: service.engine.store)
-        case .failed(let error), .recovering(let error), .unrecovered(_, let error): return error
+        case .recovering(let error), .unopened(_, _, let error): return error
         case .closed: return Self.closedError
         case .changing: return nil
         }
@@ -125,11 +118,13 @@ final class HostedServer: @unchecked Sendable {
         defer { recovering.unlock() }
         guard let interruption = try beginRecovery() else { return false }
         do {
-            let opened = try backing.open(continuing: interruption.continuation, didFailWrite: didFailWrite)
+            let opened = try backing.open(continuing: interruption.continuation)
             finish(.open(try makeService(opened, after: interruption)))
             return true
         } catch {
-            finish(.unrecovered(interruption, error))
+            let message: StaticString =
+                "The store could not be opened again after a failed write: the host has to look into the cause."
+            finish(.unopened(interruption, message, error))
             throw error
         }
     }
@@ -141,11 +136,7 @@ final class HostedServer: @unchecked Sendable {
         waitWhileChanging()
         switch state {
         case .closed: throw Self.closedError
-        case .failed(let error):
-            // Opening the store completes an interrupted emptying or creation.
-            state = .recovering(from: error)
-            return Interruption(continuation: nil, incarnation: nil, assets: nil)
-        case .unrecovered(let interruption, let error):
+        case .unopened(let interruption, _, let error):
             state = .recovering(from: error)
             return interruption
         case .changing, .recovering: return nil
@@ -178,11 +169,7 @@ final class HostedServer: @unchecked Sendable {
     }
 
     /// Whether a running request must end, because the store is being reopened and the request's time is over.
-    var isAbandoned: Bool {
-        condition.lock()
-        defer { condition.unlock() }
-        return isAbandoningRequests
-    }
+    var isAbandoned: Bool { condition.withLock { isAbandoningRequests } }
 
     /// Closes the store when the running requests have ended.
     func close() {
@@ -202,7 +189,7 @@ final class HostedServer: @unchecked Sendable {
     ) throws -> CloudService {
         let (store, notices) = opened
         do {
-            var engineOptions = backing.memory.engineOptions
+            var engineOptions = backing.options.engineOptions
             // Another store at the path is refused without being migrated.
             if interruption?.incarnation != nil { engineOptions.olderFormat = .kept }
             let engine = try RecordEngine(
@@ -255,35 +242,17 @@ final class HostedServer: @unchecked Sendable {
                 condition.wait()
             case .closed:
                 throw Self.closedError
-            case .failed(let error):
-                throw unopened(
-                    error,
-                    "The store could not be created again: the host has to fix the cause, then recover or reopen it.")
             case .recovering:
                 throw CloudError(
                     .serviceUnavailable, "The store is being opened again after a failed write: try again.",
                     retryAfterSeconds: Self.retrySeconds)
-            case .unrecovered(_, let error):
-                throw unopened(
-                    error,
-                    "The store could not be opened again after a failed write: the host has to look into the cause.")
+            case .unopened(_, let message, let error):
+                var answer = CloudError(
+                    .serviceUnavailable, message, cause: "\(error)", retryAfterSeconds: Self.retrySeconds)
+                if (error as? StoreError)?.code == .corruption { answer.isDamage = true }
+                throw answer
             }
         }
-    }
-
-    /// The answer while the store is not open.
-    private func unopened(_ error: any Error, _ message: StaticString) -> CloudError {
-        var answer = CloudError(
-            .serviceUnavailable, message, cause: "\(error)", retryAfterSeconds: Self.retrySeconds)
-        if (error as? StoreError)?.code == .corruption { answer.isDamage = true }
-        return answer
-    }
-
-    private func end() {
-        condition.lock()
-        runningCount -= 1
-        if runningCount == 0 { condition.broadcast() }
-        condition.unlock()
     }
 
     /// Holds back new requests and waits for running ones. Returns nil if the store is not open.
@@ -292,10 +261,7 @@ final class HostedServer: @unchecked Sendable {
         defer { condition.unlock() }
         waitWhileChanging()
         // A store that could not be reopened or recreated has nothing to close.
-        switch state {
-        case .unrecovered where isClosing, .failed where isClosing: state = .closed
-        default: break
-        }
+        if isClosing, case .unopened = state { state = .closed }
         guard case .open(let service) = state else { return nil }
         state = .changing
         while runningCount > 0 { condition.wait() }
@@ -307,7 +273,7 @@ final class HostedServer: @unchecked Sendable {
         while true {
             switch state {
             case .changing, .recovering: condition.wait()
-            case .open, .closed, .failed, .unrecovered: return
+            case .open, .closed, .unopened: return
             }
         }
     }
@@ -355,9 +321,7 @@ extension HostedServer: CloudServer {
     }
 
     func releaseCopies(_ paths: [String], unseen: [String]) {
-        condition.lock()
-        defer { condition.unlock() }
         // A store that is being emptied or closed removes its copies itself, now or when it is opened.
-        if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) }
+        condition.withLock { if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) } }
     }
 }

@@ -25,12 +25,13 @@ final class OperationFiles: LongLivedStore {
     private let files: any AssetFiles
     private let keeper: FileKeeper
     /// Nil until the directory is read.
-    private let kept = Locked<Kept?>(nil)
+    private let kept = Locked<[String: Kept]?>(nil)
 
-    private struct Kept {
-        var entries: [String: LongLivedEntry] = [:]
-        /// The problems of files that cannot be read, by file name.
-        var damages: [String: String] = [:]
+    /// A file, found by its name.
+    private enum Kept {
+        case entry(LongLivedEntry)
+        /// The problem of a file that cannot be read.
+        case damage(String)
     }
 
     /// The first operation creates the directory. Its parent must exist then.
@@ -43,8 +44,7 @@ final class OperationFiles: LongLivedStore {
     func save(_ entry: LongLivedEntry) throws {
         try changing { kept in
             try write(entry)
-            kept.entries[entry.id] = entry
-            kept.damages[Self.fileName(of: entry.id)] = nil
+            kept[Self.fileName(of: entry.id)] = .entry(entry)
         }
     }
 
@@ -52,28 +52,31 @@ final class OperationFiles: LongLivedStore {
     func entry(_ id: String) throws -> LongLivedEntry? {
         let name = Self.fileName(of: id)
         return try changing { kept in
-            if let cause = kept.damages[name] {
+            switch kept[name] {
+            case .entry(let entry)?: return entry
+            case .damage(let cause)?:
                 throw CloudError(
                     .internalError, "The file of a long-lived operation is damaged. Remove it; its operation is lost.",
                     ["file": "\(directory)/\(name)"], cause: cause)
+            case nil: return nil
             }
-            return kept.entries[id]
         }
     }
 
     /// The operations whose files can be read.
-    func entries() throws -> [LongLivedEntry] { try changing { Array($0.entries.values) } }
+    func entries() throws -> [LongLivedEntry] {
+        try changing { $0.values.compactMap { if case .entry(let entry) = $0 { entry } else { nil } } }
+    }
 
     func remove(_ id: String) throws {
         let name = Self.fileName(of: id)
         try changing { kept in
-            guard kept.entries[id] != nil || kept.damages[name] != nil else { return }
+            guard kept[name] != nil else { return }
             do throws(FileFailure) { try files.removeFile(path(of: id)) } catch {
                 guard error.isAbsence else { throw error }
             }
             // Not earlier: if the disk refuses to remove the file, the operation still exists.
-            kept.entries[id] = nil
-            kept.damages[name] = nil
+            kept[name] = nil
             try files.syncDirectory(directory)
         }
         // If this fails, the next reading of the directory removes it.
@@ -91,13 +94,11 @@ final class OperationFiles: LongLivedStore {
     func keptFile(_ number: Int, of id: String) -> String? { "\(filesDirectory(of: id))/\(number)" }
 
     /// Forgets everything, because the directory was removed.
-    func forget() { kept.withLock { $0 = Kept() } }
+    func forget() { kept.withLock { $0 = [:] } }
 
     // MARK: Helpers
 
-    private func changing<Result: Sendable>(
-        _ body: (inout Kept) throws -> Result
-    ) throws -> Result {
+    private func changing<Result: Sendable>(_ body: (inout [String: Kept]) throws -> Result) throws -> Result {
         try kept.withLock { kept in
             var read = try kept ?? FileKeeper.explaining(directory) { try self.read() }
             // Also if the body has failed, so that the directory is not read again.
@@ -106,25 +107,23 @@ final class OperationFiles: LongLivedStore {
         }
     }
 
-    private func read() throws -> Kept {
-        guard let names = try Self.existingNames(in: directory, files) else { return Kept() }
-        var kept = Kept()
+    private func read() throws -> [String: Kept] {
+        guard let names = try Self.existingNames(in: directory, files) else { return [:] }
+        var kept: [String: Kept] = [:]
         defer { removeLeftovers(Set(names)) }
         for name in names where name.hasSuffix(Self.suffix) {
             let data: Data
             do throws(FileFailure) { data = try contents(of: "\(directory)/\(name)") } catch {
                 guard error.number == FileFailure.irregular else { throw error }
-                kept.damages[name] = error.reason
+                kept[name] = .damage(error.reason)
                 continue
             }
             do {
-                let file = try JSONDecoder().decode(OperationFile.self, from: data)
-                if let damage = try file.damage(under: name) {
-                    kept.damages[name] = damage
-                } else {
-                    kept.entries[file.id] = file.entry
-                }
-            } catch { kept.damages[name] = "\(error)" }
+                var entry = try JSONDecoder().decode(LongLivedEntry.self, from: data)
+                let damage = try entry.damage(under: name)
+                entry.digest = nil
+                kept[name] = damage.map { .damage($0) } ?? .entry(entry)
+            } catch { kept[name] = .damage("\(error)") }
         }
         return kept
     }
@@ -141,7 +140,7 @@ final class OperationFiles: LongLivedStore {
     }
 
     private func write(_ entry: LongLivedEntry) throws {
-        let bytes = [UInt8](try OperationFile(entry).encoded())
+        let bytes = try entry.encoded(digest: entry.currentDigest())
         try keeper.makeDirectory(directory)
         let incoming = "\(directory)/\(UUID.drawn().uuidString)\(Self.incomingSuffix)"
         try keeper.create(incoming) { descriptor in try files.write(descriptor, bytes, count: bytes.count) }
@@ -226,62 +225,22 @@ extension OperationFiles {
     }
 }
 
-/// The content of a file.
-private struct OperationFile: Codable {
-    var id: String
-    var container: String
-    var account: String?
-    /// Nil in files that older versions wrote.
-    var device: String?
-    var kind: String
-    var request: Data
-    var kept: Date?
-    var answer: Data?
-    var answered: Date?
-    /// The digest of the same file without it; nil in files that older versions wrote.
-    var digest: Data?
-
-    init(_ entry: LongLivedEntry) {
-        id = entry.id
-        container = entry.container
-        account = entry.account
-        device = entry.device
-        kind = entry.kind
-        request = entry.request
-        kept = entry.kept
-        answer = entry.answer
-        answered = entry.answered
-    }
-
-    var entry: LongLivedEntry {
-        LongLivedEntry(
-            id: id, container: container, account: account, device: device, kind: kind, request: request, kept: kept,
-            answer: answer, answered: answered)
-    }
-
-    /// The file with its digest.
-    func encoded() throws -> Data {
+extension LongLivedEntry {
+    /// The content of its file. The digest is the one of the same content without a digest.
+    fileprivate func encoded(digest: Data?) throws -> [UInt8] {
         var file = self
-        file.digest = try currentDigest()
-        return try Self.encoder.encode(file)
+        file.digest = digest
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return [UInt8](try encoder.encode(file))
     }
 
-    /// The problem of a decoded file with this name, or nil.
-    func damage(under name: String) throws -> String? {
+    fileprivate func currentDigest() throws -> Data { Data(ContentDigest.sha256(try encoded(digest: nil))) }
+
+    /// The problem of an entry that was decoded from a file with this name, or nil.
+    fileprivate func damage(under name: String) throws -> String? {
         if OperationFiles.fileName(of: id) != name { return "the file is another operation's" }
         guard let digest else { return nil }
         return try currentDigest() == digest ? nil : "the digest is of another content"
-    }
-
-    private func currentDigest() throws -> Data {
-        var file = self
-        file.digest = nil
-        return Data(ContentDigest.sha256([UInt8](try Self.encoder.encode(file))))
-    }
-
-    private static var encoder: JSONEncoder {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return encoder
     }
 }

@@ -22,12 +22,13 @@ package final class ServedStore: Sendable {
     ///
     /// Throws `StratusError` if the host refuses, and what reading the store throws.
     package init?(directory: String) throws {
-        guard let client = try Self.naming(directory, { try LocalClient(directory: directory) }) else { return nil }
+        let client = try LocalSocketError.telling(of: directory) { try LocalClient(directory: directory) }
+        guard let client else { return nil }
         self.client = client
         let store = RemoteStore(client)
         var options = RecordEngineOptions()
         options.ancestorCacheByteCount = 0
-        engine = try Self.naming(directory) {
+        engine = try LocalSocketError.telling(of: directory) {
             try RecordEngine(store: store, options: options, incarnation: UUID.drawn())
         }
         let environment = CloudEnvironment(clock: SystemClock(), identifiers: RandomIdentifiers())
@@ -41,16 +42,8 @@ package final class ServedStore: Sendable {
         session.activity.waitUntilOver()
     }
 
-    private static func naming<Result>(_ directory: String?, _ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch let error as LocalSocketError {
-            throw error.told(of: directory)
-        }
-    }
-
-    private func ask<Answer: Decodable>(_ call: HostCall, _ type: Answer.Type = Answer.self) throws -> Answer {
-        try Self.naming(nil) { try client.ask(.host(call)) }
+    private func ask<Answer: Decodable>(_ call: HostCall) throws -> Answer {
+        try LocalSocketError.telling { try client.ask(.host(call)) }
     }
 
     /// Gets the progress of long work.
@@ -59,7 +52,7 @@ package final class ServedStore: Sendable {
     private func ask<Answer: Decodable>(
         _ call: HostCall, _ progress: Listener, _ isStopping: () -> Bool
     ) throws -> Answer? {
-        try Self.naming(nil) { try client.ask(.host(call), telling: progress, isStopping: isStopping) }
+        try LocalSocketError.telling { try client.ask(.host(call), telling: progress, isStopping: isStopping) }
     }
 
     // MARK: People
@@ -166,7 +159,7 @@ package final class ServedStore: Sendable {
     private static func ask<Answer: Decodable>(
         _ call: HostCall, ofStoreAt directory: String, greetingSeconds: Double = LocalPatience().frameSeconds
     ) throws -> Answer? {
-        try naming(directory) {
+        try LocalSocketError.telling(of: directory) {
             try LocalClient(directory: directory, greetingSeconds: greetingSeconds)?.ask(.host(call))
         }
     }
@@ -181,8 +174,7 @@ package final class ServedStore: Sendable {
     package func finishIndexes(
         progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
-        let done: Done? = try ask(.finishIndexes, progress, isStopping)
-        return done != nil
+        try ask(.finishIndexes, progress, isStopping) as Done? != nil
     }
 
     /// Builds the indexes of a zone again from its records. `progress` gets the progress of each step. Returns false if
@@ -191,8 +183,7 @@ package final class ServedStore: Sendable {
     package func rebuild(
         _ zone: ZoneID, incarnation: UUID, progress: Listener = { _ in }, isStopping: () -> Bool = { false }
     ) throws -> Bool {
-        let done: Done? = try ask(.rebuild(zone, incarnation: incarnation), progress, isStopping)
-        return done != nil
+        try ask(.rebuild(zone, incarnation: incarnation), progress, isStopping) as Done? != nil
     }
 
     /// Removes what deleted zones and accounts have left behind. `progress` gets the progress of each part. Returns nil
@@ -214,8 +205,17 @@ package final class ServedStore: Sendable {
 }
 
 extension LocalSocketError {
+    /// Runs `body`, and converts its errors of this type for callers of this target.
+    static func telling<Result>(of directory: String? = nil, _ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as LocalSocketError {
+            throw error.told(of: directory)
+        }
+    }
+
     /// The error for callers of this target.
-    func told(of directory: String? = nil) -> any Error {
+    fileprivate func told(of directory: String? = nil) -> any Error {
         var fields = fields
         fields["path"] = fields["path"] ?? directory
         return StratusError(.unavailable, text: message, fields, cause: nil)
@@ -233,14 +233,14 @@ package final class HostWatch {
     ///
     /// Throws `StratusError` if the host refuses.
     package init?(directory: String) throws {
-        do {
-            guard let channel = try LocalClient.connect(directory) else { return nil }
-            self.channel = channel
-            processID = channel.peer?.process ?? 0
-            let _: Done = try LocalClient.ask(.watch, over: channel)
-        } catch let error as LocalSocketError {
-            throw error.told(of: directory)
+        let channel = try LocalSocketError.telling(of: directory) {
+            let channel = try LocalClient.connect(directory)
+            if let channel { let _: Done = try LocalClient.ask(.watch, over: channel) }
+            return channel
         }
+        guard let channel else { return nil }
+        self.channel = channel
+        processID = channel.peer?.process ?? 0
     }
 
     /// The result of waiting for the host.

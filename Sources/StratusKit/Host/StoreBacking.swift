@@ -6,12 +6,9 @@ import StratusLevelDB
 import StratusRecords
 import StratusStore
 
-/// The memory limits of a store.
-struct StoreMemory: Sendable {
-    var cacheByteCount: Int
-    var hierarchyCacheByteCount: Int
-    var writeBufferByteCount: Int
-    var olderFormat = OlderFormat.migrated
+/// What the options say to the engine and to the record layer.
+extension Stratus.Options {
+    var olderFormat: OlderFormat { migratesOlderFormat ? .migrated : .refused }
 
     var engineOptions: RecordEngineOptions {
         var options = RecordEngineOptions()
@@ -92,13 +89,19 @@ final class StoreBacking: Sendable {
     private let directory: URL?
     /// The path that a store in memory has taken, while it is open.
     private let temporaryDirectory = Locked<String?>(nil)
-    let memory: StoreMemory
+    let options: Stratus.Options
     /// The store's directory while it is open; nil in memory.
     let held: HeldDirectory?
 
-    init(directory: URL?, memory: StoreMemory) {
+    private let didFailWrite: @Sendable (StoreError) -> Void
+
+    /// `didFailWrite` is called when a write has failed. It must be short and must not call the store.
+    init(
+        directory: URL?, options: Stratus.Options, didFailWrite: @escaping @Sendable (StoreError) -> Void
+    ) {
         self.directory = directory
-        self.memory = memory
+        self.options = options
+        self.didFailWrite = didFailWrite
         held = directory.map { HeldDirectory($0.path) }
         MemoryDirectories.sweep()
     }
@@ -106,29 +109,25 @@ final class StoreBacking: Sendable {
     deinit { close() }
 
     /// What must be found when a store is reopened after a failed write.
-    struct Continuation: Sendable {
-        fileprivate let store: StoreContinuation
-    }
+    typealias Continuation = StoreContinuation
 
     /// Opens or creates the store; with `continuing`, only the store that was closed. The notices are for the host.
-    /// `didFailWrite` is called when a write has failed: it must be short and must not call the store. If the store has
-    /// to be emptied, `emptying` gets the number of removed files and the total.
+    /// If the store has to be emptied, `emptying` gets the number of removed files and the total.
     func open(
-        continuing: Continuation? = nil, didFailWrite: @escaping @Sendable (StoreError) -> Void,
-        emptying: WorkMeter.Listener = { _, _ in }
+        continuing: Continuation? = nil, emptying: WorkMeter.Listener = { _, _ in }
     ) throws -> (store: any OrderedStore, notices: [StoreError]) {
         guard let directory else { return (MemoryStore(), []) }
-        var options = memory.storeOptions
+        var options = options.storeOptions
         options.didFailWrite = didFailWrite
         let store = try LevelDBStore.open(
-            at: directory.path, options: options, continuing: continuing?.store, emptying: emptying)
+            at: directory.path, options: options, continuing: continuing, emptying: emptying)
         held?.hold(by: store.heldPath)
         return (store, store.notices)
     }
 
     /// Gives a store that `open` returned, and that the engine has migrated, the current format.
     func adoptFormat(_ store: any OrderedStore) throws {
-        if memory.olderFormat == .migrated { try (store as? LevelDBStore)?.adoptFormat() }
+        if options.olderFormat == .migrated { try (store as? LevelDBStore)?.adoptFormat() }
     }
 
     /// Why a store that `open` returned takes no more writes, or nil.
@@ -141,7 +140,7 @@ final class StoreBacking: Sendable {
     func closeToReopen(_ store: any OrderedStore, readerSeconds: Double) -> Continuation? {
         guard let store = store as? LevelDBStore else { return nil }
         defer { held?.lose() }
-        return Continuation(store: store.closeToReopen(readerSeconds: readerSeconds))
+        return store.closeToReopen(readerSeconds: readerSeconds)
     }
 
     /// Closes a store that `open` returned.
@@ -167,27 +166,23 @@ final class StoreBacking: Sendable {
     private static let reopeningAttemptCount = 250
     private static let reopeningPauseSeconds = 0.02
 
-    /// Whether the store is open and unchanged after `beginEmptying` has failed.
-    static func isUnchanged(after error: any Error) -> Bool { (error as? StoreError)?.code != .commitUnknown }
-
     /// Marks the store so that the next opening, in any process, empties it. So it is emptied completely or not at all,
-    /// however this process ends. Then close the store and call `reopenEmpty`.
+    /// however this process ends. Then close the store and call `reopenEmpty`. After an error other than
+    /// `commitUnknown` the store is unchanged.
     func beginEmptying(_ store: any OrderedStore) throws { try (store as? LevelDBStore)?.beginEmptying() }
 
     /// Opens the store after `beginEmptying`. A reader in another process may have opened and emptied it first.
-    func reopenEmpty(
-        didFailWrite: @escaping @Sendable (StoreError) -> Void, _ progress: WorkMeter.Listener
-    ) throws -> (store: any OrderedStore, notices: [StoreError]) {
+    func reopenEmpty(_ progress: WorkMeter.Listener) throws -> (store: any OrderedStore, notices: [StoreError]) {
         // A store in memory has only the contents of assets.
         close()
         for _ in 1..<Self.reopeningAttemptCount {
             do {
-                return try open(didFailWrite: didFailWrite, emptying: progress)
+                return try open(emptying: progress)
             } catch let error as StoreError where error.code == .held {
                 Thread.sleep(forTimeInterval: Self.reopeningPauseSeconds)
             }
         }
-        return try open(didFailWrite: didFailWrite, emptying: progress)
+        return try open(emptying: progress)
     }
 
     /// Finishes emptying a store if an ended process began it. Otherwise, and if nothing is there, it does nothing.
@@ -201,36 +196,26 @@ final class StoreBacking: Sendable {
     /// The block cache while a copy is verified.
     private static let verifyingCacheByteCount = 16 << 20
 
-    /// The parts of a copy of the engine's files.
-    struct EngineFigures {
-        var entryCount: Int
-        var linkedTableCount: Int
-        var copiedTableCount: Int
-        var logCount: Int
-        var unfinishedPaths: [String]
-    }
-
-    /// Copies the engine's files of a store that may be open, and verifies the copy. `begin` gets the directory before
-    /// the copy, `prepare` the verified copy before it is renamed. `progress` reports tables and their entries.
-    /// `making` creates the directory.
+    /// Copies the engine's files of a store that may be open, and verifies the copy. Returns the engine's part of the
+    /// report. `begin` gets the directory before the copy, `prepare` the verified copy before it is renamed. `progress`
+    /// reports tables and their entries. `making` creates the directory.
     static func copyEngine(
         from source: String, to destination: String, progress: (BackupProgress) -> Void,
         begin: (String) throws -> Void, prepare: (any OrderedStore) throws -> Void,
         making: (_ make: () throws -> Void) throws -> Void
-    ) throws -> EngineFigures {
+    ) throws -> Stratus.BackupReport {
         var options = LevelDBOptions(formatVersion: StoreFormat.number)
         options.opensOlderFormats = true
         // The copy is read from beginning to end, mostly once.
         options.keptByteCount = 0
         options.blockCacheByteCount = verifyingCacheByteCount
-        let report = try LevelDBStore.backup(
+        let copy = try LevelDBStore.backup(
             ofStoreAt: source, to: destination, options: options, begin: begin, prepare: prepare,
             copying: { progress(BackupProgress(part: .tables, doneCount: $0, totalCount: $1)) },
             progress: { progress(BackupProgress(part: .entries, doneCount: $0, totalCount: $1)) }, making: making)
-        return EngineFigures(
-            entryCount: report.entryCount, linkedTableCount: report.linkedTableCount,
-            copiedTableCount: report.copiedTableCount, logCount: report.logCount,
-            unfinishedPaths: report.unfinishedPaths)
+        return Stratus.BackupReport(
+            entryCount: copy.entryCount, linkedTableCount: copy.linkedTableCount,
+            copiedTableCount: copy.copiedTableCount, logCount: copy.logCount, unfinishedPaths: copy.unfinishedPaths)
     }
 
     /// Removes the directories of unfinished copies next to `destination` whose processes have ended. Returns their
@@ -253,10 +238,6 @@ final class StoreBacking: Sendable {
 
     /// Removes what a store in memory has on disk.
     func close() {
-        let taken = temporaryDirectory.withLock { taken in
-            defer { taken = nil }
-            return taken
-        }
-        if let taken { MemoryDirectories.giveBack(taken) }
+        if let taken = temporaryDirectory.withLock({ $0.take() }) { MemoryDirectories.giveBack(taken) }
     }
 }

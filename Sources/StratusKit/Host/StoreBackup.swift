@@ -79,7 +79,11 @@ struct StoreBackup: Sendable {
                 report.removedPaths = removed
                 return report
             } catch let error as Overtaken {
-                if let lost = error.contents.intersection(overtaken).first { throw missing(lost) }
+                if let lost = error.contents.intersection(overtaken).first {
+                    throw StratusError(
+                        .corruption, "The content of an asset in the store is missing. Restore an earlier backup.",
+                        ["path": source, "finding": "\(AssetFinding.missing(lost))"])
+                }
                 overtaken = error.contents
             }
         }
@@ -93,13 +97,14 @@ struct StoreBackup: Sendable {
     ) throws -> Stratus.BackupReport {
         try StoreBacking.finishEmptying(ofStoreAt: source)
         var directory: String?
-        var report = Stratus.BackupReport()
+        var operationCount = 0
+        var findings: [String] = []
         var contents: AssetBackup?
-        let figures = try StoreBacking.copyEngine(
+        var report = try StoreBacking.copyEngine(
             from: source, to: destination, progress: progress,
             begin: { path in
                 directory = path
-                report.operationCount = try OperationFiles.copy(
+                operationCount = try OperationFiles.copy(
                     source + "/operations", to: path + "/operations",
                     progress: Self.listener(progress, .operations))
                 var taken = AssetBackup(from: Self.assets(in: source), to: Self.assets(in: path))
@@ -110,13 +115,10 @@ struct StoreBackup: Sendable {
             prepare: { store in
                 try onMoment(.engineCopied, number)
                 guard let directory else { return }
-                report.findings = try finish(store, in: directory, &contents, progress)
+                findings = try finish(store, in: directory, &contents, progress)
             }, making: making)
-        report.entryCount = figures.entryCount
-        report.linkedTableCount = figures.linkedTableCount
-        report.copiedTableCount = figures.copiedTableCount
-        report.logCount = figures.logCount
-        report.unfinishedPaths = figures.unfinishedPaths
+        report.operationCount = operationCount
+        report.findings = findings
         report.assetCount = contents?.contentCount ?? 0
         report.attemptCount = number
         return report
@@ -156,12 +158,6 @@ struct StoreBackup: Sendable {
         _ progress: @escaping (BackupProgress) -> Void, _ part: BackupProgress.Part
     ) -> WorkMeter.Listener {
         { progress(BackupProgress(part: part, doneCount: $0, totalCount: $1)) }
-    }
-
-    private func missing(_ key: AssetKey) -> StratusError {
-        StratusError(
-            .corruption, "The content of an asset in the store is missing. Restore an earlier backup.",
-            ["path": source, "finding": "\(AssetFinding.missing(key))"])
     }
 
     private static func assets(in directory: String) -> AssetStore {

@@ -41,14 +41,9 @@ extension Stratus {
     /// Defines how the store is reopened.
     func startRecovery() {
         recovery.start(
-            reopen: { [server, upkeep, hub = session.hub] in
-                let isReopened = try upkeep.pausing { try StratusError.wrapping { try server.recover() } }
-                guard isReopened else { return false }
-                // Deliver notifications of commits before the failure.
-                hub.wake()
-                return true
-            }, takesWrites: { [server] in server.writeFailure == nil },
-            afterwards: { [weak self] in self?.serveToolAgain() })
+            StoreRecovery.Parts(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in
+                self?.serveToolAgain()
+            })
     }
 }
 
@@ -64,15 +59,31 @@ final class StoreRecovery: @unchecked Sendable {
     /// Pauses double from the first to this one, in seconds.
     private static let longestPauseSeconds = 60.0
 
+    /// What the store is reopened with.
+    struct Parts: Sendable {
+        let server: HostedServer
+        let upkeep: UpkeepThread
+        let hub: NotificationHub
+        /// Called after a success.
+        let afterwards: @Sendable () -> Void
+
+        /// Returns false if there was nothing to do.
+        func reopen() throws -> Bool {
+            let isReopened = try upkeep.pausing { try StratusError.wrapping { try server.recover() } }
+            // Deliver notifications of commits before the failure.
+            if isReopened { hub.wake() }
+            return isReopened
+        }
+    }
+
     /// Held while an event is sent, and while the store is reopened.
     private let telling = NSRecursiveLock()
     private var isTelling = false
     private let condition = TimedCondition()
     private let output: EventOutput
     private let firstPauseSeconds: TimeInterval?
-    private var reopen: (@Sendable () throws -> Bool)?
-    private var takesWrites: @Sendable () -> Bool = { true }
-    private var afterwards: @Sendable () -> Void = {}
+    /// Nil before `start` and after `stop`, because it keeps the server alive.
+    private var parts: Parts?
     /// A failure that was not reported to the host yet.
     private var failure: StoreError?
     /// When to reopen the store automatically, and the pause after that.
@@ -86,16 +97,8 @@ final class StoreRecovery: @unchecked Sendable {
         self.firstPauseSeconds = firstPauseSeconds
     }
 
-    /// Sets how the store is reopened. `reopen` returns whether there was anything to do. `afterwards` is called after
-    /// a success.
-    func start(
-        reopen: @escaping @Sendable () throws -> Bool, takesWrites: @escaping @Sendable () -> Bool,
-        afterwards: @escaping @Sendable () -> Void
-    ) {
-        condition.lock()
-        (self.reopen, self.takesWrites, self.afterwards) = (reopen, takesWrites, afterwards)
-        condition.unlock()
-    }
+    /// Allows the store to be reopened.
+    func start(_ parts: Parts) { condition.withLock { self.parts = parts } }
 
     /// Call this when a write has failed. Returns at once.
     func noteFailure(_ error: StoreError) {
@@ -108,16 +111,13 @@ final class StoreRecovery: @unchecked Sendable {
         condition.broadcast()
         guard !isStarted, !isStopped else { return }
         isStarted = true
-        let thread = Thread { [self] in run() }
-        thread.name = "Stratus recovery"
-        thread.start()
+        Thread.start("Stratus recovery") { [self] in run() }
     }
 
     func stop() {
         condition.lock()
         isStopped = true
-        // These closures keep the server alive.
-        (reopen, takesWrites, afterwards) = (nil, { true }, {})
+        parts = nil
         condition.broadcast()
         condition.unlock()
     }
@@ -125,16 +125,15 @@ final class StoreRecovery: @unchecked Sendable {
     /// Reopens the store and reports the result. Returns false if there was nothing to do.
     @discardableResult
     func recover() throws -> Bool {
-        condition.lock()
-        let (reopen, afterwards) = (reopen, afterwards)
-        condition.unlock()
-        guard let reopen else { throw StratusError(.closed, "The store was closed: open it again.") }
-        let isReopened = try reopenAndTell(reopen)
-        if isReopened { afterwards() }
+        guard let parts = condition.withLock({ parts }) else {
+            throw StratusError(.closed, "The store was closed: open it again.")
+        }
+        let isReopened = try reopenAndTell(parts)
+        if isReopened { parts.afterwards() }
         return isReopened
     }
 
-    private func reopenAndTell(_ reopen: () throws -> Bool) throws -> Bool {
+    private func reopenAndTell(_ parts: Parts) throws -> Bool {
         telling.lock()
         defer { telling.unlock() }
         guard !isTelling else {
@@ -142,7 +141,7 @@ final class StoreRecovery: @unchecked Sendable {
         }
         tellFailure()
         do {
-            guard try reopen() else { return false }
+            guard try parts.reopen() else { return false }
         } catch {
             tell(error)
             throw error
@@ -156,21 +155,14 @@ final class StoreRecovery: @unchecked Sendable {
         telling.lock()
         defer { telling.unlock() }
         tellFailure()
-        condition.lock()
-        let takesWrites = takesWrites
-        condition.unlock()
-        if takesWrites() { tell(nil) }
+        if condition.withLock({ parts })?.server.writeFailure == nil { tell(nil) }
     }
 
     /// Reports a failed write that was not reported yet.
     private func tellFailure() {
         telling.lock()
         defer { telling.unlock() }
-        condition.lock()
-        let error = failure
-        failure = nil
-        condition.unlock()
-        if let error { tell(error) }
+        if let error = condition.withLock({ failure.take() }) { tell(error) }
     }
 
     /// The caller holds `telling`.
@@ -184,8 +176,9 @@ final class StoreRecovery: @unchecked Sendable {
         while waitForWork() {
             tellFailure()
             guard let planned = takeAttempt() else { continue }
-            let isDone = (try? recover()) != nil
-            if isDone { cancel(planned) }
+            guard (try? recover()) != nil else { continue }
+            // A later failed write may have planned another one.
+            condition.withLock { if attempt?.time == planned { attempt = nil } }
         }
     }
 
@@ -212,12 +205,5 @@ final class StoreRecovery: @unchecked Sendable {
         let pause = attempt.nextPauseSeconds
         self.attempt = (now + pause, min(pause * 2, Self.longestPauseSeconds))
         return now + pause
-    }
-
-    /// Forgets an attempt, unless a later failed write has planned another one.
-    private func cancel(_ planned: Double) {
-        condition.lock()
-        if attempt?.time == planned { attempt = nil }
-        condition.unlock()
     }
 }

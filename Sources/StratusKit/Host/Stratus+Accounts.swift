@@ -195,11 +195,15 @@ extension Stratus {
     ///
     /// - Throws: ``StratusError`` with `unknownAccount`.
     public func signIn(_ account: Account) throws {
-        guard try self.account(id: account.id) != nil else {
+        session.signIn(try existing(account.accountID).accountID)
+    }
+
+    func existing(_ id: AccountID) throws -> Account {
+        guard let account = try account(id: id.text) else {
             throw StratusError(
-                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": account.id])
+                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": id.text])
         }
-        session.signIn(account.accountID)
+        return account
     }
 
     /// Signs out the current account. Posts `CKAccountChanged` as signing in does.
@@ -260,14 +264,8 @@ extension Stratus {
             id = account.id.text
             externalID = account.externalID
             userRecordName = account.userName.text
-            emails = Set(
-                account.handles.compactMap { handle in
-                    if case .email(let address) = handle { address } else { nil }
-                })
-            phoneNumbers = Set(
-                account.handles.compactMap { handle in
-                    if case .phone(let number) = handle { number } else { nil }
-                })
+            emails = Set(account.handles.compactMap(\.email))
+            phoneNumbers = Set(account.handles.compactMap(\.phoneNumber))
             name = PersonNameComponents(account.name)
             standing = Standing(account.standing)
             isDiscoverable = account.isDiscoverable
@@ -315,6 +313,11 @@ extension Stratus {
 }
 
 // MARK: Words of the floors below
+
+extension Handle {
+    var email: String? { if case .email(let address) = self { address } else { nil } }
+    var phoneNumber: String? { if case .phone(let number) = self { number } else { nil } }
+}
 
 extension Set<Handle> {
     init(emails: Set<String>, phoneNumbers: Set<String>) {

@@ -56,18 +56,9 @@ extension Stratus {
         try asking {
             try $0.purgeZone(
                 zoneID.address, of: account.accountID, in: ContainerName(container),
-                reason: HostPurgeReason(reason))
+                reason: reason == .userDeletedData ? .purged : .encryptedDataReset)
         }
         upkeep.wake()
-    }
-}
-
-extension HostPurgeReason {
-    fileprivate init(_ reason: Stratus.ZonePurgeReason) {
-        switch reason {
-        case .userDeletedData: self = .purged
-        case .encryptedDataReset: self = .encryptedDataReset
-        }
     }
 }
 

@@ -176,19 +176,13 @@ extension EmbeddedStore: SessionSource {
 // twice. While a directory is being opened or closed, other callers wait.
 
 final class OpenStratus: @unchecked Sendable {
-    // Because the dictionary is touched only between `condition.lock` and `unlock`.
+    // Because every variable is touched only between `condition.lock` and `unlock`.
     static let shared = OpenStratus()
 
-    private enum Entry {
-        /// Being opened. Other callers wait.
-        case opening
-        case open(Stratus)
-        /// Being closed. Callers that want the directory or close the same store wait.
-        case closing(Stratus)
-    }
-
     private let condition = NSCondition()
-    private var entries: [String: Entry] = [:]
+    private var stores: [String: Stratus] = [:]
+    /// The directories whose stores are being opened or closed.
+    private var busy: Set<String> = []
 
     /// The open store of that directory, or the result of `make`.
     func open(_ directory: URL, _ make: (URL) throws -> Stratus) throws -> Stratus {
@@ -197,20 +191,18 @@ final class OpenStratus: @unchecked Sendable {
         do {
             let url = URL(fileURLWithPath: path, isDirectory: true)
             let store = try StratusError.wrapping { try make(url) }
-            set(path, .open(store))
+            finish(path, store)
             return store
         } catch {
-            set(path, nil)
+            finish(path, nil)
             throw error
         }
     }
 
     /// The open store of that directory. Neither opens one nor waits.
     func openStore(in directory: URL) -> Stratus? {
-        condition.lock()
-        defer { condition.unlock() }
-        guard case .open(let store)? = entries[Self.canonicalPath(directory)] else { return nil }
-        return store
+        let path = Self.canonicalPath(directory)
+        return condition.withLock { busy.contains(path) ? nil : stores[path] }
     }
 
     /// Closes a store with `body` and removes it from the list. Callers that want its directory wait. `body` is also
@@ -219,40 +211,33 @@ final class OpenStratus: @unchecked Sendable {
         let path = store.directory?.path
         let isMine = path.map { beginClosing(store, $0) } ?? false
         body()
-        if isMine, let path { set(path, nil) }
+        if isMine, let path { finish(path, nil) }
     }
 
     /// Whether the caller has to close the store. Waits while another caller closes it.
     private func beginClosing(_ store: Stratus, _ path: String) -> Bool {
-        condition.lock()
-        defer { condition.unlock() }
-        while case .closing(let closed)? = entries[path], closed === store { condition.wait() }
-        guard case .open(let open)? = entries[path], open === store else { return false }
-        entries[path] = .closing(store)
-        return true
-    }
-
-    private func claim(_ path: String) -> Stratus? {
-        condition.lock()
-        defer { condition.unlock() }
-        while true {
-            switch entries[path] {
-            case nil:
-                entries[path] = .opening
-                return nil
-            case .opening?, .closing?:
-                condition.wait()
-            case .open(let store)?:
-                return store
-            }
+        condition.withLock {
+            while busy.contains(path), stores[path] === store { condition.wait() }
+            guard stores[path] === store else { return false }
+            busy.insert(path)
+            return true
         }
     }
 
-    private func set(_ path: String, _ entry: Entry?) {
-        condition.lock()
-        entries[path] = entry
-        condition.broadcast()
-        condition.unlock()
+    private func claim(_ path: String) -> Stratus? {
+        condition.withLock {
+            while busy.contains(path) { condition.wait() }
+            if stores[path] == nil { busy.insert(path) }
+            return stores[path]
+        }
+    }
+
+    private func finish(_ path: String, _ store: Stratus?) {
+        condition.withLock {
+            stores[path] = store
+            busy.remove(path)
+            condition.broadcast()
+        }
     }
 
     /// The path without links, even if its last part does not exist.

@@ -212,8 +212,6 @@ extension Stratus {
     public struct RemoteNotification: Hashable, Sendable, CustomStringConvertible {
         let told: ClientNotification
 
-        init(told: ClientNotification) { self.told = told }
-
         /// The notification, of the class of its kind. Every access returns a new object.
         public var notification: CKNotification { CKNotification.make(NotificationContent(told)) }
 

@@ -147,7 +147,7 @@ extension Stratus {
         inContainer container: String, as account: Account?, resultsLimit: Int = 0
     ) throws -> QueryExplanation {
         let caller = Caller(container: ContainerName(container), account: account.map { AccountID($0.id) })
-        let explanation = try asking { service in
+        let plan = try asking { service in
             let asked: ClientQuery
             do throws(PredicateProblem) {
                 asked = try query.clientQuery(now: service.environment.clock.now)
@@ -158,19 +158,12 @@ extension Stratus {
                 QueryRequest(.query(asked, zone: zoneID?.address), limit: max(resultsLimit, 0)), as: caller,
                 in: scope.selector)
         }
-        return QueryExplanation(explanation)
-    }
-}
-
-extension Stratus.QueryExplanation {
-    init(_ explanation: DatabaseQueryPlan) {
-        self.init(
-            zones: explanation.zones.map { zone in
-                ZonePlan(
+        return QueryExplanation(
+            zones: plan.zones.map { zone in
+                QueryExplanation.ZonePlan(
                     zone: zone.zone.zoneName, plan: zone.planText, resultCount: zone.rowCount,
                     examinedCount: zone.examinedCount, readCount: zone.readCount,
                     cursorStepCount: zone.cursorStepCount)
-            }, resultCount: explanation.resultCount, isMoreComing: explanation.isMoreComing,
-            description: explanation.description)
+            }, resultCount: plan.resultCount, isMoreComing: plan.isMoreComing, description: plan.description)
     }
 }

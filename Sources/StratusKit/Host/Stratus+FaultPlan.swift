@@ -125,23 +125,20 @@ extension Stratus {
 
         /// One planned fault.
         public final class Fault: Sendable {
-            let id: UInt64
-            private let plan: FaultPlan
+            private weak let plan: FaultPlan?
+            fileprivate let hits = Atomic(0)
 
-            init(id: UInt64, plan: FaultPlan) {
-                self.id = id
-                self.plan = plan
-            }
+            init(plan: FaultPlan) { self.plan = plan }
 
             /// How often it has occurred.
-            public var hitCount: Int { plan.hitCount(of: id) }
+            public var hitCount: Int { hits.load(ordering: .relaxed) }
 
             /// Removes it from the plan. Cancelling again does nothing.
-            public func cancel() { plan.remove(id) }
+            public func cancel() { plan?.rules.withLock { $0.removeAll { $0.fault === self } } }
         }
 
         let clock: any CloudClock
-        let state = Locked(State())
+        let rules = Locked<[Rule]>([])
         /// Lets callers check an empty plan without a lock.
         let isPlanned = Atomic(false)
 
@@ -166,10 +163,7 @@ extension Stratus {
         ) -> Fault {
             let error = CloudError(
                 CloudError.Code(rawValue: code.rawValue), text: message, retryAfterSeconds: retryAfter)
-            return add(
-                Rule(
-                    trigger: .target(target), operation: operation, account: account?.accountID, error: error,
-                    lasting: lasting))
+            return add(target, error, operation, account, lasting)
         }
 
         /// Plans lost answers: the request is applied and durable, but the client gets `serverResponseLost` (S-21).
@@ -185,16 +179,13 @@ extension Stratus {
         ) -> Fault {
             let error = CloudError(
                 .serverResponseLost, "The answer was lost: fetch what you changed, then decide whether to do it again.")
-            return add(
-                Rule(
-                    trigger: .answer, operation: operation, account: account?.accountID, error: error,
-                    lasting: lasting))
+            return add(nil, error, operation, account, lasting)
         }
 
         /// Removes all faults from the plan.
         public func removeAll() {
-            state.withLock { state in
-                state.rules = []
+            rules.withLock { rules in
+                rules = []
                 isPlanned.store(false, ordering: .releasing)
             }
         }
@@ -202,7 +193,7 @@ extension Stratus {
         /// How many faults can still occur.
         public var count: Int {
             let uptime = clock.uptimeSeconds
-            return state.withLock { state in state.rules.count { $0.isLive(uptime: uptime) } }
+            return rules.withLock { rules in rules.count { $0.isLive(uptime: uptime) } }
         }
     }
 }
@@ -210,42 +201,16 @@ extension Stratus {
 // Which planned fault, if any, occurs at a point of a request.
 
 extension Stratus.FaultPlan {
-    /// The faults, and how often each has occurred, including faults that are over.
-    struct State: Sendable {
-        var rules: [Rule] = []
-        var hitCounts: [UInt64: Int] = [:]
-        var lastID: UInt64 = 0
-    }
-
-    /// One fault.
+    /// What one fault fails with, when, and how often it still may.
     struct Rule: Sendable {
-        enum Trigger: Sendable {
-            case target(Target)
-            case answer
-        }
-
-        var id: UInt64 = 0
-        var trigger: Trigger
-        var operation: Stratus.Operation?
-        var account: AccountID?
-        var error: CloudError
+        let fault: Fault
+        /// Nil for the answers of requests.
+        let target: Target?
+        let operation: Stratus.Operation?
+        let account: AccountID?
+        let error: CloudError
         var remainingCount: Int?
         var endUptimeSeconds: Double?
-        var durationSeconds: Double?
-
-        init(
-            trigger: Trigger, operation: Stratus.Operation?, account: AccountID?, error: CloudError, lasting: Lasting
-        ) {
-            self.trigger = trigger
-            self.operation = operation
-            self.account = account
-            self.error = error
-            switch lasting {
-            case .times(let count): remainingCount = count
-            case .seconds(let seconds): durationSeconds = seconds
-            case .untilCancelled: break
-            }
-        }
 
         func isLive(uptime: Double) -> Bool {
             remainingCount.map { $0 > 0 } ?? true && endUptimeSeconds.map { uptime < $0 } ?? true
@@ -255,33 +220,27 @@ extension Stratus.FaultPlan {
             let (kind, caller) = point.request
             if let operation, operation.rawValue != kind.rawValue { return false }
             if let account, account != caller.account { return false }
-            switch (trigger, point) {
-            case (.answer, .response): return true
-            case (.answer, _), (_, .response): return false
-            case (.target(let target), _): return target.fits(point, kind, caller)
-            }
+            if let target { return target.fits(point, kind, caller) }
+            return if case .response = point { true } else { false }
         }
     }
 
-    func add(_ rule: Rule) -> Fault {
-        let end = rule.durationSeconds.map { clock.uptimeSeconds + $0 }
-        let id = state.withLock { state in
-            state.lastID += 1
-            var rule = rule
-            (rule.id, rule.endUptimeSeconds) = (state.lastID, end)
-            state.rules.append(rule)
+    private func add(
+        _ target: Target?, _ error: CloudError, _ operation: Stratus.Operation?, _ account: Stratus.Account?,
+        _ lasting: Lasting
+    ) -> Fault {
+        let fault = Fault(plan: self)
+        var rule = Rule(fault: fault, target: target, operation: operation, account: account?.accountID, error: error)
+        switch lasting {
+        case .times(let count): rule.remainingCount = count
+        case .seconds(let seconds): rule.endUptimeSeconds = clock.uptimeSeconds + seconds
+        case .untilCancelled: break
+        }
+        rules.withLock { [rule] rules in
+            rules.append(rule)
             isPlanned.store(true, ordering: .releasing)
-            return state.lastID
         }
-        return Fault(id: id, plan: self)
-    }
-
-    func remove(_ id: UInt64) {
-        state.withLock { $0.rules.removeAll { $0.id == id } }
-    }
-
-    func hitCount(of id: UInt64) -> Int {
-        state.withLock { $0.hitCounts[id] ?? 0 }
+        return fault
     }
 }
 
@@ -289,12 +248,12 @@ extension Stratus.FaultPlan: FaultSource {
     package func error(at point: FaultPoint) -> CloudError? {
         guard isPlanned.load(ordering: .acquiring) else { return nil }
         let uptime = clock.uptimeSeconds
-        return state.withLock { state in
-            state.rules.removeAll { !$0.isLive(uptime: uptime) }
-            guard let index = state.rules.firstIndex(where: { $0.fits(point) }) else { return nil }
-            state.hitCounts[state.rules[index].id, default: 0] += 1
-            if let count = state.rules[index].remainingCount { state.rules[index].remainingCount = count - 1 }
-            return state.rules[index].error
+        return rules.withLock { rules in
+            rules.removeAll { !$0.isLive(uptime: uptime) }
+            guard let index = rules.firstIndex(where: { $0.fits(point) }) else { return nil }
+            rules[index].fault.hits.add(1, ordering: .relaxed)
+            if let count = rules[index].remainingCount { rules[index].remainingCount = count - 1 }
+            return rules[index].error
         }
     }
 }

@@ -113,17 +113,15 @@ extension CKAllowedSharingOptions {
     }
 
     fileprivate func require(_ permission: CKShare.ParticipantPermission) throws {
-        let option: CKSharingParticipantPermissionOption
-        switch permission {
-        case .readOnly: option = .readOnly
-        case .readWrite: option = .readWrite
-        case .none: return
-        // The server decides what it means, so no option can allow it.
-        case .unknown: throw Self.notAllowed("the permission \(permission)")
-        }
-        guard allowedParticipantPermissionOptions.contains(option) else {
-            throw Self.notAllowed("the permission \(permission)")
-        }
+        let isAllowed =
+            switch permission {
+            case .readOnly: allowedParticipantPermissionOptions.contains(.readOnly)
+            case .readWrite: allowedParticipantPermissionOptions.contains(.readWrite)
+            case .none: true
+            // The server decides what it means, so no option can allow it.
+            case .unknown: false
+            }
+        guard isAllowed else { throw Self.notAllowed("the permission \(permission)") }
     }
 
     fileprivate func require(_ role: CKShare.ParticipantRole) throws {
@@ -200,11 +198,8 @@ extension Stratus {
             ownerUserRecordName = invitation.owner.text
             inviterUserRecordName = invitation.inviter.text
             participantID = invitation.participant.text
-            switch invitation.handle {
-            case .email(let address): (emailAddress, phoneNumber) = (address, nil)
-            case .phone(let number): (emailAddress, phoneNumber) = (nil, number)
-            case nil: (emailAddress, phoneNumber) = (nil, nil)
-            }
+            emailAddress = invitation.handle?.email
+            phoneNumber = invitation.handle?.phoneNumber
             userRecordName = invitation.user?.text
             role = CKShare.ParticipantRole(invitation.role)
             permission = CKShare.ParticipantPermission(invitation.permission)
@@ -262,16 +257,14 @@ extension CloudSession {
 extension StratusError {
     /// The server's refusal of a host's request about a share.
     fileprivate init(ofShare error: CloudError) {
-        let code: Code
-        switch error.code {
-        case .unknownItem: code = .unknownShare
-        case .permissionFailure, .participantMayNeedVerification: code = .accessNotGranted
-        case .participantAlreadyInvited: code = .alreadyInvited
-        case .tooManyParticipants: code = .shareIsFull
-        default:
-            self.init(error)
-            return
-        }
-        self.init(code, text: error.message, error.fields, cause: error.cause)
+        let code: Code? =
+            switch error.code {
+            case .unknownItem: .unknownShare
+            case .permissionFailure, .participantMayNeedVerification: .accessNotGranted
+            case .participantAlreadyInvited: .alreadyInvited
+            case .tooManyParticipants: .shareIsFull
+            default: nil
+            }
+        self.init(error, code: code)
     }
 }

@@ -24,7 +24,7 @@ extension Stratus {
         guard options.servesTool else {
             // Remove the socket of a killed host. A host that answers is waiting to recover the store.
             guard !LocalClient.isAnswered(in: directory.path) else { return }
-            return LocalSocketListener.removeSocket(LocalSocketName.name, in: directory.path)
+            return LocalSocketListener.removeSocket(in: directory.path)
         }
         let requests = HostedRequests(server: server, feed: output.feed) { [weak self] call, tell in
             guard let self else { throw CloudError(.serviceUnavailable, "The store was closed: open it again.") }
@@ -34,7 +34,7 @@ extension Stratus {
             try toolSocket.withLock { [server] socket in
                 guard !socket.isOver else { return }
                 socket.listener = try LocalSocketListener(
-                    LocalSocketName.name, in: directory.path, reached: { server.heldPath(of: $0) },
+                    in: directory.path, reached: { server.heldPath(of: $0) },
                     farewellSeconds: patience.farewellSeconds,
                     serve: { channel, isStopping in
                         LocalConnection(channel: channel, host: requests, patience: patience, isStopping: isStopping)
@@ -53,9 +53,8 @@ extension Stratus {
 
     private func takeListener(forGood: Bool = false) -> LocalSocketListener? {
         toolSocket.withLock { socket in
-            defer { socket.listener = nil }
             if forGood { socket.isOver = true }
-            return socket.listener
+            return socket.listener.take()
         }
     }
 
@@ -100,14 +99,6 @@ extension Stratus {
             return try maintain(call, tell)
         }
         return Done()
-    }
-
-    private func existing(_ id: AccountID) throws -> Account {
-        guard let account = try account(id: id.text) else {
-            throw StratusError(
-                .unknownAccount, "The store has no such account. Create it, or fetch it again.", ["id": id.text])
-        }
-        return account
     }
 
     /// Runs `body` while the upkeep pauses, until it ends or the caller no longer waits. In the second case it throws:

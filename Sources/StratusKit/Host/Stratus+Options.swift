@@ -156,13 +156,6 @@ extension Stratus {
         /// The default options.
         public init() {}
 
-        var memory: StoreMemory {
-            StoreMemory(
-                cacheByteCount: cacheByteCount, hierarchyCacheByteCount: hierarchyCacheByteCount,
-                writeBufferByteCount: writeBufferByteCount,
-                olderFormat: migratesOlderFormat ? .migrated : .refused)
-        }
-
         var cloudOptions: CloudOptions {
             var options = CloudOptions()
             options.schemaMode = schemaMode == .development ? .development : .production
@@ -300,11 +293,9 @@ final class SeededIdentifiers: IdentifierSource {
             var bytes: [UInt8] = []
             while bytes.count < byteCount {
                 let number = generator.next()
-                for shift in stride(from: 0, to: 64, by: 8) where bytes.count < byteCount {
-                    bytes.append(UInt8(truncatingIfNeeded: number >> shift))
-                }
+                bytes += (0..<8).map { UInt8(truncatingIfNeeded: number >> ($0 * 8)) }
             }
-            return bytes
+            return Array(bytes.prefix(byteCount))
         }
     }
 

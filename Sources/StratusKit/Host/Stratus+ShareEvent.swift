@@ -157,12 +157,6 @@ extension Stratus {
         /// What the person may do with the record now. Empty for people who cannot see it.
         public let permissions: RecordPermissions
 
-        fileprivate init(_ viewer: RecordAudience.Viewer, isPublic: Bool) {
-            self.init(
-                viewer.participant, user: viewer.user, isOwner: !isPublic && viewer.participant == nil,
-                may: RecordPermissions(viewer.permissions))
-        }
-
         fileprivate init(
             _ participant: ShareParticipant?, user: UserName?, isOwner: Bool = false, may permissions: RecordPermissions
         ) {
@@ -202,7 +196,11 @@ extension Stratus {
         public let next: Position?
 
         fileprivate init(_ audience: RecordAudience, of recordID: CKRecord.ID, isPublic: Bool) {
-            viewers = audience.viewers.map { RecordPerson($0, isPublic: isPublic) }
+            viewers = audience.viewers.map { viewer in
+                RecordPerson(
+                    viewer.participant, user: viewer.user, isOwner: !isPublic && viewer.participant == nil,
+                    may: RecordPermissions(viewer.permissions))
+            }
             others = (audience.excluded + audience.invited).map { RecordPerson($0, user: $0.user, may: []) }
             shareID = audience.share.map { CKRecord.ID(recordName: $0.text, zoneID: recordID.zoneID) }
             rootRecordID = audience.root.map { CKRecord.ID(recordName: $0.text, zoneID: recordID.zoneID) }
@@ -238,14 +236,12 @@ extension Stratus {
         }
         let zone = ZoneID(recordID.zoneID.zoneName, of: owner, inContainer: container)
         let page = AudiencePage(after: position?.participant, limit: limit)
-        let audience = try StratusError.wrapping {
-            try server.withService { service in
-                do throws(CloudError) {
-                    return try service.audience(of: RecordName(recordID.recordName), in: zone, page: page)
-                } catch {
-                    guard error.code == .unknownItem else { throw error }
-                    throw StratusError(.unknownRecord, text: error.message, error.fields, cause: error.cause)
-                }
+        let audience = try asking { service in
+            do throws(CloudError) {
+                return try service.audience(of: RecordName(recordID.recordName), in: zone, page: page)
+            } catch {
+                guard error.code == .unknownItem else { throw error }
+                throw StratusError(error, code: .unknownRecord)
             }
         }
         return RecordPeoplePage(audience, of: recordID, isPublic: owner == nil)

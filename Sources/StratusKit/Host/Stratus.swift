@@ -41,7 +41,6 @@ public final class Stratus: Sendable {
     let recovery: StoreRecovery
     /// The socket at which this host serves other processes, if it does.
     let toolSocket = Locked(ToolSocket())
-    private let forgetOperations: @Sendable () -> Void
 
     init(directory: URL?, options: Options) throws {
         guard URL(string: options.shareURLBase + "x")?.scheme != nil else {
@@ -51,9 +50,7 @@ public final class Stratus: Sendable {
         }
         let clock = options.clock.cloudClock
         let upkeep = UpkeepThread(intervalSeconds: options.upkeepIntervalSeconds)
-        let output = EventOutput(
-            hook: options.onEvent, logger: options.logger, metricsFactory: options.metricsFactory,
-            feed: EventFeed(), clock: clock, secretBase: options.shareURLBase)
+        let output = EventOutput(options, clock: clock)
         let recovery = StoreRecovery(output: output, firstPauseSeconds: options.recoveryPauseSeconds)
         let faults = FaultPlan(clock: clock)
         let bell = NotificationBell()
@@ -67,12 +64,15 @@ public final class Stratus: Sendable {
                 if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
             },
             onSomethingToDeliver: { bell.ring() })
-        let backing = StoreBacking(directory: directory, memory: options.memory)
-        server = try HostedServer(
-            backing: backing, environment: environment, options: options.cloudOptions,
-            didFailWrite: { recovery.noteFailure($0) })
-        let longLived: any LongLivedStore
-        (longLived, forgetOperations) = Self.makeLongLivedStore(directory, backing.files)
+        let backing = StoreBacking(
+            directory: directory, options: options, didFailWrite: { recovery.noteFailure($0) })
+        server = try HostedServer(backing: backing, environment: environment, options: options.cloudOptions)
+        let longLived: any LongLivedStore =
+            if let directory {
+                OperationFiles(directory: directory.appendingPathComponent("operations").path, files: backing.files)
+            } else {
+                MemoryLongLivedStore(takeDirectory: MemoryDirectories.take, giveBack: MemoryDirectories.giveBack)
+            }
         session = CloudSession(
             server: server, clock: clock, defaultContainerIdentifier: options.defaultContainerIdentifier,
             unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
@@ -95,19 +95,6 @@ public final class Stratus: Sendable {
             server.close()
             throw error
         }
-    }
-
-    private static func makeLongLivedStore(
-        _ directory: URL?, _ files: any AssetFiles
-    ) -> (store: any LongLivedStore, forget: @Sendable () -> Void) {
-        if let directory {
-            let operations = OperationFiles(
-                directory: directory.appendingPathComponent("operations").path, files: files)
-            return (operations, { operations.forget() })
-        }
-        let memory = MemoryLongLivedStore(
-            takeDirectory: { MemoryDirectories.take() }, giveBack: { MemoryDirectories.giveBack($0) })
-        return (memory, { for entry in memory.entries() { memory.remove(entry.id) } })
     }
 
     deinit {
@@ -193,7 +180,7 @@ extension Stratus {
             stopServingTool(forGood: true)
             server.close()
             // A store in memory loses its operations too.
-            if directory == nil { forgetOperations() }
+            if directory == nil { session.longLived.forgetAll() }
         }
     }
 
@@ -220,7 +207,7 @@ extension Stratus {
         do {
             try upkeep.pausing {
                 try StratusError.wrapping { try server.reset(progress) }
-                forgetOperations()
+                session.longLived.forgetAll()
             }
         } catch {
             // The store may be unchanged.

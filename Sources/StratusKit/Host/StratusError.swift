@@ -119,9 +119,9 @@ extension StratusError {
         return error as? StratusError
     }
 
-    /// The server's refusal of a host's request.
-    init(_ error: CloudError) {
-        let code: Code =
+    /// The server's refusal of a host's request; with the usual code if none is given.
+    init(_ error: CloudError, code: Code? = nil) {
+        let usual: Code =
             switch error.code {
             case .unknownItem, .notAuthenticated: .unknownAccount
             case .zoneNotFound: .unknownZone
@@ -130,30 +130,17 @@ extension StratusError {
             case .serviceUnavailable: .unavailable
             default: Code("server\(error.code.rawValue)")
             }
-        self.init(code, text: error.message, error.fields, cause: error.cause)
+        self.init(code ?? usual, text: error.message, error.fields, cause: error.cause)
     }
 }
 
 extension StratusError.Code {
-    /// The code for an error of the layers below. Those without a constant of their own keep their names.
+    /// The code for an error of the layers below. All but two keep their names.
     package init(_ code: StoreError.Code) {
         switch code {
         case .invalidRequest: self = .invalidArgument
-        case .reopening, .unavailable: self = .unavailable
-        case .commitUnknown: self = .commitUnknown
-        case .corruption: self = .corruption
-        case .closed: self = .closed
-        case .held: self = .held
-        case .notAStore: self = .notAStore
-        case .newerFormat: self = .newerFormat
-        case .olderFormat: self = .olderFormat
-        case .notPermitted: self = .notPermitted
-        case .diskFull: self = .diskFull
-        case .inputOutput: self = .inputOutput
-        case .unknownZone: self = .unknownZone
-        case .unknownRecord: self = .unknownRecord
-        case .conflict, .tooLarge, .commitDropped, .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
-            self.init(code.rawValue)
+        case .reopening: self = .unavailable
+        default: self.init(code.rawValue)
         }
     }
 }

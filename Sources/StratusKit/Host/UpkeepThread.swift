@@ -16,28 +16,27 @@ final class UpkeepThread: @unchecked Sendable {
     private let condition = TimedCondition()
     private let intervalSeconds: TimeInterval?
     private var work: (@Sendable () -> Void)?
-    private var isStarted = false
     private var isStopped = false
     private var isWoken = false
     private var pauseCount = 0
 
     init(intervalSeconds: TimeInterval?) { self.intervalSeconds = intervalSeconds }
 
-    /// Sets the work. It must check `mayContinue` often.
+    /// Sets the work, once. It must check `mayContinue` often. There is no thread if the host does the upkeep itself.
     func start(_ work: @escaping @Sendable () -> Void) {
-        condition.lock()
-        self.work = work
-        if intervalSeconds != nil { startThread() }
-        condition.unlock()
+        condition.withLock { self.work = work }
+        guard intervalSeconds != nil else { return }
+        Thread.start("Stratus upkeep") { [self] in
+            while let work = next() { work() }
+        }
     }
 
-    /// Runs the work soon. Does nothing if the host does the upkeep itself.
+    /// Runs the work soon. Does nothing if there is no thread.
     func wake() {
-        condition.lock()
-        defer { condition.unlock() }
-        guard intervalSeconds != nil else { return }
-        isWoken = true
-        condition.broadcast()
+        condition.withLock {
+            isWoken = true
+            condition.broadcast()
+        }
     }
 
     /// Ends the thread as soon as the work notices.
@@ -57,11 +56,7 @@ final class UpkeepThread: @unchecked Sendable {
     }
 
     /// Whether work that has begun may continue.
-    var mayContinue: Bool {
-        condition.lock()
-        defer { condition.unlock() }
-        return !isStopped && pauseCount == 0
-    }
+    var mayContinue: Bool { condition.withLock { !isStopped && pauseCount == 0 } }
 
     /// Waits, but not past `stop` or the beginning of a pause.
     func rest(seconds: TimeInterval) {
@@ -76,17 +71,6 @@ final class UpkeepThread: @unchecked Sendable {
         pauseCount += count
         condition.broadcast()
         condition.unlock()
-    }
-
-    /// The caller holds the lock.
-    private func startThread() {
-        guard !isStarted, !isStopped else { return }
-        isStarted = true
-        let thread = Thread { [self] in
-            while let work = next() { work() }
-        }
-        thread.name = "Stratus upkeep"
-        thread.start()
     }
 
     /// Waits until there is something to do. Nil after `stop`.

@@ -20,9 +20,12 @@ final class LocalChannel: Sendable {
     /// Takes ownership of a connected socket.
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Connects to a socket in a directory. Returns nil if there is none, or no process listens.
-    static func connect(to name: String, in directory: String) throws -> LocalChannel? {
-        let (directory, name) = (Array(directory.utf8), Array(name.utf8))
+    /// The name of the socket in a store's directory.
+    static let socketName = Array("SOCKET".utf8)
+
+    /// Connects to the socket in a directory. Returns nil if there is none, or no process listens.
+    static func connect(in directory: String) throws -> LocalChannel? {
+        let (directory, name) = (Array(directory.utf8), socketName)
         let descriptor = clocalsocket_connect(directory.span, name.span)
         guard descriptor < 0 else { return LocalChannel(descriptor) }
         guard ![ENOENT, ECONNREFUSED, ENOTDIR].contains(-descriptor) else { return nil }
@@ -77,18 +80,14 @@ final class LocalChannel: Sendable {
     func receive(
         idleSeconds: Double?, frameSeconds: Double?, isStopping: () -> Bool = { false }
     ) throws -> LocalFrame? {
-        var header: [UInt8]
-        do {
-            header = try piece(LocalFrame.headerByteCount, until: idleSeconds.map { Self.now + $0 }, isStopping)
-        } catch let error as LocalSocketError {
-            throw error == .tooSlow ? .idle : error
-        }
+        let idleEnd = idleSeconds.map { Self.now + $0 }
+        var header = try piece(LocalFrame.headerByteCount, until: idleEnd, orThrow: .idle, isStopping)
         if header.isEmpty { return nil }
         let end = frameSeconds.map { Self.now + $0 }
         try complete(&header, LocalFrame.headerByteCount, until: end, isStopping)
         let count = LocalFrame.contentByteCount(of: header)
         guard count <= LocalFrame.contentByteCount else { throw LocalSocketError.tooLarge(count) }
-        var frame = LocalFrame(header: header)
+        var frame = LocalFrame(version: header[4], kind: header[5], content: [])
         try complete(&frame.content, count, until: end, isStopping)
         return frame
     }
@@ -97,20 +96,22 @@ final class LocalChannel: Sendable {
         _ bytes: inout [UInt8], _ count: Int, until end: Double?, _ isStopping: () -> Bool
     ) throws {
         while bytes.count < count {
-            let piece = try piece(count - bytes.count, until: end, isStopping)
+            let piece = try piece(count - bytes.count, until: end, orThrow: .tooSlow, isStopping)
             guard !piece.isEmpty else { throw LocalSocketError.cutOff }
             bytes += piece
         }
     }
 
     /// Receives at most `limit` bytes. Empty at the end.
-    private func piece(_ limit: Int, until end: Double?, _ isStopping: () -> Bool) throws -> [UInt8] {
+    private func piece(
+        _ limit: Int, until end: Double?, orThrow problem: LocalSocketError, _ isStopping: () -> Bool
+    ) throws -> [UInt8] {
         var buffer = [UInt8](repeating: 0, count: min(limit, Self.pieceByteCount))
         while true {
             if isStopping() { return [] }
             let isLate = end.map { Self.now > $0 } ?? false
             guard clocalsocket_wait(descriptor, isLate ? 0 : Self.sliceMilliseconds) != 0 else {
-                if isLate { throw LocalSocketError.tooSlow }
+                if isLate { throw problem }
                 continue
             }
             var room = buffer.mutableSpan
@@ -168,18 +169,6 @@ struct LocalFrame: Hashable, Sendable {
     var kind: UInt8
     var content: [UInt8]
 
-    init(_ kind: Kind, _ content: [UInt8] = []) {
-        self.kind = kind.rawValue
-        self.content = content
-    }
-
-    /// Begins a frame that is being received.
-    init(header: [UInt8]) {
-        version = header[4]
-        kind = header[5]
-        content = []
-    }
-
     /// The number of bytes of content that a header announces.
     static func contentByteCount(of header: [UInt8]) -> Int { header[..<4].reduce(0) { $0 << 8 | Int($1) } }
 
@@ -189,6 +178,10 @@ struct LocalFrame: Hashable, Sendable {
         let length = (0..<4).map { UInt8(truncatingIfNeeded: count >> (24 - 8 * $0)) }
         return length + [version, kind] + content
     }
+}
+
+extension LocalFrame {
+    init(_ kind: Kind, _ content: [UInt8] = []) { self.init(kind: kind.rawValue, content: content) }
 }
 
 /// Why a connection cannot continue, as text for people. It says nothing about the store.
@@ -204,6 +197,8 @@ struct LocalSocketError: Error, Hashable, Codable, Sendable {
 
     static let cutOff = LocalSocketError(message: "The other side closed the connection within a frame.")
     static let reopening = LocalSocketError(message: "The host is reopening its store. Run the same again.")
+    static let hostIsGone = LocalSocketError(
+        message: "The host has ended. The last request may or may not have been applied.")
     static let idle = LocalSocketError(message: "The connection was idle for too long.")
     static let tooSlow = LocalSocketError(message: "The other side is too slow, or has stopped.")
 }

@@ -12,13 +12,8 @@ final class LocalClient: Sendable {
     /// How many idle connections are kept. More exist while more threads ask.
     private static let keptCount = 4
 
-    private struct Resting {
-        let channel: LocalChannel
-        let since: Double
-    }
-
     private let directory: String
-    private let resting = Locked<[Resting]>([])
+    private let resting = Locked<[(channel: LocalChannel, since: Double)]>([])
 
     /// Connects to the host of the store in a directory. Returns nil if it serves no socket.
     ///
@@ -33,7 +28,7 @@ final class LocalClient: Sendable {
     static func connect(
         _ directory: String, _ greetingSeconds: Double = LocalPatience().frameSeconds
     ) throws -> LocalChannel? {
-        guard let channel = try LocalChannel.connect(to: LocalSocketName.name, in: directory) else { return nil }
+        guard let channel = try LocalChannel.connect(in: directory) else { return nil }
         guard let frame = try receive(channel, seconds: greetingSeconds) else {
             throw LocalSocketError(message: "The host closed the connection without a message.")
         }
@@ -43,17 +38,16 @@ final class LocalClient: Sendable {
 
     /// Whether a process listens at the socket in a directory, even if it refuses. Does not wait for a greeting.
     static func isAnswered(in directory: String) -> Bool {
-        do { return try LocalChannel.connect(to: LocalSocketName.name, in: directory) != nil } catch { return true }
+        do { return try LocalChannel.connect(in: directory) != nil } catch { return true }
     }
 
     /// Sends a request and returns the answer.
     ///
     /// Throws the host's error, or `LocalSocketError` if the connection fails.
-    func ask<Answer: Decodable>(_ request: LocalRequest, _ type: Answer.Type = Answer.self) throws -> Answer {
-        let channel = try take()
-        let frame = try Self.exchange(request, over: channel)
-        giveBack(channel)
-        return try Self.answer(frame)
+    func ask<Answer: Decodable>(_ request: LocalRequest) throws -> Answer {
+        let answer: Answer? = try ask(request, telling: { _ in }, isStopping: { false })
+        guard let answer else { throw LocalSocketError.hostIsGone }
+        return answer
     }
 
     /// Sends a request for long work. `tell` gets the progress. Returns nil if `isStopping`, which is checked from time
@@ -64,20 +58,12 @@ final class LocalClient: Sendable {
         _ request: LocalRequest, telling tell: (WorkProgress) -> Void, isStopping: () -> Bool
     ) throws -> Answer? {
         let channel = try take()
-        try Self.send(request, over: channel)
-        while true {
-            guard let frame = try Self.receive(channel, isStopping: isStopping) else {
-                guard isStopping() else { throw LocalSocketError.hostIsGone }
-                channel.stop(sendingToo: true)
-                return nil
-            }
-            if frame.kind == LocalFrame.Kind.progress.rawValue {
-                tell(try LocalCoding.decode(WorkProgress.self, from: frame.content))
-                continue
-            }
-            giveBack(channel)
-            return try Self.answer(frame)
+        guard let frame = try Self.exchange(request, over: channel, telling: tell, isStopping: isStopping) else {
+            channel.stop(sendingToo: true)
+            return nil
         }
+        giveBack(channel)
+        return try Self.answer(frame)
     }
 
     /// Runs `body` with a connection on which reading has begun, then ends reading.
@@ -93,10 +79,9 @@ final class LocalClient: Sendable {
     }
 
     /// Sends a request over the caller's connection and returns the answer.
-    static func ask<Answer: Decodable>(
-        _ request: LocalRequest, over channel: LocalChannel, _ type: Answer.Type = Answer.self
-    ) throws -> Answer {
-        try answer(exchange(request, over: channel))
+    static func ask<Answer: Decodable>(_ request: LocalRequest, over channel: LocalChannel) throws -> Answer {
+        guard let frame = try exchange(request, over: channel) else { throw LocalSocketError.hostIsGone }
+        return try answer(frame)
     }
 
     /// The next frame, or nil at the end. The host may take any time before an answer, but not within one.
@@ -109,13 +94,19 @@ final class LocalClient: Sendable {
 
     // MARK: Helpers
 
-    private static func exchange(_ request: LocalRequest, over channel: LocalChannel) throws -> LocalFrame {
+    /// Sends a request and returns the frame that answers it; nil if `isStopping` has ended the waiting.
+    private static func exchange(
+        _ request: LocalRequest, over channel: LocalChannel, telling tell: (WorkProgress) -> Void = { _ in },
+        isStopping: () -> Bool = { false }
+    ) throws -> LocalFrame? {
         try send(request, over: channel)
-        while true {
-            guard let frame = try receive(channel) else { throw LocalSocketError.hostIsGone }
+        while let frame = try receive(channel, isStopping: isStopping) {
             // Progress comes even if the caller does not ask for it.
-            if frame.kind != LocalFrame.Kind.progress.rawValue { return frame }
+            guard frame.kind == LocalFrame.Kind.progress.rawValue else { return frame }
+            tell(try LocalCoding.decode(from: frame.content))
         }
+        guard isStopping() else { throw LocalSocketError.hostIsGone }
+        return nil
     }
 
     private static func send(_ request: LocalRequest, over channel: LocalChannel) throws {
@@ -166,19 +157,9 @@ final class LocalClient: Sendable {
     private func giveBack(_ channel: LocalChannel) {
         let now = LocalChannel.now
         resting.withLock { resting in
-            if resting.count < Self.keptCount { resting.append(Resting(channel: channel, since: now)) }
+            if resting.count < Self.keptCount { resting.append((channel, now)) }
         }
     }
-}
-
-extension LocalSocketError {
-    static let hostIsGone = LocalSocketError(
-        message: "The host has ended. The last request may or may not have been applied.")
-}
-
-/// The name of the socket in a store's directory.
-enum LocalSocketName {
-    static let name = "SOCKET"
 }
 
 // The entries of a store that another process has open, read over its socket. It cannot write.
@@ -194,10 +175,8 @@ final class RemoteStore: OrderedStore {
 
     func read<Result>(_ body: (any StoreReader) throws -> Result) throws -> Result {
         let version = nextVersion.subtract(1, ordering: .relaxed).newValue
-        do {
-            return try client.reading { try body(RemoteReader($0, version: version)) }
-        } catch let error as LocalSocketError {
-            throw error.told()
+        return try LocalSocketError.telling {
+            try client.reading { try body(RemoteReader($0, version: version)) }
         }
     }
 

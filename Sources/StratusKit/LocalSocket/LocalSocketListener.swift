@@ -25,7 +25,6 @@ final class LocalSocketListener: @unchecked Sendable {
 
     private let directory: String
     private let reached: @Sendable (String) -> String?
-    private let name: String
     private let listener: Int32
     private let allowedUsers: Set<UInt32>
     private let farewellSeconds: Double
@@ -36,7 +35,7 @@ final class LocalSocketListener: @unchecked Sendable {
     private var threadCount = 0
     private var isStopped = false
 
-    /// Begins to accept connections at a socket with this name in a directory. Replaces an existing socket.
+    /// Begins to accept connections at the socket in a directory. Replaces an existing socket.
     ///
     /// `wake` is called when the listener stops. It must not wait. Code that serves a connection and waits for anything
     /// else must then check `isStopping`. An idle connection may still send for `farewellSeconds`.
@@ -46,23 +45,20 @@ final class LocalSocketListener: @unchecked Sendable {
     ///
     /// Throws `LocalSocketError` if the directory takes no socket.
     init(
-        _ name: String, in directory: String, reached: @escaping @Sendable (String) -> String? = { $0 },
+        in directory: String, reached: @escaping @Sendable (String) -> String? = { $0 },
         farewellSeconds: Double = LocalPatience().farewellSeconds,
         serve: @escaping Serve, wake: @escaping @Sendable () -> Void = {}
     ) throws {
         self.directory = directory
         self.reached = reached
-        self.name = name
         self.farewellSeconds = farewellSeconds
         self.serve = serve
         self.wake = wake
         allowedUsers = [0, clocalsocket_own_user()]
-        let (place, file) = (Array(directory.utf8), Array(name.utf8))
-        listener = clocalsocket_listen(place.span, file.span, Int32(Self.connectionCount))
+        let (place, name) = (Array(directory.utf8), LocalChannel.socketName)
+        listener = clocalsocket_listen(place.span, name.span, Int32(Self.connectionCount))
         guard listener >= 0 else { throw LocalSocketError(number: -listener) }
-        condition.lock()
-        startThread("Stratus socket") { $0.takeConnections() }
-        condition.unlock()
+        condition.withLock { startThread("Stratus socket") { $0.takeConnections() } }
     }
 
     /// Stops accepting connections, lets current requests end, and removes the socket, unless another one has its name
@@ -80,37 +76,30 @@ final class LocalSocketListener: @unchecked Sendable {
         for channel in channels.values { channel.stop(sendingToo: true) }
         while threadCount > 0 { condition.wait() }
         condition.unlock()
-        if removingSocket, let place = reached(directory) { Self.removeSocket(name, in: place) }
+        if removingSocket, let place = reached(directory) { Self.removeSocket(in: place) }
         clocalsocket_close(listener)
     }
 
     /// Removes a socket that no process listens at. Any other file with the name stays.
-    static func removeSocket(_ name: String, in directory: String) {
-        let (directory, name) = (Array(directory.utf8), Array(name.utf8))
+    static func removeSocket(in directory: String) {
+        let (directory, name) = (Array(directory.utf8), LocalChannel.socketName)
         _ = clocalsocket_remove(directory.span, name.span)
     }
 
-    private var isStopping: Bool {
-        condition.lock()
-        defer { condition.unlock() }
-        return isStopped
-    }
+    private var isStopping: Bool { condition.withLock { isStopped } }
 
     // MARK: Threads
 
     /// The caller holds the lock.
     private func startThread(_ name: String, _ body: @escaping @Sendable (LocalSocketListener) -> Void) {
         threadCount += 1
-        let thread = Thread { [self] in
+        Thread.start(name, stackByteCount: Self.stackByteCount) { [self] in
             body(self)
-            condition.lock()
-            threadCount -= 1
-            condition.broadcast()
-            condition.unlock()
+            condition.withLock {
+                threadCount -= 1
+                condition.broadcast()
+            }
         }
-        thread.name = name
-        thread.stackSize = Self.stackByteCount
-        thread.start()
     }
 
     private func takeConnections() {
@@ -136,7 +125,7 @@ final class LocalSocketListener: @unchecked Sendable {
             channels[ObjectIdentifier(channel)] = channel
             startThread("Stratus connection") { listener in
                 listener.serve(channel) { listener.isStopping }
-                listener.forget(channel)
+                listener.condition.withLock { listener.channels[ObjectIdentifier(channel)] = nil }
             }
         }
         condition.unlock()
@@ -145,12 +134,6 @@ final class LocalSocketListener: @unchecked Sendable {
                 channel, "The host serves the maximum number of connections. Try again when others have ended.",
                 ["connections": "\(Self.connectionCount)"])
         }
-    }
-
-    private func forget(_ channel: LocalChannel) {
-        condition.lock()
-        channels[ObjectIdentifier(channel)] = nil
-        condition.unlock()
     }
 
     /// The first frame of a connection always fits the socket's buffer, so sending it does not wait.
@@ -188,6 +171,8 @@ struct LocalPatience: Sendable {
 struct LocalConnection {
     /// How often an idle connection is checked.
     private static let watchSeconds = 0.25
+    /// The shortest time between two reports of progress.
+    private static let reportSeconds = 0.1
 
     let channel: LocalChannel
     let host: any LocalHost
@@ -278,39 +263,24 @@ struct LocalConnection {
 
     /// Sends progress while the host works, and notifies the host when the client is gone.
     private func work(on call: HostCall) throws {
-        let report = WorkReport(self)
+        var lastTold: Double?
+        var failure: LocalSocketError?
         try reply {
-            let answer = try host.answer(call) { report.tell($0) }
-            if let failure = report.failure { throw failure }
-            return answer
-        }
-    }
-
-    /// The progress reports of one request. Used only on the connection's thread.
-    private final class WorkReport {
-        /// The shortest time between two reports.
-        private static let seconds = 0.1
-
-        private let connection: LocalConnection
-        private var lastTold: Double?
-        private(set) var failure: LocalSocketError?
-
-        init(_ connection: LocalConnection) { self.connection = connection }
-
-        func tell(_ progress: WorkProgress) -> Bool {
-            guard failure == nil, !connection.isStopping(), !connection.channel.isHungUp else { return false }
-            let now = LocalChannel.now
-            if let lastTold, now - lastTold < Self.seconds { return true }
-            lastTold = now
-            do {
-                let content = try LocalCoding.encode(progress)
-                // Do not wait for the client: the work continues.
-                try connection.channel.send(LocalFrame(.progress, content), seconds: 0)
-                return true
-            } catch {
-                failure = error as? LocalSocketError ?? .tooSlow
-                return false
+            let answer = try host.answer(call) { progress in
+                guard failure == nil, !isStopping(), !channel.isHungUp else { return false }
+                let now = LocalChannel.now
+                if let last = lastTold, now - last < Self.reportSeconds { return true }
+                lastTold = now
+                do {
+                    // Do not wait for the client: the work continues.
+                    try channel.send(LocalFrame(.progress, try LocalCoding.encode(progress)), seconds: 0)
+                } catch {
+                    failure = error as? LocalSocketError ?? .tooSlow
+                }
+                return failure == nil
             }
+            if let failure { throw failure }
+            return answer
         }
     }
 

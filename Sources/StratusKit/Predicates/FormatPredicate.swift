@@ -85,9 +85,8 @@ struct CapturedPredicate: Hashable, Sendable {
         }
         if let format = predicate as? FormatPredicate { return try format.content.get() }
         if let compound = predicate as? NSCompoundPredicate {
-            var parts: [PredicateSyntax] = []
-            for part in compound.subpredicates {
-                parts.append(try syntax(of: part, depth: depth + 1, &partCount))
+            let parts = try compound.subpredicates.map { part throws(PredicateProblem) in
+                try syntax(of: part, depth: depth + 1, &partCount)
             }
             switch compound.compoundPredicateType {
             case .and: return .and(parts)
@@ -182,11 +181,7 @@ enum PredicateArgument: Hashable, Sendable {
 
     /// Converts a value of any type.
     init(_ value: Any?) {
-        guard let value = Self.unwrapped(value) else {
-            self = .single(.null)
-            return
-        }
-        if let elements = Self.elements(of: value) {
+        if let value = Self.unwrapped(value), let elements = Self.elements(of: value) {
             self = .list(elements.map { PredicateConstant($0) })
         } else {
             self = .single(PredicateConstant(value))

@@ -7,55 +7,39 @@ import StratusModel
 
 /// A predicate in the server's terms.
 struct LoweredPredicate: Hashable, Sendable {
-    var filters: [QueryFilter] = []
+    /// Filters that must all hold.
+    private(set) var filters: [QueryFilter] = []
     /// Whether no record can match, so that none is read.
-    var matchesNothing = false
-}
+    private(set) var matchesNothing = false
 
-/// Turns predicates into filters.
-struct PredicateLowering {
-    /// The value of `now()`.
-    let now: Date
-
-    /// The filters of a predicate.
-    /// - Parameters:
-    ///   - syntax: The predicate.
-    ///   - now: The value of `now()` in it.
-    /// - Returns: Filters that must all hold.
-    /// - Throws: What CloudKit does not take.
-    static func lower(_ syntax: PredicateSyntax, now: Date) throws(PredicateProblem) -> LoweredPredicate {
-        var lowered = LoweredPredicate()
-        try PredicateLowering(now: now).add(syntax, isNegated: false, to: &lowered)
-        return lowered
+    /// Converts a predicate; `now` is the value of `now()` in it. Throws what CloudKit does not take.
+    init(_ syntax: PredicateSyntax, now: Date) throws(PredicateProblem) {
+        try add(syntax, isNegated: false, now)
     }
 
-    private func add(
-        _ syntax: PredicateSyntax, isNegated: Bool, to lowered: inout LoweredPredicate
-    ) throws(PredicateProblem) {
+    private mutating func add(_ syntax: PredicateSyntax, isNegated: Bool, _ now: Date) throws(PredicateProblem) {
         switch syntax {
         case .always(let isTrue):
-            if isTrue == isNegated { lowered.matchesNothing = true }
+            if isTrue == isNegated { matchesNothing = true }
         case .not(let part):
-            try add(part, isNegated: !isNegated, to: &lowered)
-        case .and(let parts) where parts.count == 1:
-            try add(parts[0], isNegated: isNegated, to: &lowered)
-        case .or(let parts) where parts.count == 1:
-            try add(parts[0], isNegated: isNegated, to: &lowered)
+            try add(part, isNegated: !isNegated, now)
+        case .and(let parts) where parts.count == 1, .or(let parts) where parts.count == 1:
+            try add(parts[0], isNegated: isNegated, now)
         case .and(let parts):
             guard !isNegated else {
                 throw PredicateProblem(
                     "CloudKit takes no NOT before conditions joined by AND: write it before single comparisons.")
             }
-            for part in parts { try add(part, isNegated: false, to: &lowered) }
+            for part in parts { try add(part, isNegated: false, now) }
         case .or(let parts):
             guard parts.isEmpty else {
                 throw PredicateProblem(
                     "CloudKit takes no OR: write field IN {…} for several values of one field, or ask a query for each."
                 )
             }
-            if !isNegated { lowered.matchesNothing = true }
+            if !isNegated { matchesNothing = true }
         case .comparison(let comparison):
-            lowered.filters += try ComparisonLowering(comparison, isNegated: isNegated, now: now).filters()
+            filters += try ComparisonLowering(comparison, isNegated: isNegated, now: now).filters()
         }
     }
 }
@@ -97,7 +81,6 @@ struct ComparisonLowering {
         if let filter = try membershipFilter() { return filter }
         if let filter = try anyOfFilter() { return filter }
         let key = try self.key(comparison.left)
-        let comparator: QueryComparator
         switch (comparison.relation, comparison.quantifier) {
         case (_, .all):
             throw PredicateProblem(
@@ -105,75 +88,71 @@ struct ComparisonLowering {
         case (_, .noneOf):
             throw PredicateProblem("CloudKit takes no NONE: write NOT (ANY …).")
         case (.isIn, let quantifier):
-            comparator =
-                quantifier == nil ? (isNegated ? .isNotIn : .isIn) : isNegated ? .listContainsNoneOf : .listContainsAny
-            return QueryFilter(key: key, comparator: comparator, operand: .list(try values(comparison.right)))
-        case (.equals, .any): comparator = isNegated ? .listDoesNotContain : .listContains
+            return filter(key, quantifier == nil ? .isIn : .listContainsAny, .list(try values(comparison.right)))
         case (.beginsWith, let quantifier):
             let text = try value(comparison.right)
             guard case .string = text else {
                 throw PredicateProblem("BEGINSWITH takes a text on its right side: its value is another.")
             }
-            comparator =
-                quantifier == nil
-                ? (isNegated ? .doesNotBeginWith : .beginsWith)
-                : isNegated ? .noListMemberBeginsWith : .listMemberBeginsWith
-            return QueryFilter(key: key, comparator: comparator, operand: text)
-        case (.contains, .any): comparator = isNegated ? .listDoesNotContain : .listContains
+            return filter(key, quantifier == nil ? .beginsWith : .listMemberBeginsWith, text)
+        case (.equals, .any), (.contains, _):
+            return filter(key, .listContains, try value(comparison.right))
         case (let relation, .any):
             throw PredicateProblem(
                 "CloudKit takes ANY before ==, IN, CONTAINS and BEGINSWITH, and not before \(relation.rawValue).")
-        case (.contains, nil): comparator = isNegated ? .listDoesNotContain : .listContains
         case (let relation, nil):
-            guard let ordering = Self.ordering(relation, isNegated: isNegated) else { throw Self.refusal(of: relation) }
-            comparator = ordering
+            return try orderFilter(key, relation)
+        }
+    }
+
+    private func orderFilter(_ key: String, _ relation: Relation) throws(PredicateProblem) -> QueryFilter {
+        guard let comparator = Self.comparators[relation] else {
+            let advice =
+                relation == .tokenMatches
+                ? "write self CONTAINS 'words', or allTokens TOKENMATCHES[cdl] 'words'"
+                : "write BEGINSWITH for the beginning of a text, or self CONTAINS 'words' for words in it"
+            throw PredicateProblem("CloudKit takes no \(relation.rawValue) here: \(advice).")
         }
         let operand = try value(comparison.right)
-        if case .location = operand, comparator != .listContains, comparator != .listDoesNotContain {
+        if case .location = operand {
             throw PredicateProblem(
                 "CloudKit finds locations by their distance: write distanceToLocation:fromLocation:(field, %@) < radius."
             )
         }
-        return QueryFilter(key: key, comparator: comparator, operand: operand)
+        return filter(key, comparator, operand)
     }
 
-    private static func ordering(_ relation: Relation, isNegated: Bool) -> QueryComparator? {
-        switch relation {
-        case .equals: isNegated ? .notEquals : .equals
-        case .notEquals: isNegated ? .equals : .notEquals
-        case .lessThan: isNegated ? .greaterThanOrEquals : .lessThan
-        case .lessThanOrEquals: isNegated ? .greaterThan : .lessThanOrEquals
-        case .greaterThan: isNegated ? .lessThanOrEquals : .greaterThan
-        case .greaterThanOrEquals: isNegated ? .lessThan : .greaterThanOrEquals
-        default: nil
-        }
+    private static let comparators: [Relation: QueryComparator] = [
+        .equals: .equals, .notEquals: .notEquals, .lessThan: .lessThan, .lessThanOrEquals: .lessThanOrEquals,
+        .greaterThan: .greaterThan, .greaterThanOrEquals: .greaterThanOrEquals,
+    ]
+
+    /// A filter with this comparator; after NOT, with its opposite.
+    private func filter(_ key: String, _ comparator: QueryComparator, _ operand: ClientValue) -> QueryFilter {
+        let meant = isNegated ? Self.opposites[comparator] ?? comparator : comparator
+        return QueryFilter(key: key, comparator: meant, operand: operand)
     }
 
-    private static func refusal(of relation: Relation) -> PredicateProblem {
-        let advice =
-            switch relation {
-            case .tokenMatches: "write self CONTAINS 'words', or allTokens TOKENMATCHES[cdl] 'words'"
-            default: "write BEGINSWITH for the beginning of a text, or self CONTAINS 'words' for words in it"
-            }
-        return PredicateProblem("CloudKit takes no \(relation.rawValue) here: \(advice).")
-    }
+    private static let opposites: [QueryComparator: QueryComparator] = [
+        .equals: .notEquals, .notEquals: .equals, .lessThan: .greaterThanOrEquals, .lessThanOrEquals: .greaterThan,
+        .greaterThan: .lessThanOrEquals, .greaterThanOrEquals: .lessThan, .isIn: .isNotIn,
+        .beginsWith: .doesNotBeginWith, .listContains: .listDoesNotContain, .listContainsAny: .listContainsNoneOf,
+        .listMemberBeginsWith: .noListMemberBeginsWith, .isAnyOf: .isNoneOf,
+    ]
 
     /// A value on the left of IN: whether a list contains it.
     private func membershipFilter() throws(PredicateProblem) -> QueryFilter? {
         guard comparison.relation == .isIn, comparison.quantifier == nil, case .keyPath = comparison.right,
             case .constant = comparison.left
         else { return nil }
-        return QueryFilter(
-            key: try key(comparison.right), comparator: isNegated ? .listDoesNotContain : .listContains,
-            operand: try value(comparison.left))
+        return filter(try key(comparison.right), .listContains, try value(comparison.left))
     }
 
     /// `ANY {…} = field`: whether the field, or one of its members, is among the values.
     private func anyOfFilter() throws(PredicateProblem) -> QueryFilter? {
         guard comparison.relation == .equals, comparison.quantifier == .any, beginsWithValue else { return nil }
-        return QueryFilter(
-            key: try key(comparison.left), comparator: isNegated ? .isNoneOf : .isAnyOf,
-            operand: .list(try values(comparison.right, isOneTaken: true)))
+        return filter(
+            try key(comparison.left), .isAnyOf, .list(try values(comparison.right, isOneTaken: true)))
     }
 
     private func rangeFilters() throws(PredicateProblem) -> [QueryFilter] {
@@ -248,10 +227,7 @@ struct ComparisonLowering {
         _ side: PredicateSide, isOneTaken: Bool = false
     ) throws(PredicateProblem) -> [ClientValue] {
         switch side {
-        case .aggregate(let parts):
-            var values: [ClientValue] = []
-            for part in parts { values.append(try value(part)) }
-            return values
+        case .aggregate(let parts): return try parts.map { part throws(PredicateProblem) in try value(part) }
         case .constant(.value(.list(let values))): return values
         case .constant(.value) where !isOneTaken:
             throw PredicateProblem(

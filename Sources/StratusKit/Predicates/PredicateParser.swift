@@ -22,6 +22,8 @@ struct PredicateParser {
         case side(PredicateSide)
     }
 
+    typealias Part = (inout PredicateParser) throws(PredicateProblem) -> Node
+
     private let format: String
     private let tokens: [PredicateToken]
     private let arguments: [PredicateArgument]
@@ -44,7 +46,7 @@ struct PredicateParser {
         }
         var parser = PredicateParser(
             format: format, tokens: try PredicateTokenizer.tokens(of: format), arguments: arguments)
-        let syntax = try parser.condition()
+        let syntax = try parser.condition { parser throws(PredicateProblem) in try parser.disjunction() }
         guard parser.current.kind == .end else {
             throw parser.unexpected("AND or the end of the format")
         }
@@ -120,16 +122,18 @@ struct PredicateParser {
 
     // MARK: Conditions
 
-    private mutating func condition() throws(PredicateProblem) -> PredicateSyntax {
+    /// The condition that `part` parses.
+    private mutating func condition(_ part: Part) throws(PredicateProblem) -> PredicateSyntax {
         let column = current.column
-        return try Self.condition(of: try disjunction(), or: problem(column, "a comparison was expected"))
+        guard case .condition(let syntax) = try part(&self) else { throw problem(column, "a comparison was expected") }
+        return syntax
     }
 
-    private static func condition(
-        of node: Node, or problem: @autoclosure () -> PredicateProblem
-    ) throws(PredicateProblem) -> PredicateSyntax {
-        guard case .condition(let syntax) = node else { throw problem() }
-        return syntax
+    /// The side that `part` parses.
+    private mutating func side(_ expected: String, _ part: Part) throws(PredicateProblem) -> PredicateSide {
+        let column = current.column
+        guard case .side(let side) = try part(&self) else { throw problem(column, "\(expected) was expected") }
+        return side
     }
 
     /// Parts joined by OR, or a side if nothing is joined.
@@ -142,25 +146,23 @@ struct PredicateParser {
     }
 
     private mutating func joined(
-        _ keyword: String, _ symbol: String, _ join: ([PredicateSyntax]) -> PredicateSyntax,
-        _ part: (inout PredicateParser) throws(PredicateProblem) -> Node
+        _ keyword: String, _ symbol: String, _ join: ([PredicateSyntax]) -> PredicateSyntax, _ part: Part
     ) throws(PredicateProblem) -> Node {
         let first = try part(&self)
         guard self.keyword == keyword || current.kind == .symbol(symbol) else { return first }
-        var parts = [try Self.condition(of: first, or: unexpected("a comparison"))]
-        while takes(keyword: keyword, or: symbol) {
-            let column = current.column
-            parts.append(
-                try Self.condition(of: try part(&self), or: problem(column, "a comparison was expected")))
-        }
+        guard case .condition(let syntax) = first else { throw unexpected("a comparison") }
+        var parts = [syntax]
+        while takes(keyword: keyword, or: symbol) { parts.append(try condition(part)) }
         return .condition(join(parts))
     }
 
     private mutating func negation() throws(PredicateProblem) -> Node {
         guard takes(keyword: "NOT", or: "!") else { return try comparison() }
-        let column = current.column
-        let node = try nested { parser throws(PredicateProblem) in try parser.negation() }
-        return .condition(.not(try Self.condition(of: node, or: problem(column, "a comparison was expected"))))
+        return .condition(
+            .not(
+                try condition { parser throws(PredicateProblem) in
+                    try parser.nested { parser throws(PredicateProblem) in try parser.negation() }
+                }))
     }
 
     private mutating func comparison() throws(PredicateProblem) -> Node {
@@ -179,10 +181,7 @@ struct PredicateParser {
             return .side(left)
         }
         let options = try takeOptions()
-        let column = current.column
-        guard case .side(let right) = try sum() else {
-            throw problem(column, "a value or a field was expected")
-        }
+        let right = try side("a value or a field") { parser throws(PredicateProblem) in try parser.sum() }
         return .condition(
             .comparison(
                 PredicateComparison(
@@ -259,7 +258,7 @@ extension PredicateParser {
 
     /// Parts joined by operators of one rank, from left to right. `functions` maps each operator to its function.
     private mutating func operation(
-        _ functions: [String: String], _ part: (inout PredicateParser) throws(PredicateProblem) -> Node
+        _ functions: [String: String], _ part: Part
     ) throws(PredicateProblem) -> Node {
         var node = try part(&self)
         while case .side(let left) = node, case .symbol(let symbol) = current.kind, let name = functions[symbol] {
@@ -302,9 +301,8 @@ extension PredicateParser {
                 advance()
                 side = try longer(side, name)
             } else if takes(symbol: "[") {
-                let column = current.column
-                guard case .side(let index) = try nested({ parser throws(PredicateProblem) in try parser.sum() }) else {
-                    throw problem(column, "an index was expected")
+                let index = try self.side("an index") { parser throws(PredicateProblem) in
+                    try parser.nested { parser throws(PredicateProblem) in try parser.sum() }
                 }
                 try expect(symbol: "]")
                 side = try function("objectFrom:withIndex:", [side, index])
@@ -330,29 +328,18 @@ extension PredicateParser {
 
     private mutating func primary() throws(PredicateProblem) -> Node {
         let token = current
+        advance()
         switch token.kind {
         case .symbol("("):
-            advance()
             let node = try nested { parser throws(PredicateProblem) in try parser.disjunction() }
             try expect(symbol: ")")
             return node
-        case .symbol("{"):
-            advance()
-            return .side(.aggregate(try list(until: "}")))
-        case .string(let text):
-            advance()
-            return .side(.string(text))
-        case .integer(let number):
-            advance()
-            return .side(.integer(number))
-        case .double(let number):
-            advance()
-            return .side(.double(number))
-        case .variable(let name):
-            advance()
-            return .side(.variable(name))
+        case .symbol("{"): return .side(.aggregate(try list(until: "}")))
+        case .string(let text): return .side(.string(text))
+        case .integer(let number): return .side(.integer(number))
+        case .double(let number): return .side(.double(number))
+        case .variable(let name): return .side(.variable(name))
         case .argument(let letter):
-            advance()
             let value = try argument(letter, column: token.column)
             guard let side = value.side(for: letter) else {
                 throw problem(
@@ -360,34 +347,23 @@ extension PredicateParser {
                     "%\(letter) takes \(PredicateArgument.kind(of: letter)): its argument is \(value.kind)")
             }
             return .side(side)
-        case .selector(let name):
-            advance()
-            return .side(try call(name))
-        case .word(let name, let isLiteral):
-            return .side(isLiteral ? try field(name) : try word(name))
-        case .symbol, .end:
-            throw unexpected("a value or a field")
+        case .selector(let name): return .side(try call(name))
+        case .word(let name, isLiteral: true): return .side(try field(name))
+        case .word(let name, isLiteral: false): return .side(try word(name, column: token.column))
+        case .symbol, .end: throw problem(token.column, "a value or a field was expected")
         }
     }
 
-    private mutating func word(_ name: String) throws(PredicateProblem) -> PredicateSide {
+    private mutating func word(_ name: String, column: Int) throws(PredicateProblem) -> PredicateSide {
         switch name.uppercased() {
-        case "SELF":
-            advance()
-            return .evaluatedObject
-        case "TRUE", "YES":
-            advance()
-            return .integer(1)
-        case "FALSE", "NO":
-            advance()
-            return .integer(0)
-        case "NULL", "NIL":
-            advance()
-            return .constant(.null)
+        case "SELF": return .evaluatedObject
+        case "TRUE", "YES": return .integer(1)
+        case "FALSE", "NO": return .integer(0)
+        case "NULL", "NIL": return .constant(.null)
         case let word where Self.reserved.contains(word):
-            throw unexpected("a value or a field, which is written #\(name) where it is called so,")
-        default:
-            return try field(name)
+            throw problem(
+                column, "a value or a field, which is written #\(name) where it is called so, was expected")
+        default: return try field(name)
         }
     }
 
@@ -400,8 +376,7 @@ extension PredicateParser {
 
     /// A field, or a function if a parenthesis follows.
     private mutating func field(_ name: String) throws(PredicateProblem) -> PredicateSide {
-        advance()
-        return current.kind == .symbol("(") ? try call(name) : .keyPath([name])
+        current.kind == .symbol("(") ? try call(name) : .keyPath([name])
     }
 
     private mutating func call(_ name: String) throws(PredicateProblem) -> PredicateSide {

@@ -1,5 +1,5 @@
 // The content of a predicate, as a tree of plain values. The parser creates it, `PredicateText` writes it, and
-// `PredicateLowering` converts what CloudKit takes to the server's terms.
+// `LoweredPredicate` converts what CloudKit takes to the server's terms.
 
 import Foundation
 import StratusCloud
@@ -269,18 +269,9 @@ struct PredicateText {
     }
 
     private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for character in text {
-            switch character {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\t": quoted += "\\t"
-            case "\r": quoted += "\\r"
-            case "\0": quoted += "\\0"
-            default: quoted.append(character)
-            }
-        }
-        return quoted + "\""
+        let escapes: [Character: String] = [
+            "\"": #"\""#, "\\": #"\\"#, "\n": #"\n"#, "\t": #"\t"#, "\r": #"\r"#, "\0": #"\0"#,
+        ]
+        return "\"\(text.map { escapes[$0] ?? String($0) }.joined())\""
     }
 }

@@ -182,7 +182,7 @@ struct PredicateTokenizer {
     private mutating func scalar(digitCount: Int) throws(PredicateProblem) -> Unicode.Scalar {
         let column = place + 1
         let end = min(place + digitCount, scalars.count)
-        guard end - place == digitCount, scalars[place..<end].allSatisfy(\.isHexDigit),
+        guard end - place == digitCount, scalars[place..<end].allSatisfy(\.properties.isASCIIHexDigit),
             let number = UInt32(text(place..<end), radix: 16), let scalar = Unicode.Scalar(number)
         else { throw problem(column, "\(digitCount) hexadecimal digits of a character were expected") }
         place = end
@@ -253,10 +253,6 @@ extension Unicode.Scalar {
     fileprivate var isSpace: Bool { isASCII ? value == 0x20 || (0x09...0x0D).contains(value) : properties.isWhitespace }
 
     fileprivate var isDigit: Bool { (0x30...0x39).contains(value) }
-
-    fileprivate var isHexDigit: Bool {
-        isDigit || (0x41...0x46).contains(value) || (0x61...0x66).contains(value)
-    }
 
     fileprivate var isNameStart: Bool {
         guard isASCII else { return properties.isAlphabetic }

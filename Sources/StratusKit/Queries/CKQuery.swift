@@ -73,7 +73,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     /// - Throws: What CloudKit does not take.
     func clientQuery(now: Date) throws(PredicateProblem) -> ClientQuery {
         guard !recordType.isEmpty else { throw PredicateProblem(Self.missingType) }
-        let lowered = try PredicateLowering.lower(try captured.content.get(), now: now)
+        let lowered = try LoweredPredicate(try captured.content.get(), now: now)
         var sorts: [QuerySort] = []
         for descriptor in sortDescriptors ?? [] {
             guard let sort = (descriptor as? any KeyedSortDescriptor)?.querySort else {

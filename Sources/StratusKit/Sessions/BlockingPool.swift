@@ -54,18 +54,24 @@ package final class BlockingPool: Sendable {
     package func run<Answer: Sendable>(
         priority: Priority = .normal, _ body: @escaping @Sendable () throws -> Answer
     ) async throws -> Answer {
-        let call = SuspendedCall()
+        // Taking the job out of the ticket decides what resumes the task: the job or the cancellation, never both.
+        let withdrawal = Locked<(@Sendable () -> Void)?>(nil)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 do {
                     let ticket = try submit(priority: priority) { continuation.resume(with: Result(catching: body)) }
-                    call.waits(for: ticket) { continuation.resume(throwing: CancellationError()) }
+                    let withdraw: @Sendable () -> Void = {
+                        if ticket.withdraw() { continuation.resume(throwing: CancellationError()) }
+                    }
+                    withdrawal.withLock { $0 = withdraw }
+                    // An earlier cancellation has found nothing to withdraw.
+                    if Task.isCancelled { withdraw() }
                 } catch {
                     continuation.resume(throwing: error)
                 }
             }
         } onCancel: {
-            call.cancel()
+            withdrawal.value?()
         }
     }
 
@@ -84,41 +90,7 @@ package final class PoolTicket: Sendable {
     /// Withdraws the job. Returns false if it has begun or was withdrawn before.
     package func withdraw() -> Bool { take() != nil }
 
-    fileprivate func take() -> (@Sendable () -> Void)? {
-        job.withLock { job in
-            defer { job = nil }
-            return job
-        }
-    }
-}
-
-/// A task that waits for a thread. Taking the job out of the ticket decides what resumes the task: the job or the
-/// cancellation, never both.
-private final class SuspendedCall: Sendable {
-    private struct State {
-        var isCancelled = false
-        var withdraw: (@Sendable () -> Void)?
-    }
-
-    private let state = Locked(State())
-
-    /// Calls `onWithdrawal` if the task is cancelled, or was, and no thread has begun.
-    func waits(for ticket: PoolTicket, _ onWithdrawal: @escaping @Sendable () -> Void) {
-        let withdraw: @Sendable () -> Void = { if ticket.withdraw() { onWithdrawal() } }
-        let isCancelled = state.withLock { state in
-            state.withdraw = withdraw
-            return state.isCancelled
-        }
-        if isCancelled { withdraw() }
-    }
-
-    func cancel() {
-        let withdraw = state.withLock { state in
-            state.isCancelled = true
-            return state.withdraw
-        }
-        withdraw?()
-    }
+    fileprivate func take() -> (@Sendable () -> Void)? { job.withLock { $0.take() } }
 }
 
 /// The state that the threads share. They retain it and not the pool, so that releasing the pool ends them.
@@ -154,7 +126,9 @@ private final class PoolState: @unchecked Sendable {
             condition.signal()
         } else if startedCount < threadCount {
             startedCount += 1
-            startThread()
+            Thread.start("StratusKit requests") { [self] in
+                while let ticket = next() { ticket.take()?() }
+            }
         }
         return ticket
     }
@@ -164,16 +138,6 @@ private final class PoolState: @unchecked Sendable {
         isClosed = true
         condition.broadcast()
         condition.unlock()
-    }
-
-    private func startThread() {
-        let thread = Thread { [self] in
-            while let ticket = next() {
-                ticket.take()?()
-            }
-        }
-        thread.name = "StratusKit requests"
-        thread.start()
     }
 
     /// Waits for a job; nil when the pool is closed and nothing is left.

@@ -12,9 +12,7 @@ import StratusStore
 struct FileKeeper: Sendable {
     private static let bufferByteCount = 256 << 10
 
-    let files: any AssetFiles
-
-    init(files: any AssetFiles = SystemAssetFiles()) { self.files = files }
+    var files: any AssetFiles = SystemAssetFiles()
 
     /// Copies a file into a directory. Creates the directory and its parent if they do not exist.
     /// - Returns: The path of the copy; nil, and no copy, if the file is not a regular file, cannot be read completely,
@@ -99,17 +97,13 @@ struct FileKeeper: Sendable {
         do {
             return try body()
         } catch let error as FileFailure {
-            guard error.isFull else {
-                throw CloudError(
-                    .serviceUnavailable, "A long-lived operation cannot be stored: see the disk error in the cause.",
-                    ["directory": directory], cause: error.reason)
-            }
-            throw CloudError(
-                .serviceUnavailable,
-                """
+            let message: StaticString =
+                error.isFull
+                ? """
                 A long-lived operation, or a file that it uploads, cannot be stored: the disk is full. Free space, \
                 then add the operation again.
-                """, ["directory": directory], cause: error.reason)
+                """ : "A long-lived operation cannot be stored: see the disk error in the cause."
+            throw CloudError(.serviceUnavailable, message, ["directory": directory], cause: error.reason)
         }
     }
 

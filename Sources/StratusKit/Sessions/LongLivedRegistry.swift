@@ -128,12 +128,8 @@ package final class LongLivedRegistry: Sendable {
         answered.answered = clock.now
         let (waiters, saved) = state.withLock { state in
             let isForgotten = entry.account.map { state.forgotten.contains($0) } ?? false
-            let saved: Result<Void, any Error> =
-                isForgotten ? .success(()) : Result { try store.save(answered) }
-            switch saved {
-            case .success where !isForgotten: break
-            default: state.running[entry.id]?.unkeptAnswer = answer
-            }
+            let saved = Result { if !isForgotten { try store.save(answered) } }
+            if isForgotten || (try? saved.get()) == nil { state.running[entry.id]?.unkeptAnswer = answer }
             defer { state.running[entry.id]?.waiters = [:] }
             return (Array((state.running[entry.id]?.waiters ?? [:]).values), saved)
         }
@@ -219,6 +215,9 @@ package final class LongLivedRegistry: Sendable {
 // MARK: Forgetting
 
 extension LongLivedRegistry {
+    /// Forgets all stored operations, after the store was emptied or closed.
+    func forgetAll() { store.forget() }
+
     /// Drops everything stored for a deleted account, requests and files, and stores nothing for it from now on.
     /// Operations under way continue without being stored.
     ///
@@ -251,7 +250,7 @@ extension Caller {
 // memory.
 
 /// A stored long-lived operation. Request and answer are archives whose form the operations define.
-package struct LongLivedEntry: Hashable, Sendable {
+package struct LongLivedEntry: Hashable, Codable, Sendable {
     package var id: String
     /// The container, account and device that may find it again. The device is nil for all containers without a
     /// device.
@@ -266,6 +265,8 @@ package struct LongLivedEntry: Hashable, Sendable {
     /// Nil while the request has not been answered.
     package var answer: Data?
     package var answered: Date?
+    /// The digest of its file; nil in memory, and in files that older versions wrote.
+    var digest: Data?
 }
 
 /// Stores long-lived operations. A saved entry exists until it is removed, as durable as the store.
@@ -275,6 +276,8 @@ package protocol LongLivedStore: Sendable {
     func entries() throws -> [LongLivedEntry]
     /// Removes an operation and its files.
     func remove(_ id: String) throws
+    /// Forgets all operations, after the store was emptied or closed.
+    func forget()
 
     /// Copies a file for an operation that is about to be saved. The copy exists until the operation is removed.
     /// Returns its path; nil if the file is not a regular file or cannot be read completely.
@@ -300,16 +303,13 @@ package final class MemoryLongLivedStore: LongLivedStore {
     /// The directory of this object alone; taken with the first file.
     private let directory = Locked<String?>(nil)
 
-    package convenience init() {
-        self.init(
-            takeDirectory: {
-                FileManager.default.temporaryDirectory
-                    .appendingPathComponent("stratus-operations-\(UUID.drawn().uuidString)").path
-            }, giveBack: { try? FileManager.default.removeItem(atPath: $0) })
-    }
-
     /// `takeDirectory` returns the path of a directory that does not exist yet; `giveBack` removes it with its files.
-    package init(takeDirectory: @escaping @Sendable () -> String, giveBack: @escaping @Sendable (String) -> Void) {
+    package init(
+        takeDirectory: @escaping @Sendable () -> String = {
+            FileManager.default.temporaryDirectory
+                .appendingPathComponent("stratus-operations-\(UUID.drawn().uuidString)").path
+        }, giveBack: @escaping @Sendable (String) -> Void = { try? FileManager.default.removeItem(atPath: $0) }
+    ) {
         self.takeDirectory = takeDirectory
         self.giveBack = giveBack
     }
@@ -326,6 +326,8 @@ package final class MemoryLongLivedStore: LongLivedStore {
         kept.withLock { $0[id] = nil }
         if let directory = directory.value { keeper.removeDirectory(filesDirectory(of: id, in: directory)) }
     }
+
+    package func forget() { for id in kept.value.keys { remove(id) } }
 
     package func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
         let directory = directory.withLock { directory in

@@ -29,25 +29,28 @@ package protocol NotificationSource: Sendable {
     func registerDevice(_ device: DeviceAddress) throws
 }
 
-extension NotificationSource {
-    package func registerDevice(_ device: DeviceAddress) throws {}
-}
-
 /// Delivers notifications to the listeners of a session.
 package final class NotificationHub: Sendable {
     package typealias Handler = @Sendable (ClientNotification) -> Void
 
     private enum Listener {
         case handler(Handler)
-        case waiter(NotificationWaiter)
+        case claimedWaiter
+    }
+
+    /// A task that waits for a notification. Whoever removes it from its inbox resumes it, once.
+    private struct Waiter {
+        let number: UInt64
+        let continuation: CheckedContinuation<ClientNotification?, Never>
+        var isCancelled = false
     }
 
     private struct Inbox {
         var handler: Handler?
         /// Tasks that wait for a notification, the oldest first.
-        var waiters: [NotificationWaiter] = []
-        /// The task that a notification is, or was last, taken for.
-        var claimed: NotificationWaiter?
+        var waiters: [Waiter] = []
+        /// The task that the drain takes a notification for.
+        var claimed: Waiter?
         var isDraining = false
         /// Whether something may have arrived since the drain looked.
         var isKicked = false
@@ -57,6 +60,7 @@ package final class NotificationHub: Sendable {
 
     private struct State {
         var inboxes: [DeviceAddress: Inbox] = [:]
+        var lastNumber: UInt64 = 0
         var isDelivering = false
         var isWoken = false
         var isClosed = false
@@ -101,35 +105,39 @@ package final class NotificationHub: Sendable {
     /// Waits for a notification of a device. Returns nil when the task is cancelled, and when the device or the session
     /// ends.
     package func next(for device: DeviceAddress) async -> ClientNotification? {
-        let waiter = NotificationWaiter()
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard waiter.wait(continuation) else { return }
-                let isClosed = state.withLock { state in
-                    guard !state.isClosed else { return true }
-                    state.inboxes[device, default: Inbox()].waiters.removeAll { $0.isOver }
-                    state.inboxes[device, default: Inbox()].waiters.append(waiter)
-                    return false
+                let waits = state.withLock { state in
+                    // A cancellation after this finds the waiter, because it needs the lock.
+                    guard !state.isClosed, !Task.isCancelled else { return false }
+                    state.inboxes[device, default: Inbox()].waiters.append(
+                        Waiter(number: number, continuation: continuation))
+                    return true
                 }
-                if isClosed { waiter.cancel() } else { kick(device) }
+                if waits { kick(device) } else { continuation.resume(returning: nil) }
             }
         } onCancel: {
-            waiter.cancel()
+            cancel(number, of: device)
         }
     }
 
     /// Forgets the listeners of devices that are gone. Waiting tasks get nil.
     package func forget(where isGone: @Sendable (DeviceAddress) -> Bool) {
         let waiters = state.withLock { state in
-            var waiters: [NotificationWaiter] = []
+            var waiters: [Waiter] = []
             for (device, inbox) in state.inboxes where isGone(device) {
-                waiters += inbox.waiters + [inbox.claimed].compactMap { $0 }
+                waiters += inbox.waiters
                 // A running drain finds no listener.
-                state.inboxes[device] = inbox.isDraining ? Inbox(isDraining: true) : nil
+                state.inboxes[device] = inbox.isDraining ? Inbox(claimed: inbox.claimed, isDraining: true) : nil
+                state.inboxes[device]?.claimed?.isCancelled = true
             }
             return waiters
         }
-        for waiter in waiters { waiter.cancel() }
+        for waiter in waiters { waiter.continuation.resume(returning: nil) }
     }
 
     /// Closes the hub: it delivers nothing more, and waiting tasks get nil.
@@ -209,11 +217,9 @@ package final class NotificationHub: Sendable {
                 let isGone = (error as? CloudError)?.code == .unknownItem
                 if isGone { forget { $0 == device } } else { report(error) }
             }
-            switch (listener, taken) {
-            case (.handler(let handler), let notification?): handler(notification)
-            case (.waiter(let waiter), let notification?): waiter.resume(notification)
-            case (.waiter(let waiter), nil): putBack(waiter, device)
-            case (.handler, nil): break
+            switch listener {
+            case .handler(let handler): if let taken { handler(taken) }
+            case .claimedWaiter: settleClaim(of: device, with: taken)
             }
             // There may be more.
             if taken != nil { state.withLock { $0.inboxes[device]?.isKicked = true } }
@@ -230,13 +236,9 @@ package final class NotificationHub: Sendable {
                 inbox.isKicked = false
                 if let handler = inbox.handler {
                     listener = .handler(handler)
-                } else {
-                    while listener == nil, !inbox.waiters.isEmpty {
-                        let waiter = inbox.waiters.removeFirst()
-                        guard waiter.claim() else { continue }
-                        inbox.claimed = waiter
-                        listener = .waiter(waiter)
-                    }
+                } else if !inbox.waiters.isEmpty {
+                    inbox.claimed = inbox.waiters.removeFirst()
+                    listener = .claimedWaiter
                 }
             }
             if listener == nil { inbox.isDraining = false }
@@ -245,15 +247,28 @@ package final class NotificationHub: Sendable {
         }
     }
 
-    /// Lets a waiter wait again because nothing came.
-    private func putBack(_ waiter: NotificationWaiter, _ device: DeviceAddress) {
-        guard waiter.release() else { return }
-        let isGone = state.withLock { state in
-            guard !state.isClosed, state.inboxes[device] != nil else { return true }
+    /// Resumes the claimed task. If nothing came it waits again, unless it was cancelled meanwhile.
+    private func settleClaim(of device: DeviceAddress, with taken: ClientNotification?) {
+        let waiter = state.withLock { state -> Waiter? in
+            guard let waiter = state.inboxes[device]?.claimed.take() else { return nil }
+            if taken != nil || waiter.isCancelled { return waiter }
             state.inboxes[device]?.waiters.insert(waiter, at: 0)
-            return false
+            return nil
         }
-        if isGone { waiter.cancel() }
+        waiter?.continuation.resume(returning: taken)
+    }
+
+    /// Ends the wait of a task; if the task is claimed, as soon as nothing has come.
+    private func cancel(_ number: UInt64, of device: DeviceAddress) {
+        let waiter = state.withLock { state -> Waiter? in
+            if state.inboxes[device]?.claimed?.number == number { state.inboxes[device]?.claimed?.isCancelled = true }
+            guard let index = state.inboxes[device]?.waiters.firstIndex(where: { $0.number == number }) else {
+                return nil
+            }
+            defer { if state.inboxes[device]?.isIdle == true { state.inboxes[device] = nil } }
+            return state.inboxes[device]?.waiters.remove(at: index)
+        }
+        waiter?.continuation.resume(returning: nil)
     }
 
     // MARK: Helpers
@@ -284,93 +299,17 @@ package final class NotificationHub: Sendable {
     }
 }
 
-// A task that waits for a notification. It may be cancelled at any time, but must keep waiting while one is taken for
-// it.
-//
-// Invariant: the continuation is resumed once, by the call that takes it out of the state.
-
-/// A task that waits for a notification.
-final class NotificationWaiter: Sendable {
-    typealias Continuation = CheckedContinuation<ClientNotification?, Never>
-
-    private struct State {
-        var continuation: Continuation?
-        var isClaimed = false
-        var isCancelled = false
-    }
-
-    private let state = Locked(State())
-
-    /// Begins to wait. Returns false if the task was cancelled before; the continuation was resumed then.
-    func wait(_ continuation: Continuation) -> Bool {
-        let waits = state.withLock { state in
-            if !state.isCancelled { state.continuation = continuation }
-            return !state.isCancelled
-        }
-        if !waits { continuation.resume(returning: nil) }
-        return waits
-    }
-
-    /// Whether the task no longer waits.
-    var isOver: Bool { state.withLock { $0.continuation == nil } }
-
-    /// Claims the task for a notification. Returns false if it no longer waits.
-    func claim() -> Bool {
-        state.withLock { state in
-            state.isClaimed = state.continuation != nil
-            return state.isClaimed
-        }
-    }
-
-    /// Ends the claim because nothing came. Returns false if the task no longer waits, because it was cancelled
-    /// meanwhile.
-    func release() -> Bool {
-        let (continuation, waits) = state.withLock { state in
-            state.isClaimed = false
-            guard state.isCancelled else { return (Continuation?.none, state.continuation != nil) }
-            defer { state.continuation = nil }
-            return (state.continuation, false)
-        }
-        continuation?.resume(returning: nil)
-        return waits
-    }
-
-    /// Resumes the task with the notification.
-    func resume(_ notification: ClientNotification) {
-        let continuation = state.withLock { state in
-            defer { state.continuation = nil }
-            return state.continuation
-        }
-        continuation?.resume(returning: notification)
-    }
-
-    /// Ends the wait; if the task is claimed, as soon as nothing has come.
-    func cancel() {
-        let continuation = state.withLock { state in
-            state.isCancelled = true
-            guard !state.isClaimed else { return Continuation?.none }
-            defer { state.continuation = nil }
-            return state.continuation
-        }
-        continuation?.resume(returning: nil)
-    }
-}
-
 // How a server wakes the hub of its session, which is created after it.
 //
 // Invariant: the reference is weak, because the hub refers to the server.
 
 /// Wakes a hub.
 final class NotificationBell: Sendable {
-    private struct Ear: Sendable {
-        weak var hub: NotificationHub?
-    }
-
-    private let ear = Locked(Ear())
+    private let hub = Locked(WeakObject(object: nil))
 
     /// Sets the hub to wake.
-    func attach(_ hub: NotificationHub) { ear.withLock { $0.hub = hub } }
+    func attach(_ hub: NotificationHub) { self.hub.withLock { $0 = WeakObject(object: hub) } }
 
     /// Wakes the hub. Does nothing before it is attached: a hub is woken when it is created.
-    func ring() { ear.value.hub?.wake() }
+    func ring() { (hub.value.object as? NotificationHub)?.wake() }
 }

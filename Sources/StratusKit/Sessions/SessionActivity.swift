@@ -65,7 +65,7 @@ package final class SessionActivity: @unchecked Sendable {
     package func close() { changing { isClosed = true } }
 
     /// Whether the session accepts no more requests.
-    package var refusesRequests: Bool { locked { isClosed } }
+    package var refusesRequests: Bool { condition.withLock { isClosed } }
 
     /// Counts work that no client requested.
     package func begin() { changing { count += 1 } }
@@ -83,20 +83,20 @@ package final class SessionActivity: @unchecked Sendable {
     /// Blocks its thread until only work that cannot begin is left. Do not call it from a callback.
     package func waitUntilIdle() {
         while true {
-            let (quiet, changeNumber) = locked { (quietState(), self.changeNumber) }
-            let isIdle = quiet.map(isIdle) ?? false
+            let (quiet, seen) = condition.withLock { (quietWork, changeNumber) }
+            let isIdle = quiet.map { !$0.contains(where: \.canBegin) } ?? false
             condition.lock()
             defer { condition.unlock() }
-            let isSame = self.changeNumber == changeNumber
-            if isIdle, isSame { return }
-            if isSame { condition.wait() }
+            guard changeNumber == seen else { continue }
+            if isIdle { return }
+            condition.wait()
         }
     }
 
     /// Suspends until only work that cannot begin is left.
     package func untilIdle() async {
         await withCheckedContinuation { continuation in
-            locked { continuations.append(continuation) }
+            condition.withLock { continuations.append(continuation) }
             resumeIfIdle()
         }
     }
@@ -106,7 +106,7 @@ package final class SessionActivity: @unchecked Sendable {
     package func waitUntilOver() {
         while true {
             waitUntilIdle()
-            let stuck = locked { Array(waiting.values) }
+            let stuck = condition.withLock { Array(waiting.values) }
             guard !stuck.isEmpty else { return }
             for work in stuck where !work.giveUp() { forget(work) }
         }
@@ -114,27 +114,16 @@ package final class SessionActivity: @unchecked Sendable {
 
     // MARK: Helpers
 
-    /// A moment when nothing runs.
-    private struct QuietState {
-        var changeNumber: UInt64
-        var waiting: [any WaitingWork]
-    }
-
-    /// Nil while something runs. The caller holds the lock.
-    private func quietState() -> QuietState? {
-        guard count == waiting.count else { return nil }
-        return QuietState(changeNumber: changeNumber, waiting: Array(waiting.values))
-    }
-
-    private func isIdle(_ state: QuietState) -> Bool { !state.waiting.contains { $0.canBegin } }
+    /// The work that waits while nothing runs; nil while something runs. The caller holds the lock.
+    private var quietWork: [any WaitingWork]? { count == waiting.count ? Array(waiting.values) : nil }
 
     /// Resumes the waiting tasks if the session is idle. Called after every change that may make it so.
     private func resumeIfIdle() {
         while true {
-            let quiet = locked { continuations.isEmpty ? nil : quietState() }
-            guard let quiet, isIdle(quiet) else { return }
-            let resumed = locked { () -> [CheckedContinuation<Void, Never>]? in
-                guard changeNumber == quiet.changeNumber else { return nil }
+            let (quiet, seen) = condition.withLock { (continuations.isEmpty ? nil : quietWork, changeNumber) }
+            guard let quiet, !quiet.contains(where: \.canBegin) else { return }
+            let resumed = condition.withLock { () -> [CheckedContinuation<Void, Never>]? in
+                guard changeNumber == seen else { return nil }
                 defer { continuations = [] }
                 return continuations
             }
@@ -145,16 +134,10 @@ package final class SessionActivity: @unchecked Sendable {
     }
 
     private func changing<Result>(_ body: () -> Result) -> Result {
-        locked {
+        condition.withLock {
             changeNumber += 1
             defer { condition.broadcast() }
             return body()
         }
-    }
-
-    private func locked<Result>(_ body: () -> Result) -> Result {
-        condition.lock()
-        defer { condition.unlock() }
-        return body()
     }
 }

@@ -12,19 +12,15 @@ package import StratusCloud
 /// Calls back when a session's clock has reached a time.
 package final class SessionTimers: Sendable {
     /// A timer that can be cancelled.
-    package struct Token: Hashable, Sendable {
-        fileprivate let number: UInt64
-    }
+    package typealias Token = UInt64
 
     /// Whether the clock stands still until it is moved by hand.
-    package let isMovedByHand: Bool
+    package var isMovedByHand: Bool { core.isMovedByHand }
     private let core: TimerCore
 
     package init(clock: any CloudClock) {
         core = TimerCore(clock: clock)
-        let handMoved = clock as? any HandMovedClock
-        isMovedByHand = handMoved != nil
-        handMoved?.onMove { [weak core] in core?.fireDue() }
+        (clock as? any HandMovedClock)?.onMove { [weak core] in core?.fireDue() }
     }
 
     deinit { core.end() }
@@ -34,14 +30,12 @@ package final class SessionTimers: Sendable {
     package func schedule(
         afterSeconds seconds: Double, firesAtClose: Bool = false, _ body: @escaping @Sendable () -> Void
     ) -> Token {
-        Token(
-            number: core.schedule(
-                afterSeconds: max(seconds, 0), firesAtClose: firesAtClose, wantsThread: !isMovedByHand, body))
+        core.schedule(afterSeconds: max(seconds, 0), firesAtClose: firesAtClose, body)
     }
 
     /// Cancels a timer. Returns false if it has fired: its body was called, or is about to be called.
     @discardableResult
-    package func cancel(_ token: Token) -> Bool { core.cancel(token.number) }
+    package func cancel(_ token: Token) -> Bool { core.cancel(token) }
 
     /// The number of waiting timers.
     package var count: Int { core.count }
@@ -60,6 +54,7 @@ private final class TimerCore: @unchecked Sendable {
         let body: @Sendable () -> Void
     }
 
+    let isMovedByHand: Bool
     private let clock: any CloudClock
     private let condition = TimedCondition()
     private var entries: [UInt64: Entry] = [:]
@@ -71,25 +66,28 @@ private final class TimerCore: @unchecked Sendable {
 
     init(clock: any CloudClock) {
         self.clock = clock
+        isMovedByHand = clock is any HandMovedClock
     }
 
-    var count: Int { locked { entries.count } }
+    var count: Int { condition.withLock { entries.count } }
 
     func schedule(
-        afterSeconds seconds: Double, firesAtClose: Bool, wantsThread: Bool, _ body: @escaping @Sendable () -> Void
+        afterSeconds seconds: Double, firesAtClose: Bool, _ body: @escaping @Sendable () -> Void
     ) -> UInt64 {
         let deadline = clock.uptimeSeconds + seconds
-        return locked {
+        return condition.withLock {
             lastNumber += 1
             entries[lastNumber] = Entry(deadline: deadline, firesAtClose: firesAtClose, body: body)
-            guard wantsThread else { return lastNumber }
+            guard !isMovedByHand else { return lastNumber }
             if deadline < wakeUp {
                 wakeUp = deadline
                 condition.signal()
             }
             if !hasThread {
                 hasThread = true
-                startThread()
+                Thread.start("StratusKit timers") { [self] in
+                    while sleep() { fireDue() }
+                }
             }
             return lastNumber
         }
@@ -97,12 +95,12 @@ private final class TimerCore: @unchecked Sendable {
 
     func cancel(_ number: UInt64) -> Bool {
         // Released after the lock, like everything that may be a client's.
-        let entry = locked { entries.removeValue(forKey: number) }
+        let entry = condition.withLock { entries.removeValue(forKey: number) }
         return entry != nil
     }
 
     func end() {
-        locked {
+        condition.withLock {
             isEnded = true
             condition.signal()
         }
@@ -114,7 +112,7 @@ private final class TimerCore: @unchecked Sendable {
     }
 
     func fire(_ isDue: (Entry) -> Bool) {
-        let due = locked {
+        let due = condition.withLock {
             let due = entries.filter { isDue($0.value) }
             for number in due.keys { entries[number] = nil }
             return due.sorted { ($0.value.deadline, $0.key) < ($1.value.deadline, $1.key) }
@@ -122,17 +120,9 @@ private final class TimerCore: @unchecked Sendable {
         for (_, entry) in due { entry.body() }
     }
 
-    private func startThread() {
-        let thread = Thread { [self] in
-            while sleep() { fireDue() }
-        }
-        thread.name = "StratusKit timers"
-        thread.start()
-    }
-
     /// Sleeps until a deadline. Returns false when the session has ended.
     private func sleep() -> Bool {
-        locked {
+        condition.withLock {
             wakeUp = entries.values.map(\.deadline).min() ?? .infinity
             while !isEnded {
                 let seconds = wakeUp - clock.uptimeSeconds
@@ -142,12 +132,6 @@ private final class TimerCore: @unchecked Sendable {
             return false
         }
     }
-
-    private func locked<Value>(_ body: () -> Value) -> Value {
-        condition.lock()
-        defer { condition.unlock() }
-        return body()
-    }
 }
 
 // A lock to wait at, with time-outs that do not depend on the wall clock.
@@ -156,7 +140,7 @@ private final class TimerCore: @unchecked Sendable {
 // early, and after the year 2262 it ends the process. Here a timer of the monotonic clock wakes the waiting thread.
 
 /// A lock with a condition, for waits that may end by time.
-final class TimedCondition: Sendable {
+final class TimedCondition: NSLocking, Sendable {
     /// A timer may be late by the time that the machine slept; it is set again after this many seconds.
     private static let longestSeconds = 86_400.0
     private static let timeouts = DispatchQueue(label: "Stratus time-outs", attributes: .concurrent)
@@ -190,6 +174,16 @@ final class TimedCondition: Sendable {
         condition.wait()
         timer.cancel()
         return Self.now < end
+    }
+}
+
+extension Thread {
+    /// Starts a thread with a name.
+    static func start(_ name: String, stackByteCount: Int? = nil, _ body: @escaping @Sendable () -> Void) {
+        let thread = Thread(block: body)
+        thread.name = name
+        if let stackByteCount { thread.stackSize = stackByteCount }
+        thread.start()
     }
 }
 

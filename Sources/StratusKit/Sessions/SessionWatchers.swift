@@ -78,21 +78,17 @@ protocol ShareObserver: AnyObject, Sendable {
 
 /// The observers of a session.
 package final class ShareObservers: Sendable {
-    private struct Box: Sendable {
-        weak var observer: (any ShareObserver)?
-    }
-
-    private let boxes = Locked<[Box]>([])
+    private let objects = Locked<[WeakObject]>([])
 
     func add(_ observer: any ShareObserver) {
-        boxes.withLock { boxes in
-            boxes.removeAll { $0.observer == nil }
-            boxes.append(Box(observer: observer))
+        objects.withLock { objects in
+            objects.removeAll { $0.object == nil }
+            objects.append(WeakObject(object: observer))
         }
     }
 
     /// The observers of a caller's shares.
     func observers(of caller: Caller, in session: CloudSession) -> [any ShareObserver] {
-        boxes.value.compactMap(\.observer).filter { $0.observes(caller, in: session) }
+        objects.value.compactMap { $0.object as? any ShareObserver }.filter { $0.observes(caller, in: session) }
     }
 }

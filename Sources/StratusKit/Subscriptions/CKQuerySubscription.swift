@@ -104,7 +104,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
     override func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
         if let mistake { throw PredicateProblem(mistake) }
         let syntax = try captured.content.get()
-        let lowered = try PredicateLowering.lower(syntax, now: now)
+        let lowered = try LoweredPredicate(syntax, now: now)
         return .query(
             ClientQuery(recordType: type, filters: lowered.filters, matchesNothing: lowered.matchesNothing),
             zone: zoneID?.address, triggers: SubscriptionTriggers(rawValue: querySubscriptionOptions.rawValue),

@@ -54,8 +54,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     ///   `operationCancelled` if the task or the engine's operations were cancelled; `invalidArguments` in a callback
     ///   of the engine's own delegate.
     public func fetchChanges(_ options: FetchChangesOptions = .init()) async throws {
-        try worker.refuseCallback()
-        try await worker.run(.fetch(options))
+        try await worker.run { try await $0.fetch(options) }
     }
 
     /// Sends pending changes now, and returns when the delegate has handled the answers (E-04). Without an account it
@@ -66,8 +65,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     /// - Parameter options: What to send.
     /// - Throws: `CKError` as in `fetchChanges(_:)`; `partialFailure` has an error for each record or zone that failed.
     public func sendChanges(_ options: SendChangesOptions = .init()) async throws {
-        try worker.refuseCallback()
-        try await worker.run(.send(options))
+        try await worker.run { try await $0.send(options) }
     }
 
     /// Cancels running and scheduled work of the engine, and returns when it has ended. In a callback of the engine's

@@ -24,8 +24,6 @@ struct SyncContent: Sendable {
     var zones = PendingList<CKSyncEngine.PendingDatabaseChange>()
     var hasUntrackedChanges = false
 
-    init(place: SyncPlace) { self.place = place }
-
     /// Forgets everything, because it belongs to another account (E-10).
     mutating func reset(for userName: String?) {
         self = SyncContent(place: place)

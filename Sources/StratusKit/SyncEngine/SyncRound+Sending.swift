@@ -16,18 +16,14 @@ extension SyncRound {
     /// Sends pending changes and reports the answers. Throws the error of the request, or `partialFailure` for items.
     func send(_ options: CKSyncEngine.SendChangesOptions) async throws {
         let context = CKSyncEngine.SendChangesContext(reason: reason, options: options)
-        try await worker.report(.willSendChanges(.init(context: context)))
-        let failure: (any Error)?
-        do {
-            try await sendAll(context)
-            failure = nil
-        } catch {
-            worker.wantFetch(andRound: false)
-            failure = error
+        try await reporting(
+            .willSendChanges(.init(context: context)), .didSendChanges(.init(context: context))
+        ) {
+            do { try await sendAll(context) } catch {
+                worker.wantFetch(andRound: false)
+                throw error
+            }
         }
-        try await worker.report(.didSendChanges(.init(context: context)))
-        try await worker.reportState()
-        if let failure { throw failure }
     }
 
     private func sendAll(_ context: CKSyncEngine.SendChangesContext) async throws {
@@ -56,32 +52,16 @@ extension SyncRound {
     private func send(
         _ changes: [CKSyncEngine.PendingDatabaseChange], asOf moment: UInt64, _ group: CKOperationGroup
     ) async throws {
-        let answers = await requests.modify(changes, group)
-        var outcome = SentItems<CKRecordZone.ID>(answers.failure)
-        var (saved, deleted): ([CKRecordZone], [CKRecordZone.ID]) = ([], [])
-        var notSaved: [CKSyncEngine.Event.SentDatabaseChanges.FailedZoneSave] = []
-        var notDeleted: [CKRecordZone.ID: CKError] = [:]
-        var finished: [CKSyncEngine.PendingDatabaseChange] = []
-        for change in changes {
-            let error: CKError?
-            switch change {
-            case .saveZone(let zone):
-                error = outcome.note(answers.saves[zone.zoneID], of: zone.zoneID) { saved.append($0) }
-                if let error { notSaved.append(.init(zone: zone, error: error)) }
-            case .deleteZone(let zoneID):
-                error = outcome.note(answers.deletions[zoneID], of: zoneID) { deleted.append(zoneID) }
-                if let error { notDeleted[zoneID] = error }
-            }
-            if error.map(SyncRetry.keepsPending) != true { finished.append(change) }
-        }
-        state.finish([], finished, asOf: moment)
+        let sent = await requests.modify(changes, group)
+        let finished = sent.finishedSaves.map(CKSyncEngine.PendingDatabaseChange.saveZone)
+        state.finish([], finished + sent.finishedDeletions.map { .deleteZone($0) }, asOf: moment)
         try await worker.report(
             .sentDatabaseChanges(
                 .init(
-                    savedZones: saved, failedZoneSaves: notSaved, deletedZoneIDs: deleted,
-                    failedZoneDeletes: notDeleted)))
+                    savedZones: sent.saved, failedZoneSaves: sent.notSaved.map { .init(zone: $0, error: $1) },
+                    deletedZoneIDs: sent.deleted, failedZoneDeletes: sent.notDeleted)))
         try await worker.reportState()
-        try conclude(outcome, "Failed to modify some zones")
+        try conclude(sent, "Failed to modify some zones")
     }
 
     // MARK: Records
@@ -89,72 +69,80 @@ extension SyncRound {
     private func send(
         _ batch: CKSyncEngine.RecordZoneChangeBatch, asOf moment: UInt64, _ group: CKOperationGroup
     ) async throws {
-        let answers = await requests.modify(batch, group)
-        var outcome = SentItems<CKRecord.ID>(answers.failure)
-        var (saved, deleted): ([CKRecord], [CKRecord.ID]) = ([], [])
-        var notSaved: [CKSyncEngine.Event.SentRecordZoneChanges.FailedRecordSave] = []
-        var notDeleted: [CKRecord.ID: CKError] = [:]
-        var finished: [CKSyncEngine.PendingRecordZoneChange] = []
-        for record in batch.recordsToSave {
-            let error = outcome.note(answers.saves[record.recordID], of: record.recordID) { saved.append($0) }
-            if let error { notSaved.append(.init(record: record, error: error)) }
-            if error.map(SyncRetry.keepsPending) != true { finished.append(.saveRecord(record.recordID)) }
-        }
-        for id in batch.recordIDsToDelete {
-            let error = outcome.note(answers.deletions[id], of: id) { deleted.append(id) }
-            if let error { notDeleted[id] = error }
-            if error.map(SyncRetry.keepsPending) != true { finished.append(.deleteRecord(id)) }
-        }
-        state.finish(finished, [], asOf: moment)
+        let sent = await requests.modify(batch, group)
+        let finished = sent.finishedSaves.map { CKSyncEngine.PendingRecordZoneChange.saveRecord($0.recordID) }
+        state.finish(finished + sent.finishedDeletions.map { .deleteRecord($0) }, [], asOf: moment)
         // A zone is followed from the first save on this device: otherwise nothing would show that it was deleted and
         // created again.
         let tokens = state.content.zoneTokens
-        if saved.contains(where: { tokens[$0.recordID.zoneID] == nil }) { worker.wantFetch(andRound: true) }
+        if sent.saved.contains(where: { tokens[$0.recordID.zoneID] == nil }) { worker.wantFetch(andRound: true) }
         try await worker.report(
             .sentRecordZoneChanges(
                 .init(
-                    savedRecords: saved, failedRecordSaves: notSaved, deletedRecordIDs: deleted,
-                    failedRecordDeletes: notDeleted)))
+                    savedRecords: sent.saved, failedRecordSaves: sent.notSaved.map { .init(record: $0, error: $1) },
+                    deletedRecordIDs: sent.deleted, failedRecordDeletes: sent.notDeleted)))
         try await worker.reportState()
-        try conclude(outcome, "Failed to modify some records")
+        try conclude(sent, "Failed to modify some records")
     }
 
     /// Continues if everything succeeded.
-    private func conclude<Item>(_ outcome: SentItems<Item>, _ message: String) throws {
-        if outcome.hasSuccess { worker.noteProgress() }
-        guard !outcome.errors.isEmpty else { return }
-        failures += outcome.errors.values.compactMap { $0 as? CKError }
-        throw outcome.failure ?? CKError.partialFailure(outcome.errors, message)
+    private func conclude<Item, ID>(_ sent: SentItems<Item, ID>, _ message: String) throws {
+        if !sent.saved.isEmpty || !sent.deleted.isEmpty { worker.noteProgress() }
+        guard !sent.errors.isEmpty else { return }
+        failures += sent.errors.values.compactMap { $0 as? CKError }
+        throw sent.failure ?? CKError.partialFailure(sent.errors, message)
     }
 }
 
-/// The results of the items of a request.
-private struct SentItems<Item: Hashable & Sendable> {
+/// The items of a request with their answers.
+struct SentItems<Item, ID: Hashable & Sendable> {
     /// The error if the request failed as a whole: it applies to every item.
-    let failure: CKError?
-    var errors: [AnyHashable: any Error] = [:]
-    var hasSuccess = false
+    private(set) var failure: CKError?
+    private(set) var saved: [Item] = []
+    private(set) var notSaved: [(item: Item, error: CKError)] = []
+    private(set) var deleted: [ID] = []
+    private(set) var notDeleted: [ID: CKError] = [:]
+    private(set) var errors: [AnyHashable: any Error] = [:]
+    /// The items that the engine does not send again.
+    private(set) var finishedSaves: [Item] = []
+    private(set) var finishedDeletions: [ID] = []
 
-    init(_ failure: CKError?) { self.failure = failure }
-
-    /// Notes the answer for an item. Returns its error.
-    mutating func note<Value>(
-        _ answer: Result<Value, any Error>?, of item: Item, onSuccess: (Value) -> Void
-    ) -> CKError? {
-        switch answer {
-        case .success(let value)?:
-            hasSuccess = true
-            onSuccess(value)
-            return nil
-        case .failure(let error)?:
-            let error = CKError.of(error)
-            errors[item] = error
-            return error
-        case nil:
-            let error = failure ?? CKError.unanswered()
-            errors[item] = error
-            return error
+    /// Sends the request and sorts its answers.
+    init(
+        saves: [Item], _ id: (Item) -> ID, deletions: [ID],
+        _ request: () async throws -> (
+            saveResults: [ID: Result<Item, any Error>], deleteResults: [ID: Result<Void, any Error>]
+        )
+    ) async {
+        var saveResults: [ID: Result<Item, any Error>] = [:]
+        var deleteResults: [ID: Result<Void, any Error>] = [:]
+        do { (saveResults, deleteResults) = try await request() } catch { failure = CKError.of(error) }
+        for item in saves {
+            switch answer(saveResults[id(item)]) {
+            case .success(let saved):
+                self.saved.append(saved)
+                finishedSaves.append(item)
+            case .failure(let error):
+                notSaved.append((item, error))
+                errors[id(item)] = error
+                if !SyncRetry.keepsPending(error) { finishedSaves.append(item) }
+            }
         }
+        for id in deletions {
+            switch answer(deleteResults[id]) {
+            case .success:
+                deleted.append(id)
+                finishedDeletions.append(id)
+            case .failure(let error):
+                notDeleted[id] = error
+                errors[id] = error
+                if !SyncRetry.keepsPending(error) { finishedDeletions.append(id) }
+            }
+        }
+    }
+
+    private func answer<Value>(_ result: Result<Value, any Error>?) -> Result<Value, CKError> {
+        result?.mapError { CKError.of($0) } ?? .failure(failure ?? CKError.unanswered())
     }
 }
 
@@ -163,21 +151,12 @@ private struct SentItems<Item: Hashable & Sendable> {
 
 /// The requests of one round.
 struct SyncRequests: Sendable {
-    /// A page of changed zones.
-    struct DatabasePage: Sendable {
-        var modifications: [CKDatabase.DatabaseChange.Modification]
-        var deletions: [CKDatabase.DatabaseChange.Deletion]
-        var token: CKServerChangeToken
-        var isMoreComing: Bool
-    }
-
-    /// A page of changes in a zone, in the order of the feed.
-    struct ZonePage: Sendable {
-        var modifications: [CKDatabase.RecordZoneChange.Modification]
-        var deletions: [CKDatabase.RecordZoneChange.Deletion]
-        var token: CKServerChangeToken
-        var isMoreComing: Bool
-    }
+    /// A page of changes in the order of the feed.
+    typealias Page<Modification, Deletion> = (
+        modifications: [Modification], deletions: [Deletion], changeToken: CKServerChangeToken, moreComing: Bool
+    )
+    typealias DatabasePage = Page<CKDatabase.DatabaseChange.Modification, CKDatabase.DatabaseChange.Deletion>
+    typealias ZonePage = Page<CKDatabase.RecordZoneChange.Modification, CKDatabase.RecordZoneChange.Deletion>
 
     let database: CKDatabase
 
@@ -191,10 +170,7 @@ struct SyncRequests: Sendable {
     }
 
     func databaseChanges(since token: CKServerChangeToken?, _ group: CKOperationGroup) async throws -> DatabasePage {
-        let page = try await database(in: group).databaseChanges(since: token)
-        return DatabasePage(
-            modifications: page.modifications, deletions: page.deletions, token: page.changeToken,
-            isMoreComing: page.moreComing)
+        try await database(in: group).databaseChanges(since: token)
     }
 
     func zoneChanges(
@@ -216,49 +192,28 @@ struct SyncRequests: Sendable {
             operation.recordZoneFetchResultBlock = { end.value = $1 }
             operation.fetchRecordZoneChangesResultBlock = { result in
                 let fetched = result.flatMap { _ in end.value ?? .failure(CKError.unanswered()) }
-                completion(
-                    fetched.map {
-                        ZonePage(
-                            modifications: changed.value, deletions: deleted.value, token: $0.serverChangeToken,
-                            isMoreComing: $0.moreComing)
-                    })
+                completion(fetched.map { (changed.value, deleted.value, $0.serverChangeToken, $0.moreComing) })
             }
             return operation
         }
     }
 
-    /// Sends a batch. Returns an answer for every item; if the request failed as a whole, its error.
-    func modify(_ batch: CKSyncEngine.RecordZoneChangeBatch, _ group: CKOperationGroup) async -> (
-        saves: [CKRecord.ID: Result<CKRecord, any Error>], deletions: [CKRecord.ID: Result<Void, any Error>],
-        failure: CKError?
-    ) {
-        do {
-            let answers = try await database(in: group).modifyRecords(
+    func modify(
+        _ batch: CKSyncEngine.RecordZoneChangeBatch, _ group: CKOperationGroup
+    ) async -> SentItems<CKRecord, CKRecord.ID> {
+        await SentItems(saves: batch.recordsToSave, \.recordID, deletions: batch.recordIDsToDelete) {
+            try await database(in: group).modifyRecords(
                 saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, atomically: batch.atomicByZone)
-            return (answers.saveResults, answers.deleteResults, nil)
-        } catch {
-            return ([:], [:], CKError.of(error))
         }
     }
 
-    /// Sends changes of zones, as `modify` does.
-    func modify(_ changes: [CKSyncEngine.PendingDatabaseChange], _ group: CKOperationGroup) async -> (
-        saves: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
-        deletions: [CKRecordZone.ID: Result<Void, any Error>], failure: CKError?
-    ) {
-        var saves: [CKRecordZone] = []
-        var deletions: [CKRecordZone.ID] = []
-        for change in changes {
-            switch change {
-            case .saveZone(let zone): saves.append(zone)
-            case .deleteZone(let zoneID): deletions.append(zoneID)
-            }
-        }
-        do {
-            let answers = try await database(in: group).modifyRecordZones(saving: saves, deleting: deletions)
-            return (answers.saveResults, answers.deleteResults, nil)
-        } catch {
-            return ([:], [:], CKError.of(error))
+    func modify(
+        _ changes: [CKSyncEngine.PendingDatabaseChange], _ group: CKOperationGroup
+    ) async -> SentItems<CKRecordZone, CKRecordZone.ID> {
+        let saves = changes.compactMap { if case .saveZone(let zone) = $0 { zone } else { nil } }
+        let deletions = changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } }
+        return await SentItems(saves: saves, \.zoneID, deletions: deletions) {
+            try await database(in: group).modifyRecordZones(saving: saves, deleting: deletions)
         }
     }
 
@@ -272,14 +227,11 @@ struct SyncRequests: Sendable {
             let isThere = all.contains { ($0 as? CKDatabaseSubscription).map { $0.recordType == nil } ?? false }
             if isThere { return }
         }
-        let subscription = CKDatabaseSubscription(subscriptionID: wantedID ?? Self.subscriptionID(database))
+        let subscription = CKDatabaseSubscription(
+            subscriptionID: wantedID ?? "CKSyncEngine-\(database.databaseScope)-database")
         let info = CKSubscription.NotificationInfo()
         info.shouldSendContentAvailable = true
         subscription.notificationInfo = info
         try await database.save(subscription)
-    }
-
-    private static func subscriptionID(_ database: CKDatabase) -> CKSubscription.ID {
-        "CKSyncEngine-\(database.databaseScope)-database"
     }
 }

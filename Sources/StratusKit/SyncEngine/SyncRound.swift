@@ -28,10 +28,7 @@ final class SyncRound {
     func run(_ errand: SyncWorker.Errand) async throws {
         do {
             guard try await beginAsUser() else { return }
-            switch errand {
-            case .fetch(let options): try await fetch(options)
-            case .send(let options): try await send(options)
-            }
+            try await errand(self)
             worker.noteProgress()
         } catch {
             let failure = note(error)
@@ -45,23 +42,18 @@ final class SyncRound {
         do {
             try await worker.reportState()
             guard try await beginAsUser() else { return }
-            if worker.openFetch != nil { try await fetchPatiently() }
+            if worker.hasOpenFetch {
+                do { try await fetch(.init()) } catch {
+                    note(error)
+                    // A permanent failure of the fetch does not prevent sending.
+                    if failures.contains(where: SyncRetry.keepsPending) { throw error }
+                }
+            }
             if state.content.hasPendingChanges { try await send(.init()) }
             if failures.isEmpty { worker.noteProgress() } else { worker.noteFailures(failures) }
         } catch {
             note(error)
             worker.noteFailures(failures)
-        }
-    }
-
-    /// A permanent failure of the fetch does not prevent sending.
-    private func fetchPatiently() async throws {
-        do {
-            try await fetch(.init())
-        } catch {
-            note(error)
-            guard failures.contains(where: SyncRetry.keepsPending) else { return }
-            throw error
         }
     }
 
@@ -71,6 +63,18 @@ final class SyncRound {
         let failure = error is CancellationError ? CKError.operationWasCancelled : CKError.of(error)
         if failure.code != .partialFailure || failures.isEmpty { failures.append(failure) }
         return failure
+    }
+
+    /// Does a part of the round between two events; the second one also comes after a failure.
+    func reporting(
+        _ beginning: CKSyncEngine.Event, _ end: CKSyncEngine.Event, _ body: () async throws -> Void
+    ) async throws {
+        try await worker.report(beginning)
+        var failure: (any Error)?
+        do { try await body() } catch { failure = error }
+        try await worker.report(end)
+        try await worker.reportState()
+        if let failure { throw failure }
     }
 
     // MARK: The user
@@ -134,7 +138,7 @@ final class SyncRound {
     private func listen(as device: DeviceAddress?) async {
         guard let device, !worker.hears(as: device) else { return }
         do {
-            try await worker.session.register(device)
+            try await worker.session.pool.run { [hub = worker.session.hub] in try hub.register(device) }
             worker.listen(as: device)
             // Fetches what was written before it listened.
             worker.wantFetch(andRound: false)
@@ -166,21 +170,6 @@ extension ContainerScope {
     }
 }
 
-extension CloudSession {
-    /// Registers a device, on a thread that may block. Throws what the store throws.
-    func register(_ device: DeviceAddress) async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            do {
-                try pool.submit { [hub] in
-                    continuation.resume(with: Result { try hub.register(device) })
-                }
-            } catch {
-                continuation.resume(throwing: CKError.of(error))
-            }
-        }
-    }
-}
-
 // Fetching: which zones have changed, then what has changed in them (E-02).
 //
 // Invariant: fetched changes are reported before the token after them is stored, so that a program that stores both in
@@ -191,20 +180,14 @@ extension SyncRound {
     func fetch(_ options: CKSyncEngine.FetchChangesOptions) async throws {
         let context = CKSyncEngine.FetchChangesContext(reason: reason, options: options)
         let wanted = worker.wantedFetch
-        try await worker.report(.willFetchChanges(.init(context: context)))
-        let failure: (any Error)?
-        do {
+        try await reporting(
+            .willFetchChanges(.init(context: context)), .didFetchChanges(.init(context: context))
+        ) {
             try await subscribe()
             try await fetchZoneList(context)
             try await fetchZones(context)
             worker.noteFetch(wanted)
-            failure = nil
-        } catch {
-            failure = error
         }
-        try await worker.report(.didFetchChanges(.init(context: context)))
-        try await worker.reportState()
-        if let failure { throw failure }
     }
 
     /// Without a subscription the engine still fetches on request; only a temporary error is worth a retry.
@@ -242,7 +225,7 @@ extension SyncRound {
                 let page = try await requests.databaseChanges(since: token, group)
                 listed?.formUnion(page.modifications.map(\.zoneID))
                 try await report(page)
-                guard page.isMoreComing else { break }
+                guard page.moreComing else { break }
             } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
                 hasRestarted = true
                 // A list from the beginning names all existing zones.
@@ -268,7 +251,7 @@ extension SyncRound {
             try await worker.report(
                 .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)))
         }
-        state.update { $0.databaseToken = page.token }
+        state.update { $0.databaseToken = page.changeToken }
         try await worker.reportState()
     }
 
@@ -316,9 +299,9 @@ extension SyncRound {
                         .fetchedRecordZoneChanges(
                             .init(modifications: page.modifications, deletions: page.deletions)))
                 }
-                state.update { $0.noteFetched(zoneID, upTo: page.token, isMoreComing: page.isMoreComing) }
+                state.update { $0.noteFetched(zoneID, upTo: page.changeToken, isMoreComing: page.moreComing) }
                 try await worker.reportState()
-                guard page.isMoreComing else { return }
+                guard page.moreComing else { return }
             } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
                 hasRestarted = true
                 if error.isOfRecreatedZone {

@@ -15,21 +15,11 @@ import StratusStore
 /// Does the work of one sync engine.
 final class SyncWorker: Sendable {
     /// What a program can request.
-    enum Errand: Sendable {
-        case fetch(CKSyncEngine.FetchChangesOptions)
-        case send(CKSyncEngine.SendChangesOptions)
-    }
+    typealias Errand = @Sendable (SyncRound) async throws -> Void
 
     private struct Ends {
         weak var engine: CKSyncEngine?
         weak var delegate: (any CKSyncEngineDelegate)?
-    }
-
-    private struct Pause {
-        let token: SessionTimers.Token
-        let timers: SessionTimers
-
-        func cancel() { timers.cancel(token) }
     }
 
     private struct Schedule {
@@ -38,7 +28,8 @@ final class SyncWorker: Sendable {
         var isAdded = false
         /// Whether a report of the state was added that has not begun.
         var isReportDue = false
-        var pause: Pause?
+        /// Ends the pause before the next attempt.
+        var endPause: (@Sendable () -> Void)?
         var failureCount = 0
         var wantedFetch: UInt64 = 1
         var doneFetch: UInt64 = 0
@@ -81,12 +72,11 @@ final class SyncWorker: Sendable {
     /// Ends permanently, at once except for a request under way.
     func end() {
         state.setOnChange(nil)
-        let (pause, watchers) = schedule.withLock { schedule in
-            defer { (schedule.pause, schedule.watchers) = (nil, nil) }
+        let (endPause, watchers) = schedule.withLock { schedule in
             schedule.isEnded = true
-            return (schedule.pause, schedule.watchers)
+            return (schedule.endPause.take(), schedule.watchers.take())
         }
-        pause?.cancel()
+        endPause?()
         watchers?.remove(ObjectIdentifier(self))
         queue.cancelAll()
     }
@@ -100,17 +90,12 @@ final class SyncWorker: Sendable {
             return !schedule.isReportDue
         }
         if isToReport {
-            queue.addOwn(in: session) { [self] in
+            queue.add(isOwn: true, in: session) { [self] in
                 schedule.withLock { $0.isReportDue = false }
                 try await reportState()
             }
         }
         if isToSend { askForRound() }
-    }
-
-    private func accountMayHaveChanged() {
-        endPause()
-        askForRound()
     }
 
     /// Requests a fetch, because another device has written or for another reason (E-14).
@@ -123,16 +108,16 @@ final class SyncWorker: Sendable {
     func askForRound() {
         guard isAutomatic, database.databaseScope != .public, !session.activity.refusesRequests else { return }
         let isMine = schedule.withLock { schedule in
-            guard !schedule.isEnded, !schedule.isAdded, schedule.pause == nil else { return false }
+            guard !schedule.isEnded, !schedule.isAdded, schedule.endPause == nil else { return false }
             schedule.isAdded = true
             return true
         }
         guard isMine else { return }
-        queue.addOwn(in: session) { [self] in
+        queue.add(isOwn: true, in: session) { [self] in
             // Changes that were added again in a callback requested this round before the failure requested a pause.
             let isPausing = schedule.withLock { schedule in
                 schedule.isAdded = false
-                return schedule.pause != nil
+                return schedule.endPause != nil
             }
             if !isPausing { await SyncRound(self, .scheduled).runScheduled() }
         }
@@ -140,14 +125,11 @@ final class SyncWorker: Sendable {
 
     // MARK: Calls of the program
 
-    func refuseCallback() throws {
-        if isInCallback { throw SyncCallback.refusal() }
-    }
-
     private var isInCallback: Bool { SyncCallback.workers.contains(ObjectIdentifier(self)) }
 
-    func run(_ errand: Errand) async throws {
-        let job = queue.add(in: session) { [self] in try await SyncRound(self, .manual).run(errand) }
+    func run(_ errand: @escaping Errand) async throws {
+        if isInCallback { throw SyncCallback.refusal() }
+        let job = queue.add(isOwn: false, in: session) { [self] in try await SyncRound(self, .manual).run(errand) }
         try await withTaskCancellationHandler {
             try await job.value
         } onCancel: {
@@ -191,10 +173,8 @@ final class SyncWorker: Sendable {
 // MARK: Scheduling
 
 extension SyncWorker {
-    /// The number of the fetch requests, if some are not satisfied; else nil.
-    var openFetch: UInt64? {
-        schedule.withLock { $0.wantedFetch > $0.doneFetch ? $0.wantedFetch : nil }
-    }
+    /// Whether some fetch requests are not satisfied.
+    var hasOpenFetch: Bool { schedule.withLock { $0.wantedFetch > $0.doneFetch } }
 
     /// The number of the fetch requests so far.
     var wantedFetch: UInt64 { schedule.withLock { $0.wantedFetch } }
@@ -223,27 +203,22 @@ extension SyncWorker {
     private func pause(forSeconds seconds: Double) {
         let (timers, activity) = (session.timers, session.activity)
         guard !activity.refusesRequests else { return }
-        let last = schedule.withLock { schedule -> Pause? in
+        let last = schedule.withLock { schedule -> (@Sendable () -> Void)? in
             guard !schedule.isEnded else { return nil }
             // Under the lock, because the pause may be over before it is noted.
-            let token = timers.schedule(afterSeconds: seconds) { [weak self] in self?.pauseHasEnded() }
-            defer { schedule.pause = Pause(token: token, timers: timers) }
-            return schedule.pause
+            let token = timers.schedule(afterSeconds: seconds) { [weak self] in
+                self?.schedule.withLock { $0.endPause = nil }
+                self?.askForRound()
+            }
+            defer { schedule.endPause = { timers.cancel(token) } }
+            return schedule.endPause
         }
-        last?.cancel()
-    }
-
-    private func pauseHasEnded() {
-        schedule.withLock { $0.pause = nil }
-        askForRound()
+        last?()
     }
 
     private func endPause() {
-        let pause = schedule.withLock { schedule in
-            defer { schedule.pause = nil }
-            return schedule.pause
-        }
-        pause?.cancel()
+        let end = schedule.withLock { $0.endPause.take() }
+        end?()
     }
 
     // MARK: Hearing of others
@@ -266,7 +241,10 @@ extension SyncWorker {
         }
         last?.remove(ObjectIdentifier(self))
         guard !isEnded else { return }
-        watchers.watchAccounts(ObjectIdentifier(self)) { [weak self] in self?.accountMayHaveChanged() }
+        watchers.watchAccounts(ObjectIdentifier(self)) { [weak self] in
+            self?.endPause()
+            self?.askForRound()
+        }
         lookAwayIfEnded(watchers)
     }
 
@@ -314,46 +292,31 @@ final class SyncQueue: Sendable {
     /// The store that was current when the engine was created.
     private let taskSession = CurrentSession.ofTask
 
-    /// Adds a job that the program waits for: it has the priority and the values of the program's task.
-    func add(in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
-        add(session, body) { Task(operation: $0) }
-    }
-
-    /// Adds a job of the engine's own.
+    /// Adds a job: the engine's own, or one that the program waits for, with the priority and the values of the
+    /// program's task.
     @discardableResult
-    func addOwn(in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
-        let taskSession = taskSession
-        let meant: @Sendable () async throws -> Void = {
-            try await CurrentSession.$ofTask.withValue(taskSession) { try await body() }
-        }
-        return add(session, meant) { Task.detached(operation: $0) }
-    }
-
-    private func add(
-        _ session: CloudSession, _ body: @escaping @Sendable () async throws -> Void,
-        start: @Sendable (@escaping @Sendable () async throws -> Void) -> Job
-    ) -> Job {
+    func add(isOwn: Bool, in session: CloudSession, _ body: @escaping @Sendable () async throws -> Void) -> Job {
         session.activity.begin()
-        return state.withLock { state in
+        return state.withLock { [taskSession] state in
             state.lastNumber += 1
             let (number, previous) = (state.lastNumber, state.last)
-            let job = start { [self] in
+            let run: @Sendable () async throws -> Void = { [self] in
                 defer {
-                    end(number)
+                    // Released after the lock.
+                    _ = self.state.withLock { $0.open.removeValue(forKey: number) }
                     session.activity.end()
                 }
                 _ = await previous?.result
                 try await body()
             }
+            let job =
+                isOwn
+                ? Task.detached { try await CurrentSession.$ofTask.withValue(taskSession, operation: run) }
+                : Task(operation: run)
             state.open[number] = job
             state.last = job
             return job
         }
-    }
-
-    private func end(_ number: UInt64) {
-        // Released after the lock.
-        _ = state.withLock { $0.open.removeValue(forKey: number) }
     }
 
     /// Cancels all jobs that have not ended, and returns them.

@@ -23,7 +23,7 @@ struct LocalPatienceTests {
     }
 
     private func listen(_ host: WorkingHost, _ patience: LocalPatience) throws -> LocalSocketListener {
-        try LocalSocketListener(LocalSocketName.name, in: directory.store.path) { channel, isStopping in
+        try LocalSocketListener(in: directory.store.path) { channel, isStopping in
             LocalConnection(channel: channel, host: host, patience: patience, isStopping: isStopping).serve()
         }
     }

@@ -69,13 +69,13 @@ struct MemoryOptionTests {
         options.cacheByteCount = -1
         options.hierarchyCacheByteCount = -1
         options.writeBufferByteCount = -1
-        #expect(options.memory.storeOptions.blockCacheByteCount == 0)
-        #expect(options.memory.storeOptions.keptByteCount == 0)
-        #expect(options.memory.storeOptions.writeBufferByteCount == 64 << 10)
+        #expect(options.storeOptions.blockCacheByteCount == 0)
+        #expect(options.storeOptions.keptByteCount == 0)
+        #expect(options.storeOptions.writeBufferByteCount == 64 << 10)
         // As much again for the names of new zones.
-        #expect(options.memory.storeOptions.freshByteCount == 64 << 10)
-        #expect(options.memory.engineOptions.ancestorCacheByteCount == 0)
+        #expect(options.storeOptions.freshByteCount == 64 << 10)
+        #expect(options.engineOptions.ancestorCacheByteCount == 0)
         options.writeBufferByteCount = .max
-        #expect(options.memory.storeOptions.writeBufferByteCount == 1 << 30)
+        #expect(options.storeOptions.writeBufferByteCount == 1 << 30)
     }
 }

@@ -45,6 +45,8 @@ private final class ScriptedSource: NotificationSource {
         }
     }
 
+    func registerDevice(_ device: DeviceAddress) {}
+
     /// Leaves notifications behind, as a commit does.
     func leave(_ ids: [String], for device: DeviceAddress) {
         state.withLock { $0.left.append(ids.map { (device, $0) }) }

@@ -31,6 +31,7 @@ private final class WatchedStore: LongLivedStore {
     }
     func entries() -> [LongLivedEntry] { memory.entries() }
     func remove(_ id: String) { memory.remove(id) }
+    func forget() { memory.forget() }
     func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
         try memory.keepFile(path, as: number, of: id)
     }

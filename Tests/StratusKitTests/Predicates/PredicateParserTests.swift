@@ -174,7 +174,7 @@ import Testing
                     continue
                 }
                 count += 1
-                _ = try? PredicateLowering.lower(syntax, now: PredicateSamples.now)
+                _ = try? LoweredPredicate(syntax, now: PredicateSamples.now)
             }
             return count
         }

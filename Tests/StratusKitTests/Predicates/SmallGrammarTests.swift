@@ -40,7 +40,7 @@ import Testing
     ]
 
     private static func filters(_ syntax: PredicateSyntax) -> [QueryFilter]? {
-        (try? PredicateLowering.lower(syntax, now: PredicateSamples.now))?.filters
+        (try? LoweredPredicate(syntax, now: PredicateSamples.now))?.filters
     }
 
     @Test("every comparison parses from its printed form")
