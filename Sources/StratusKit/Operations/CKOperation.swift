@@ -192,8 +192,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Sets the files to those that were stored with the inputs.
     func adoptFiles(_ files: [(place: KeptFilePlace, path: String)]) {}
 
-    /// Releases the blocks, which often refer to the operation. Called when it has finished.
-    func dropBlocks() { replace(nil) { swap(&persistedBlock, &$0) } }
+    /// Releases the blocks of a subclass, which often refer to the operation. Called when it has finished.
+    func dropBlocks() {}
 
     /// The database the operation works on.
     var selector: DatabaseSelector { .private }
@@ -311,7 +311,7 @@ extension CKOperation {
         var rules = configuration.rules
         rules.isRefused = refusal != nil
         let made = OperationRunner(
-            makeJob(in: context) ?? PlainJob({ _ in }, conclude: { _ in }), context: context,
+            makeJob(in: context) ?? AnswerJob({ _ in }, conclude: { _ in }), context: context,
             configuration: configuration,
             longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: refusal,
             report: { self.receive($0) })
@@ -358,6 +358,7 @@ extension CKOperation {
 
     private func finish() {
         dropBlocks()
+        replace(nil) { swap(&persistedBlock, &$0) }
         dropUnfinishedDependencies()
         let (session, callbacks, completion) = locked {
             (surroundings.countedBy, runner?.context.callbacks, ownCompletionBlock)
