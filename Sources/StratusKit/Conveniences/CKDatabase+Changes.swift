@@ -99,7 +99,7 @@ extension CKDatabase {
 
     private func fetchingChanges(
         _ token: CKServerChangeToken?, _ limit: Int?,
-        _ completion: @escaping @Sendable (Result<DatabaseChanges, any Error>) -> Void
+        _ completion: @escaping Completion<DatabaseChanges>
     ) -> CKOperation {
         let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)
         operation.database = self
@@ -121,7 +121,7 @@ extension CKDatabase {
 
     private func fetchingChanges(
         _ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int?,
-        _ completion: @escaping @Sendable (Result<ZoneChanges, any Error>) -> Void
+        _ completion: @escaping Completion<ZoneChanges>
     ) -> CKOperation {
         let operation = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID],
