@@ -151,13 +151,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
             && userRecordID == other.userRecordID
     }
 
-    public override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(emailAddress)
-        hasher.combine(phoneNumber)
-        hasher.combine(userRecordID)
-        return hasher.finalize()
-    }
+    public override var hash: Int { lookup.hashValue }
 
     public override var description: String {
         let subject = emailAddress ?? phoneNumber ?? userRecordID?.recordName ?? "nobody"

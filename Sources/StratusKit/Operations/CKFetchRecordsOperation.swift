@@ -135,20 +135,20 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
     }
 
-    override func archiveInputs() -> [String: Any]? {
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
         let inputs = locked { self.inputs }
-        return [
+        let archive: [String: Any] = [
             "ids": NSArray(array: inputs.recordIDs ?? []),
             "keys": inputs.desiredKeys.map { NSArray(array: $0.map { $0 as NSString }) } ?? NSNull(),
             "isForCurrentUser": NSNumber(value: inputs.isForCurrentUser),
         ]
+        return (.fetchRecords, archive)
     }
 
     override func adoptInputs(_ archive: [String: Any]) {
         recordIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecord.ID }
         desiredKeys = (archive["keys"] as? NSArray)?.compactMap { $0 as? String }
-        let isForCurrentUser = (archive["isForCurrentUser"] as? NSNumber)?.boolValue ?? false
-        configure { inputs.isForCurrentUser = isForCurrentUser }
+        configure { inputs.isForCurrentUser = (archive["isForCurrentUser"] as? NSNumber)?.boolValue ?? false }
     }
 
     override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }

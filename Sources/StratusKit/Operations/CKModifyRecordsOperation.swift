@@ -134,15 +134,16 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return ModifyRecordsJob(inputs, blocks, to: context.origin, ShareReport(context))
     }
 
-    override func archiveInputs() -> [String: Any]? {
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
         let inputs = locked { self.inputs }
         // Copies, because the program may change the records before they are archived.
         let records = (inputs.recordsToSave ?? []).map { $0.copy() }
-        return [
+        let archive: [String: Any] = [
             "records": NSArray(array: records), "deletions": NSArray(array: inputs.recordIDsToDelete ?? []),
             "policy": NSNumber(value: inputs.savePolicy.rawValue), "atomic": NSNumber(value: inputs.isAtomic),
             "token": inputs.clientChangeTokenData.map { $0.base64EncodedString() as NSString } ?? NSNull(),
         ]
+        return (.modifyRecords, archive)
     }
 
     override func adoptInputs(_ archive: [String: Any]) {

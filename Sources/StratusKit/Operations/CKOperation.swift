@@ -184,7 +184,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     func makeJob(in context: RequestContext) -> (any OperationJob)? { nil }
 
     /// The inputs as a long-lived operation stores them; nil if this kind cannot be long-lived (O-14).
-    func archiveInputs() -> [String: Any]? { nil }
+    func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? { nil }
 
     /// Sets the inputs to those of a stored operation.
     func adoptInputs(_ archive: [String: Any]) {}
@@ -313,7 +313,7 @@ extension CKOperation {
         let made = OperationRunner(
             makeJob(in: context) ?? AnswerJob({ _ in }, conclude: { _ in }), context: context,
             configuration: configuration,
-            longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: refusal,
+            longLived: configuration.isLongLived ? LongLivedRun(of: self, context) : nil, refusal: refusal,
             report: { self.receive($0) })
         let isMine = locked {
             guard state.receive(.inputsFixed(rules)).isEmpty else { return false }
@@ -321,13 +321,6 @@ extension CKOperation {
             return true
         }
         if isMine { session.activity.begin(self) }
-    }
-
-    private func makeLongLived(_ context: RequestContext) -> LongLivedRun? {
-        guard let inputs = archiveInputs() else { return nil }
-        return LongLivedRun(
-            operation: self, inputs: inputs, database: selector, caller: context.caller,
-            onPersisted: longLivedOperationWasPersistedBlock)
     }
 
     private var isStopping: Bool { locked { state.isStopping } }
@@ -342,18 +335,17 @@ extension CKOperation {
         case .callMain: main()
         case .begin: begin()
         case .work(let work): locked { runner }?.run(work)
-        case .isExecutingChanged:
-            willChangeValue(for: \.isExecuting)
-            didChangeValue(for: \.isExecuting)
+        case .isExecutingChanged: notify(\.isExecuting)
         case .isFinishedChanged: finish()
-        case .isCancelledChanged:
-            willChangeValue(for: \.isCancelled)
-            didChangeValue(for: \.isCancelled)
-        case .isReadyChanged:
-            willChangeValue(for: \.isReady)
-            didChangeValue(for: \.isReady)
+        case .isCancelledChanged: notify(\.isCancelled)
+        case .isReadyChanged: notify(\.isReady)
         case .refuse: break
         }
+    }
+
+    private func notify(_ changed: KeyPath<Operation, Bool>) {
+        willChangeValue(for: changed)
+        didChangeValue(for: changed)
     }
 
     private func finish() {
@@ -365,8 +357,7 @@ extension CKOperation {
         }
         replace(nil) { swap(&ownCompletionBlock, &$0) }
         replace(nil) { swap(&runner, &$0) }
-        willChangeValue(for: \.isFinished)
-        didChangeValue(for: \.isFinished)
+        notify(\.isFinished)
         guard let completion, let callbacks else {
             session?.activity.end()
             return
@@ -427,39 +418,34 @@ extension CKOperation {
     @available(*, deprecated, message: "Use configuration.container.")
     public final var container: CKContainer? {
         get { configuration.container }
-        set { configure(\.container, newValue) }
+        set { configuration.container = newValue }
     }
 
     /// Has no effect: no request leaves the machine.
     @available(*, deprecated, message: "Use configuration.allowsCellularAccess.")
     public final var allowsCellularAccess: Bool {
         get { configuration.allowsCellularAccess }
-        set { configure(\.allowsCellularAccess, newValue) }
+        set { configuration.allowsCellularAccess = newValue }
     }
 
     /// Whether the operation outlives its process (O-14).
     @available(*, deprecated, message: "Use configuration.isLongLived.")
     public final var isLongLived: Bool {
         get { configuration.isLongLived }
-        set { configure(\.isLongLived, newValue) }
+        set { configuration.isLongLived = newValue }
     }
 
     /// How many seconds one request may take.
     @available(*, deprecated, message: "Use configuration.timeoutIntervalForRequest.")
     public final var timeoutIntervalForRequest: TimeInterval {
         get { configuration.timeoutIntervalForRequest }
-        set { configure(\.timeoutIntervalForRequest, newValue) }
+        set { configuration.timeoutIntervalForRequest = newValue }
     }
 
     /// How many seconds the operation may take.
     @available(*, deprecated, message: "Use configuration.timeoutIntervalForResource.")
     public final var timeoutIntervalForResource: TimeInterval {
         get { configuration.timeoutIntervalForResource }
-        set { configure(\.timeoutIntervalForResource, newValue) }
-    }
-
-    private func configure<Value>(_ property: ReferenceWritableKeyPath<Configuration, Value>, _ value: Value) {
-        let configuration: Configuration = configuration
-        configuration[keyPath: property] = value
+        set { configuration.timeoutIntervalForResource = newValue }
     }
 }

@@ -259,7 +259,6 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 
     /// Decodes a group. Invalid values are replaced by those of a new group.
     public init(coder: NSCoder) {
-        func has(_ key: String) -> Bool { coder.containsValue(forKey: key) }
         operationGroupID = coder.decodeText(forKey: Key.groupID) ?? UUID.drawn().uuidString
         var state = State()
         state.name = coder.decodeText(forKey: Key.name)
@@ -269,16 +268,14 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
             TransferSize(rawValue: Int(clamping: coder.decodeNumber(forKey: Key.receiveSize))) ?? .unknown
         var defaults = CKOperation.Configuration.Explicit()
         defaults.container = coder.decodeText(forKey: Key.container).map { CKContainer(identifier: $0) }
-        if has(Key.qualityOfService) {
+        if coder.containsValue(forKey: Key.qualityOfService) {
             let rawValue = Int(clamping: coder.decodeNumber(forKey: Key.qualityOfService))
             defaults.qualityOfService = QualityOfService(rawValue: rawValue)
         }
-        if has(Key.allowsCellularAccess) {
-            defaults.allowsCellularAccess = coder.decodeBool(forKey: Key.allowsCellularAccess)
-        }
-        if has(Key.isLongLived) { defaults.isLongLived = coder.decodeBool(forKey: Key.isLongLived) }
-        if has(Key.requestSeconds) { defaults.requestSeconds = coder.decodeDouble(forKey: Key.requestSeconds) }
-        if has(Key.resourceSeconds) { defaults.resourceSeconds = coder.decodeDouble(forKey: Key.resourceSeconds) }
+        defaults.allowsCellularAccess = coder.decodeFlagIfPresent(forKey: Key.allowsCellularAccess)
+        defaults.isLongLived = coder.decodeFlagIfPresent(forKey: Key.isLongLived)
+        defaults.requestSeconds = coder.decodeNumberIfPresent(forKey: Key.requestSeconds)
+        defaults.resourceSeconds = coder.decodeNumberIfPresent(forKey: Key.resourceSeconds)
         state.defaults = CKOperation.Configuration(defaults)
         self.state = Locked(state)
         super.init()

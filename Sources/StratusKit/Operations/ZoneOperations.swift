@@ -78,11 +78,9 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         }
     }
 
-    override func archiveInputs() -> [String: Any]? {
-        [
-            "zones": NSArray(array: recordZonesToSave ?? []),
-            "deletions": NSArray(array: recordZoneIDsToDelete ?? []),
-        ]
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
+        let (zones, deletions) = locked { (zonesToSave ?? [], zoneIDsToDelete ?? []) }
+        return (.modifyZones, ["zones": NSArray(array: zones), "deletions": NSArray(array: deletions)])
     }
 
     override func adoptInputs(_ archive: [String: Any]) {
@@ -161,8 +159,9 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
         }
     }
 
-    override func archiveInputs() -> [String: Any]? {
-        locked { ["ids": NSArray(array: zoneIDs ?? []), "isForAll": NSNumber(value: isForAll)] }
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
+        let (ids, isForAll) = locked { (zoneIDs ?? [], self.isForAll) }
+        return (.fetchZones, ["ids": NSArray(array: ids), "isForAll": NSNumber(value: isForAll)])
     }
 
     override func adoptInputs(_ archive: [String: Any]) {

@@ -19,11 +19,8 @@ extension HeldField {
         if let text = FieldKeyRule.misuse(of: key) { return .failure(ValueMisuse(text: text)) }
         guard let value else { return .success(nil) }
         do throws(ValueMisuse) {
-            let held = try HeldValue(holding: value)
-            guard !isEncrypted || !held.isUnencryptable else {
-                throw ValueMisuse(text: "encrypted values cannot be assets or references.")
-            }
-            return .success(HeldField(value: held, isEncrypted: isEncrypted))
+            return .success(
+                HeldField(value: try HeldValue(holding: value, isEncrypted: isEncrypted), isEncrypted: isEncrypted))
         } catch {
             return .failure(ValueMisuse(text: "Value of key \(key): \(error.text)"))
         }
@@ -85,15 +82,7 @@ struct HeldRecord: Sendable {
 
     /// The assets in its fields, with their keys.
     var assets: [(key: String, asset: CKAsset)] {
-        var assets: [(key: String, asset: CKAsset)] = []
-        for (key, field) in fields {
-            switch field.value {
-            case .asset(let asset): assets.append((key, asset))
-            case .list(let values): for asset in values.flatMap(\.assets) { assets.append((key, asset)) }
-            default: break
-            }
-        }
-        return assets
+        fields.flatMap { key, field in field.value.assets.map { (key, $0) } }
     }
 
     /// The keys that were set, sorted.

@@ -102,12 +102,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
                 && toldRoot?.recordChangeTag == other.toldRoot?.recordChangeTag)
     }
 
-    public override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(facts.container)
-        hasher.combine(toldShare.recordID)
-        return hasher.finalize()
-    }
+    public override var hash: Int { toldShare.recordID.hash }
 
     public override var description: String {
         // The URL is a secret, so it is left out.

@@ -39,6 +39,9 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
             if origin?.database == .public { origin?.account = nil }
             self.origin = origin
         }
+
+        /// The place of a value that is in no record.
+        static let nowhere = Place(record: RecordAddress(recordName: ""), key: "", in: nil)
     }
 
     /// The content that the server is known to have for this asset.

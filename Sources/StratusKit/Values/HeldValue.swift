@@ -79,7 +79,7 @@ enum HeldValue: Sendable {
 /// A value, and whether it was set through `encryptedValues`.
 struct HeldField: Sendable {
     var value: HeldValue
-    var isEncrypted: Bool
+    var isEncrypted = false
 }
 
 extension HeldValue {
@@ -142,6 +142,14 @@ extension ClientValue {
     }
 }
 
+extension HeldValue {
+    /// A value from the server that is in no record. Its assets have no content.
+    init(_ value: ClientValue) { self.init(value, at: .nowhere, download: nil) }
+
+    /// The value in the server's terms, if it is in no record.
+    var clientValue: ClientValue { clientValue(at: .nowhere, isChanged: false) }
+}
+
 /// A value that no field can hold. On Apple's systems this raises an exception; here the record remembers it until the
 /// save.
 struct ValueMisuse: Error {
@@ -163,6 +171,14 @@ extension HeldValue {
             self = try HeldValue(holdingAll: values)
         } else {
             throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")
+        }
+    }
+
+    /// Converts a value of any type. Encrypted values are neither assets nor references (C-08).
+    init(holding value: Any, isEncrypted: Bool) throws(ValueMisuse) {
+        self = try HeldValue(holding: value)
+        if isEncrypted, isUnencryptable {
+            throw ValueMisuse(text: "encrypted values cannot be assets or references.")
         }
     }
 
@@ -200,15 +216,7 @@ extension Bool: HoldableValue {
     func heldValue() throws(ValueMisuse) -> HeldValue { .int64(self ? 1 : 0) }
 }
 
-extension Double: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .double(self) }
-}
-
-extension Float: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
-}
-
-extension CGFloat: HoldableValue {
+extension HoldableValue where Self: BinaryFloatingPoint {
     func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
 }
 
