@@ -114,15 +114,13 @@ public final class CKDatabase: NSObject, Sendable {
     }
 }
 
+// Client and server use the same raw values.
+
 extension CKDatabase.Scope {
+    init(_ selector: DatabaseSelector) { self = Self(rawValue: Int(selector.rawValue)) ?? .private }
+
     /// The scope for the server.
-    var selector: DatabaseSelector {
-        switch self {
-        case .public: .public
-        case .private: .private
-        case .shared: .shared
-        }
-    }
+    var selector: DatabaseSelector { DatabaseSelector(rawValue: UInt8(rawValue)) ?? .private }
 }
 
 // The status of a container's account.

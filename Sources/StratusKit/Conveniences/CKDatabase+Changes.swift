@@ -167,15 +167,6 @@ extension CKDatabase {
                 case purged
                 /// The keys of its encrypted data were lost: create it again, and upload the local data.
                 case encryptedDataReset
-
-                init(_ reason: ZoneDeletionReason) {
-                    self =
-                        switch reason {
-                        case .deleted: .deleted
-                        case .purged: .purged
-                        case .encryptedDataReset: .encryptedDataReset
-                        }
-                }
             }
 
             /// The zone.

@@ -32,10 +32,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
         self.captured = captured
         descriptors = Locked(Descriptors(list: sortDescriptors))
         super.init()
-        if recordType.isEmpty {
-            var memory: String?
-            StratusMisuse.note(Self.missingType, in: &memory)
-        }
+        if recordType.isEmpty { StratusMisuse.note(Self.missingType) }
     }
 
     /// Creates a query. An empty type raises an exception on Apple's systems (C-20); here it fails the operation

@@ -197,8 +197,8 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
     }
 
     private static func held(_ value: Any, forKey key: String, in coder: NSCoder) -> HeldValue? {
-        do throws(ValueMisuse) {
-            if let text = FieldKeyRule.misuse(of: key) { throw ValueMisuse(text: text) }
+        do throws(Misuse) {
+            if let text = FieldKeyRule.misuse(of: key) { throw Misuse(text: text) }
             return try HeldValue(holding: value, isEncrypted: place.isEncrypted)
         } catch {
             (coder as? any ArchiveReader)?.noteUnknown(

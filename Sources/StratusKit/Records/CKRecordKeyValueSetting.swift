@@ -60,7 +60,7 @@ struct UnheldValue: __CKRecordObjCValue, HoldableValue {
 
     var description: String { "\(value)" }
 
-    func heldValue() throws(ValueMisuse) -> HeldValue { try HeldValue(holding: value) }
+    func heldValue() throws(Misuse) -> HeldValue { try HeldValue(holding: value) }
 }
 
 /// Iterates over the keys and values that a record had when the iterator was created.

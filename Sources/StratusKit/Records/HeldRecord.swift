@@ -15,14 +15,14 @@ struct FieldEdit: Sendable {
 extension HeldField {
     /// The new value of a key, or the mistake in it. It asks the client's objects for their content, so call it without
     /// a lock.
-    static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, ValueMisuse> {
-        if let text = FieldKeyRule.misuse(of: key) { return .failure(ValueMisuse(text: text)) }
+    static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, Misuse> {
+        if let text = FieldKeyRule.misuse(of: key) { return .failure(Misuse(text: text)) }
         guard let value else { return .success(nil) }
-        do throws(ValueMisuse) {
+        do throws(Misuse) {
             return .success(
                 HeldField(value: try HeldValue(holding: value, isEncrypted: isEncrypted), isEncrypted: isEncrypted))
         } catch {
-            return .failure(ValueMisuse(text: "Value of key \(key): \(error.text)"))
+            return .failure(Misuse(text: "Value of key \(key): \(error.text)"))
         }
     }
 }
@@ -58,7 +58,7 @@ struct HeldRecord: Sendable {
     }
 
     /// Sets or removes a value, and returns the old one. Releasing it may end a client's objects.
-    mutating func set(_ field: Result<HeldField?, ValueMisuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
+    mutating func set(_ field: Result<HeldField?, Misuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
         switch field {
         case .failure(let mistake):
             StratusMisuse.note(mistake.text, in: &misuse)

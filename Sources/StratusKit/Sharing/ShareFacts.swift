@@ -23,16 +23,16 @@ struct IdentityFacts: Codable, Hashable, Sendable {
 }
 
 extension IdentityFacts {
-    init(_ identity: ClientIdentity) {
-        switch identity.lookup {
-        case .email(let address): email = address
-        case .phone(let number): phone = number
-        case .userRecord(let name): lookupUser = name
-        case nil: break
-        }
-        user = identity.userName
-        name = identity.name.map { $0.parts.map { $0 ?? "" } }
-        hasAccount = identity.hasAccount
+    init(_ identity: ClientIdentity) { self.init(CKUserIdentity(identity)) }
+
+    init(_ identity: CKUserIdentity) {
+        self.init(user: identity.userRecordID?.recordName, hasAccount: identity.hasiCloudAccount)
+        email = identity.lookupInfo?.emailAddress
+        phone = identity.lookupInfo?.phoneNumber
+        lookupUser = identity.lookupInfo?.userRecordID?.recordName
+        func parts(_ name: PersonNameComponents) -> [String] { PersonName(name).parts.map { $0 ?? "" } }
+        name = identity.nameComponents.map(parts)
+        phoneticName = identity.nameComponents?.phoneticRepresentation.map(parts)
     }
 
     var lookup: IdentityLookup? {
@@ -212,11 +212,14 @@ extension ShareState {
         coder.encodeBlock(base ?? ShareFacts(root: rootID?.recordName), forKey: CoderKey.sharing)
     }
 
+    private var addedIDs: [String] {
+        entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
+    }
+
     /// The current state. It is archived with the values.
     func encodeEdited(with coder: NSCoder) {
-        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
         var edited = ArchivedShare(
-            facts: facts, added: added, denied: deniedEditNumbers.keys.sorted(),
+            facts: facts, added: addedIDs, denied: deniedEditNumbers.keys.sorted(),
             blocked: blockedEditNumbers.keys.sorted(), unblocked: unblockedEditNumbers.keys.sorted())
         if coder.isOfApple {
             encodeForApple(with: coder)
@@ -268,18 +271,6 @@ extension ShareState {
 // Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
 // keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for is
 // archived under keys of our own.
-
-extension IdentityFacts {
-    init(_ identity: CKUserIdentity) {
-        self.init(user: identity.userRecordID?.recordName, hasAccount: identity.hasiCloudAccount)
-        email = identity.lookupInfo?.emailAddress
-        phone = identity.lookupInfo?.phoneNumber
-        lookupUser = identity.lookupInfo?.userRecordID?.recordName
-        func parts(_ name: PersonNameComponents) -> [String] { PersonName(name).parts.map { $0 ?? "" } }
-        name = identity.nameComponents.map(parts)
-        phoneticName = identity.nameComponents?.phoneticRepresentation.map(parts)
-    }
-}
 
 extension ParticipantFacts {
     /// Returns nil if the archive has no participant.
@@ -378,10 +369,9 @@ extension ShareState {
 
     func encodeForApple(with coder: NSCoder) {
         func set(_ identifiers: [String]) -> NSSet { NSSet(array: identifiers.map { NSString(string: $0) }) }
-        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
         coder.encode(facts.archivedParticipants, forKey: CoderKey.Apple.participants)
         coder.encode(base?.archivedParticipants, forKey: CoderKey.Apple.lastFetchedParticipants)
-        coder.encode(set(added), forKey: CoderKey.Apple.addedParticipants)
+        coder.encode(set(addedIDs), forKey: CoderKey.Apple.addedParticipants)
         coder.encode(set(Array(removedEditNumbers.keys)), forKey: CoderKey.Apple.removedParticipants)
         coder.encode(Int64(publicPermission.rawValue), forKey: CoderKey.Apple.publicPermission)
         coder.encode(rootID, forKey: CoderKey.Apple.rootRecordID)
