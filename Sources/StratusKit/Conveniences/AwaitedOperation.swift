@@ -40,18 +40,18 @@ final class Gathered<Value>: @unchecked Sendable {
 typealias Completion<Value> = @Sendable (Result<Value, any Error>) -> Void
 
 /// The answers of a batch, item by item.
-typealias ItemResults<ID: Hashable, Item> = [ID: Result<Item, any Error>]
+typealias AnswersByID<ID: Hashable, Item> = [ID: Result<Item, any Error>]
 
 /// The answers of a batch of items to save and to delete.
 typealias ModifiedItems<ID: Hashable, Item> = (
-    saveResults: ItemResults<ID, Item>, deleteResults: ItemResults<ID, Void>
+    saveResults: AnswersByID<ID, Item>, deleteResults: AnswersByID<ID, Void>
 )
 
 /// The blocks of an operation that fetches items: they gather the answers for `completion`.
 func gathering<ID: Hashable, Item>(
-    _ completion: @escaping Completion<ItemResults<ID, Item>>
+    _ completion: @escaping Completion<AnswersByID<ID, Item>>
 ) -> (item: ((ID, Result<Item, any Error>) -> Void)?, end: ((Result<Void, any Error>) -> Void)?) {
-    let answers = Gathered<ItemResults<ID, Item>>([:])
+    let answers = Gathered<AnswersByID<ID, Item>>([:])
     return ({ answers.value[$0] = $1 }, { completion($0.map { answers.value }) })
 }
 
@@ -84,7 +84,7 @@ extension Result where Failure == any Error {
     }
 
     /// The answer for one item, as if it had been requested alone.
-    func item<ID: Hashable, Item>(_ id: ID) -> Result<Item, any Error> where Success == ItemResults<ID, Item> {
+    func item<ID: Hashable, Item>(_ id: ID) -> Result<Item, any Error> where Success == AnswersByID<ID, Item> {
         flatMap { $0[id] ?? .failure(CKError.unanswered(["item": "\(id)"])) }
     }
 

@@ -169,7 +169,7 @@ extension CKContainer {
 
     private func fetching<Key: Hashable & Sendable>(
         _ keys: [Key], _ makeInfo: (Key) -> CKUserIdentity.LookupInfo,
-        _ completion: @escaping Completion<ItemResults<Key, CKShare.Participant>>
+        _ completion: @escaping Completion<AnswersByID<Key, CKShare.Participant>>
     ) -> CKOperation {
         let keys = keys.withoutRepetitions()
         let infos = keys.map(makeInfo)

@@ -121,7 +121,7 @@ extension CKContainer {
 
 extension CKContainer {
     private func fetching(
-        _ urls: [URL], _ completion: @escaping Completion<ItemResults<URL, CKShare.Metadata>>
+        _ urls: [URL], _ completion: @escaping Completion<AnswersByID<URL, CKShare.Metadata>>
     ) -> CKOperation {
         let operation = CKFetchShareMetadataOperation(shareURLs: urls)
         (operation.perShareMetadataResultBlock, operation.fetchShareMetadataResultBlock) = gathering(completion)
@@ -129,7 +129,7 @@ extension CKContainer {
     }
 
     private func accepting(
-        _ metadatas: [CKShare.Metadata], _ completion: @escaping Completion<ItemResults<CKShare.Metadata, CKShare>>
+        _ metadatas: [CKShare.Metadata], _ completion: @escaping Completion<AnswersByID<CKShare.Metadata, CKShare>>
     ) -> CKOperation {
         let operation = CKAcceptSharesOperation(shareMetadatas: metadatas)
         (operation.perShareResultBlock, operation.acceptSharesResultBlock) = gathering(completion)

@@ -155,7 +155,7 @@ extension CKDatabase {
 
     private func fetching(
         _ recordIDs: [CKRecord.ID], _ desiredKeys: [CKRecord.FieldKey]?,
-        _ completion: @escaping Completion<ItemResults<CKRecord.ID, CKRecord>>
+        _ completion: @escaping Completion<AnswersByID<CKRecord.ID, CKRecord>>
     ) -> CKOperation {
         let operation = CKFetchRecordsOperation(recordIDs: recordIDs)
         operation.database = self

@@ -177,7 +177,7 @@ extension CKDatabase {
     }
 
     private func fetchingSubscriptions(
-        _ ids: [CKSubscription.ID], _ completion: @escaping Completion<ItemResults<CKSubscription.ID, CKSubscription>>
+        _ ids: [CKSubscription.ID], _ completion: @escaping Completion<AnswersByID<CKSubscription.ID, CKSubscription>>
     ) -> CKOperation {
         let operation = CKFetchSubscriptionsOperation(subscriptionIDs: ids)
         operation.database = self

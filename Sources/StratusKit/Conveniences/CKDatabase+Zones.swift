@@ -169,7 +169,7 @@ extension CKDatabase {
     }
 
     private func fetching(
-        _ zoneIDs: [CKRecordZone.ID], _ completion: @escaping Completion<ItemResults<CKRecordZone.ID, CKRecordZone>>
+        _ zoneIDs: [CKRecordZone.ID], _ completion: @escaping Completion<AnswersByID<CKRecordZone.ID, CKRecordZone>>
     ) -> CKOperation {
         let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
         operation.database = self

@@ -257,11 +257,7 @@ extension CKOperation {
     /// single use (O-07). Adding an operation twice is a mistake that raises an exception on Apple's systems, and so
     /// fails it.
     func enqueue(_ place: () -> Void) -> Bool {
-        let isElsewhere = isKnownToQueue
-        let isFree = locked {
-            !isElsewhere && state.receive(.enqueued).isEmpty || noteSecondQueue()
-        }
-        guard isFree else { return false }
+        guard enterQueue(.enqueued) else { return false }
         place()
         count(waiting: self)
         return true
@@ -269,17 +265,17 @@ extension CKOperation {
 
     /// Takes the operation's one place in a queue for a queue of the program's own. Returns false if it is in a queue
     /// or has started.
-    func enterOwnQueue() -> Bool {
-        let isElsewhere = isKnownToQueue
-        return locked { !isElsewhere && state.receive(.enteredOwnQueue).isEmpty || noteSecondQueue() }
-    }
+    func enterOwnQueue() -> Bool { enterQueue(.enteredOwnQueue) }
 
-    /// Notes the mistake; the caller holds the lock. Returns false.
-    private func noteSecondQueue() -> Bool {
-        StratusMisuse.note(
-            "The operation is in a queue already: it runs once, in one database. Create another one.",
-            in: &surroundings.misuse)
-        return false
+    private func enterQueue(_ entry: OperationEvent) -> Bool {
+        let isElsewhere = isKnownToQueue
+        return locked {
+            if !isElsewhere, state.receive(entry).isEmpty { return true }
+            StratusMisuse.note(
+                "The operation is in a queue already: it runs once, in one database. Create another one.",
+                in: &surroundings.misuse)
+            return false
+        }
     }
 
     /// Counts the operation as under way in its session, unless it is counted already.
