@@ -221,9 +221,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Replaces a value under the operation's lock, unless it has started (O-07). The old value is released after the
     /// lock, because a client's object may use the operation in its `deinit`.
     final func configure<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
-        var value = value
-        configure { exchange(&value) }
-        withExtendedLifetime(value) {}
+        replace(value) { if state.acceptsConfiguration { exchange(&$0) } }
     }
 
     /// Replaces a value under the operation's lock, also after the start.

@@ -83,15 +83,14 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
             }
             var saved = response.saves.makeIterator()
             answers.items = saves.map { save in
-                let answer = save.draft.flatMap { _ in saved.next() ?? .failure(Self.unanswered) }
+                let answer = save.draft.flatMap { _ in
+                    saved.next()
+                        ?? .failure(CloudError(.internalError, "The server has not answered for the subscription."))
+                }
                 return (save.id, context.clientResult(answer) { CKSubscription.from($0) })
             }
             answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
         }
-    }
-
-    private static var unanswered: CloudError {
-        CloudError(.internalError, "The server has not answered for the subscription.")
     }
 
     override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
