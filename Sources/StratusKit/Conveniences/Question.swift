@@ -55,7 +55,9 @@ extension ContainerScope {
             return nil
         }
         let caller = caller(in: session)
-        let configuration = questionConfiguration
+        // What `configuredWith` has set, and for the rest what convenience calls have (O-11).
+        let configuration = CKOperation.Configuration.Explicit().inheriting(
+            from: defaults, group: nil, qualityOfService: .userInitiated)
         let inquiry = Inquiry<Value>(session.timers) { completion($0, true) }
         do {
             let ticket = try session.pool.submit(priority: configuration.priority) {
@@ -71,14 +73,6 @@ extension ContainerScope {
             inquiry.end(with: .failure(CKError.of(error)))
             return nil
         }
-    }
-
-    /// What `configuredWith` has set, and for the rest what convenience calls have (O-11).
-    private var questionConfiguration: EffectiveConfiguration {
-        let defaults = defaults as? ConfiguredDefaults
-        let explicit = (defaults?.configuration?.explicit ?? .init())
-            .inheriting(defaults?.group?.defaultConfiguration.explicit)
-        return EffectiveConfiguration(explicit, qualityOfService: .userInitiated)
     }
 }
 

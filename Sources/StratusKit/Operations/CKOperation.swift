@@ -200,7 +200,7 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// The container to use: that of a subclass's database, of the configuration, of the place it was added to, or the
     /// default.
-    func effectiveScope(_ configuration: EffectiveConfiguration) -> ContainerScope {
+    func effectiveScope(_ configuration: Configuration.Explicit) -> ContainerScope {
         if let container = configuration.container { return container.scope }
         if let scope = locked({ surroundings.scope }) { return scope }
         return ContainerScope(captured: captured, identifier: nil, account: .signedIn)
@@ -241,13 +241,10 @@ open class CKOperation: Operation, @unchecked Sendable {
 
 extension CKOperation {
     /// The configuration that the operation runs with (O-12).
-    var effectiveConfiguration: EffectiveConfiguration {
+    var effectiveConfiguration: Configuration.Explicit {
         let (own, group, surroundings) = locked { (ownConfiguration, ownGroup, self.surroundings) }
-        let defaults = surroundings.scope?.defaults as? ConfiguredDefaults
-        let explicit = own.explicit
-            .inheriting(defaults?.configuration?.explicit)
-            .inheriting((group ?? defaults?.group)?.defaultConfiguration.explicit)
-        return EffectiveConfiguration(explicit, qualityOfService: surroundings.qualityOfService)
+        return own.explicit.inheriting(
+            from: surroundings.scope?.defaults, group: group, qualityOfService: surroundings.qualityOfService)
     }
 
     /// Takes the operation's one place in a queue, sets its surroundings, and counts it as under way in its session, so
@@ -307,7 +304,7 @@ extension CKOperation {
         let made = OperationRunner(
             makeJob(in: context) ?? AnswerJob({ _ in }, conclude: { _ in }), context: context,
             configuration: configuration,
-            longLived: configuration.isLongLived ? LongLivedRun(of: self, context) : nil, refusal: refusal,
+            longLived: configuration.isLongLived == true ? LongLivedRun(of: self, context) : nil, refusal: refusal,
             report: { self.receive($0) })
         let isMine = locked {
             guard state.receive(.inputsFixed(rules)).isEmpty else { return false }
@@ -400,7 +397,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     override var selector: DatabaseSelector { database?.selector ?? .private }
 
-    override func effectiveScope(_ configuration: EffectiveConfiguration) -> ContainerScope {
+    override func effectiveScope(_ configuration: Configuration.Explicit) -> ContainerScope {
         database?.scope ?? super.effectiveScope(configuration)
     }
 }

@@ -70,29 +70,27 @@ final class LongLivedRun: @unchecked Sendable {
     /// A stored operation, ready to be added again, in a container of the same account; nil for an unknown kind.
     static func operation(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
         // Objects that are decoded with it, such as the configuration's container, belong to the same store.
-        try CurrentSession.$ofTask.withValue(scope.session) { try decoded(entry, in: scope) }
-    }
-
-    private static func decoded(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
-        guard let operation = LongLivedKind(rawValue: entry.kind)?.operation else { return nil }
-        let archive = try LongLivedArchive.root(of: entry.request)
-        operation.operationID = entry.id
-        operation.place { $0.holder = scope.session.longLived }
-        operation.adoptInputs((archive["inputs"] as? NSDictionary) as? [String: Any] ?? [:])
-        if let places = archive["files"] as? String {
-            let registry = scope.session.longLived
-            let files = try JSONDecoder().decode([KeptFilePlace].self, from: Data(places.utf8))
-            operation.adoptFiles(
-                files.compactMap { place in
-                    registry.keptFile(place.number, of: entry.id, digest: place.digest).map { (place, $0) }
-                })
+        try CurrentSession.$ofTask.withValue(scope.session) {
+            guard let operation = LongLivedKind(rawValue: entry.kind)?.operation else { return nil }
+            let archive = try LongLivedArchive.root(of: entry.request)
+            operation.operationID = entry.id
+            operation.place { $0.holder = scope.session.longLived }
+            operation.adoptInputs((archive["inputs"] as? NSDictionary) as? [String: Any] ?? [:])
+            if let places = archive["files"] as? String {
+                let registry = scope.session.longLived
+                let files = try JSONDecoder().decode([KeptFilePlace].self, from: Data(places.utf8))
+                operation.adoptFiles(
+                    files.compactMap { place in
+                        registry.keptFile(place.number, of: entry.id, digest: place.digest).map { (place, $0) }
+                    })
+            }
+            operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration
+            operation.configuration.isLongLived = true
+            operation.group = archive["group"] as? CKOperationGroup
+            let number = (archive["database"] as? NSNumber)?.intValue ?? 0
+            operation.database = CKDatabase.Scope(rawValue: number).map { CKDatabase(scope, $0) }
+            return operation
         }
-        operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration
-        operation.configuration.isLongLived = true
-        operation.group = archive["group"] as? CKOperationGroup
-        let number = (archive["database"] as? NSNumber)?.intValue ?? 0
-        operation.database = CKDatabase.Scope(rawValue: number).map { CKDatabase(scope, $0) }
-        return operation
     }
 }
 
