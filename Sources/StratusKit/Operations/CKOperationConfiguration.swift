@@ -98,6 +98,7 @@ extension CKOperation.Configuration.Explicit {
     ///   - defaults: What `configuredWith` has set.
     ///   - group: The group of the operation; nil for that of `configuredWith`.
     ///   - qualityOfService: The quality of service if nothing sets one.
+    /// - Returns: The values.
     func inheriting(
         from defaults: (any OperationDefaults)?, group: CKOperationGroup?, qualityOfService: QualityOfService
     ) -> Self {
