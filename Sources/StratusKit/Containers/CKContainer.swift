@@ -114,15 +114,13 @@ public final class CKDatabase: NSObject, Sendable {
     }
 }
 
+// Client and server use the same raw values.
+
 extension CKDatabase.Scope {
+    init(_ selector: DatabaseSelector) { self = Self(rawValue: Int(selector.rawValue)) ?? .private }
+
     /// The scope for the server.
-    var selector: DatabaseSelector {
-        switch self {
-        case .public: .public
-        case .private: .private
-        case .shared: .shared
-        }
-    }
+    var selector: DatabaseSelector { DatabaseSelector(rawValue: UInt8(rawValue)) ?? .private }
 }
 
 // The status of a container's account.
@@ -196,18 +194,12 @@ extension ContainerScope {
     /// The maximum length of a container's identifier. With one more character it is the name of the directory for the
     /// assets of its public database.
     private static let identifierLength = 254
+    private static let identifierBytes = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_".utf8)
 
     /// Throws `badContainer` for an invalid container identifier, which is checked when it is used (O-19).
     static func check(_ container: ContainerName) throws(CloudError) {
         let bytes = container.text.utf8
-        let isName = bytes.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
-            case UInt8(ascii: "0")...UInt8(ascii: "9"): true
-            default: byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
-            }
-        }
-        guard isName, (1...identifierLength).contains(bytes.count) else {
+        guard bytes.allSatisfy(identifierBytes.contains), (1...identifierLength).contains(bytes.count) else {
             throw CloudError(
                 .badContainer,
                 "A container's identifier has 1 to 254 ASCII letters, digits, dots, hyphens and underscores.",

@@ -185,12 +185,7 @@ extension CKContainer {
         withID operationID: CKOperation.ID,
         completionHandler: @escaping @Sendable (CKOperation?, (any Error)?) -> Void
     ) {
-        scope.ask(longLived(operationID)) { result in
-            switch result {
-            case .success(let operation): completionHandler(operation, nil)
-            case .failure(let error): completionHandler(nil, error)
-            }
-        }
+        scope.ask(longLived(operationID)) { $0.call(completionHandler) }
     }
 
     /// A long-lived operation that has not called its last block. Set its blocks again and add it to the container: it
@@ -201,8 +196,6 @@ extension CKContainer {
     public func longLivedOperation(for operationID: CKOperation.ID) async throws -> CKOperation? {
         try await scope.ask(longLived(operationID))
     }
-
-    private typealias Question<Value> = @Sendable (any CloudServer, Caller) throws -> Value
 
     private var longLivedIDs: Question<[CKOperation.ID]> {
         let registry = scope.session.longLived

@@ -162,25 +162,22 @@ extension CKContainer {
 
 extension CKContainer {
     private func fetching(
-        _ lookupInfo: CKUserIdentity.LookupInfo,
-        _ completion: @escaping @Sendable (Result<CKShare.Participant, any Error>) -> Void
+        _ lookupInfo: CKUserIdentity.LookupInfo, _ completion: @escaping Completion<CKShare.Participant>
     ) -> CKOperation {
         fetching([lookupInfo], { $0 }) { completion($0.item(lookupInfo)) }
     }
 
     private func fetching<Key: Hashable & Sendable>(
         _ keys: [Key], _ makeInfo: (Key) -> CKUserIdentity.LookupInfo,
-        _ completion: @escaping @Sendable (Result<[Key: Result<CKShare.Participant, any Error>], any Error>) -> Void
+        _ completion: @escaping Completion<AnswersByID<Key, CKShare.Participant>>
     ) -> CKOperation {
         let keys = keys.withoutRepetitions()
         let infos = keys.map(makeInfo)
         let operation = CKFetchShareParticipantsOperation(userIdentityLookupInfos: infos)
-        let answers = Gathered<[CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>]>([:])
-        operation.perShareParticipantResultBlock = { answers.value[$0] = $1 }
-        operation.fetchShareParticipantsResultBlock = { result in
+        (operation.perShareParticipantResultBlock, operation.fetchShareParticipantsResultBlock) = gathering { result in
             completion(
-                result.map {
-                    let pairs = zip(keys, infos).compactMap { key, info in answers.value[info].map { (key, $0) } }
+                result.map { answers in
+                    let pairs = zip(keys, infos).compactMap { key, info in answers[info].map { (key, $0) } }
                     return Dictionary(pairs, uniquingKeysWith: { first, _ in first })
                 })
         }
@@ -229,9 +226,7 @@ extension CKContainer {
         withEmailAddress emailAddress: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
-        scope.ask(Self.look(for: emailAddress, by: CKUserIdentity.LookupInfo.init(emailAddress:))) { result in
-            result.call { completionHandler($0?.values.first, $1) }
-        }
+        scope.ask(Self.look(for: .init(emailAddress: emailAddress))) { $0.call(completionHandler) }
     }
 
     /// Searches for a person by e-mail address.
@@ -240,8 +235,7 @@ extension CKContainer {
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forEmailAddress emailAddress: String) async throws -> CKUserIdentity? {
-        try await scope.ask(Self.look(for: emailAddress, by: CKUserIdentity.LookupInfo.init(emailAddress:))).values
-            .first
+        try await scope.ask(Self.look(for: .init(emailAddress: emailAddress)))
     }
 
     /// Searches for a person by telephone number.
@@ -254,9 +248,7 @@ extension CKContainer {
         withPhoneNumber phoneNumber: String,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
-        scope.ask(Self.look(for: phoneNumber, by: CKUserIdentity.LookupInfo.init(phoneNumber:))) { result in
-            result.call { completionHandler($0?.values.first, $1) }
-        }
+        scope.ask(Self.look(for: .init(phoneNumber: phoneNumber))) { $0.call(completionHandler) }
     }
 
     /// Searches for a person by telephone number.
@@ -265,7 +257,7 @@ extension CKContainer {
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forPhoneNumber phoneNumber: String) async throws -> CKUserIdentity? {
-        try await scope.ask(Self.look(for: phoneNumber, by: CKUserIdentity.LookupInfo.init(phoneNumber:))).values.first
+        try await scope.ask(Self.look(for: .init(phoneNumber: phoneNumber)))
     }
 
     /// Searches for a person by user record.
@@ -278,9 +270,7 @@ extension CKContainer {
         withUserRecordID userRecordID: CKRecord.ID,
         completionHandler: @escaping @Sendable (CKUserIdentity?, (any Error)?) -> Void
     ) {
-        scope.ask(Self.look(for: userRecordID, by: CKUserIdentity.LookupInfo.init(userRecordID:))) { result in
-            result.call { completionHandler($0?.values.first, $1) }
-        }
+        scope.ask(Self.look(for: .init(userRecordID: userRecordID))) { $0.call(completionHandler) }
     }
 
     /// Searches for a person by user record.
@@ -289,8 +279,7 @@ extension CKContainer {
     /// - Throws: `CKError`: `notAuthenticated` without an account (O-17), `limitExceeded` for too many at once (L-01).
     @available(*, deprecated, message: "Use shareParticipants(for:).")
     public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
-        try await scope.ask(Self.look(for: userRecordID, by: CKUserIdentity.LookupInfo.init(userRecordID:))).values
-            .first
+        try await scope.ask(Self.look(for: .init(userRecordID: userRecordID)))
     }
 }
 
@@ -371,27 +360,24 @@ extension CKContainer {
         try await scope.ask(Self.look(for: userRecordIDs, by: CKUserIdentity.LookupInfo.init(userRecordID:)))
     }
 
-    private typealias Search<Key: Hashable> = @Sendable (any CloudServer, Caller) throws -> [Key: CKUserIdentity]
-
     private static func look<Key: Hashable & Sendable>(
         for keys: [Key], by makeInfo: @escaping @Sendable (Key) -> CKUserIdentity.LookupInfo
-    ) -> Search<Key> {
+    ) -> Question<[Key: CKUserIdentity]> {
         { server, caller in
             let keys = keys.withoutRepetitions()
             guard !keys.isEmpty else { return [:] }
             let infos = keys.map(makeInfo)
+            let found = try server.answer(DiscoverUsersRequest(infos.map(\.lookup)), as: caller)
             var people: [Key: CKUserIdentity] = [:]
-            for (index, found) in try server.answer(DiscoverUsersRequest(infos.map(\.lookup)), as: caller).enumerated()
-            {
-                people[keys[index]] = found.map { CKUserIdentity($0, lookupInfo: infos[index]) }
+            for (index, person) in found.enumerated() {
+                people[keys[index]] = person.map { CKUserIdentity($0, lookupInfo: infos[index]) }
             }
             return people
         }
     }
 
-    private static func look<Key: Hashable & Sendable>(
-        for key: Key, by makeInfo: @escaping @Sendable (Key) -> CKUserIdentity.LookupInfo
-    ) -> Search<Key> {
-        look(for: [key], by: makeInfo)
+    private static func look(for info: CKUserIdentity.LookupInfo) -> Question<CKUserIdentity?> {
+        let search = look(for: [info]) { $0 }
+        return { server, caller in try search(server, caller)[info] }
     }
 }

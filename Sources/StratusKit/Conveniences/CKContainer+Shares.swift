@@ -110,9 +110,8 @@ extension CKContainer {
     public func requestShareAccess(for urls: [URL]) async throws -> [URL: Result<Void, any Error>] {
         try await scope.await { completion in
             let operation = CKShareRequestAccessOperation(shareURLs: urls)
-            let answers = Gathered<[URL: Result<Void, any Error>]>([:])
-            operation.perShareAccessRequestResultBlock = { answers.value[$0] = $1 }
-            operation.shareAccessRequestResultBlock = { completion($0.map { answers.value }) }
+            (operation.perShareAccessRequestResultBlock, operation.shareAccessRequestResultBlock) = gathering(
+                completion)
             return operation
         }
     }
@@ -122,25 +121,18 @@ extension CKContainer {
 
 extension CKContainer {
     private func fetching(
-        _ urls: [URL],
-        _ completion: @escaping @Sendable (Result<[URL: Result<CKShare.Metadata, any Error>], any Error>) -> Void
+        _ urls: [URL], _ completion: @escaping Completion<AnswersByID<URL, CKShare.Metadata>>
     ) -> CKOperation {
         let operation = CKFetchShareMetadataOperation(shareURLs: urls)
-        let answers = Gathered<[URL: Result<CKShare.Metadata, any Error>]>([:])
-        operation.perShareMetadataResultBlock = { answers.value[$0] = $1 }
-        operation.fetchShareMetadataResultBlock = { completion($0.map { answers.value }) }
+        (operation.perShareMetadataResultBlock, operation.fetchShareMetadataResultBlock) = gathering(completion)
         return operation
     }
 
     private func accepting(
-        _ metadatas: [CKShare.Metadata],
-        _ completion:
-            @escaping @Sendable (Result<[CKShare.Metadata: Result<CKShare, any Error>], any Error>) -> Void
+        _ metadatas: [CKShare.Metadata], _ completion: @escaping Completion<AnswersByID<CKShare.Metadata, CKShare>>
     ) -> CKOperation {
         let operation = CKAcceptSharesOperation(shareMetadatas: metadatas)
-        let answers = Gathered<[CKShare.Metadata: Result<CKShare, any Error>]>([:])
-        operation.perShareResultBlock = { answers.value[$0] = $1 }
-        operation.acceptSharesResultBlock = { completion($0.map { answers.value }) }
+        (operation.perShareResultBlock, operation.acceptSharesResultBlock) = gathering(completion)
         return operation
     }
 }

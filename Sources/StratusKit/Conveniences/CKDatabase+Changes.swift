@@ -99,7 +99,7 @@ extension CKDatabase {
 
     private func fetchingChanges(
         _ token: CKServerChangeToken?, _ limit: Int?,
-        _ completion: @escaping @Sendable (Result<DatabaseChanges, any Error>) -> Void
+        _ completion: @escaping Completion<DatabaseChanges>
     ) -> CKOperation {
         let operation = CKFetchDatabaseChangesOperation(previousServerChangeToken: token)
         operation.database = self
@@ -121,7 +121,7 @@ extension CKDatabase {
 
     private func fetchingChanges(
         _ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int?,
-        _ completion: @escaping @Sendable (Result<ZoneChanges, any Error>) -> Void
+        _ completion: @escaping Completion<ZoneChanges>
     ) -> CKOperation {
         let operation = CKFetchRecordZoneChangesOperation(
             recordZoneIDs: [zoneID],
@@ -167,15 +167,6 @@ extension CKDatabase {
                 case purged
                 /// The keys of its encrypted data were lost: create it again, and upload the local data.
                 case encryptedDataReset
-
-                init(_ reason: ZoneDeletionReason) {
-                    self =
-                        switch reason {
-                        case .deleted: .deleted
-                        case .purged: .purged
-                        case .encryptedDataReset: .encryptedDataReset
-                        }
-                }
             }
 
             /// The zone.

@@ -149,78 +149,41 @@ extension CKDatabase {
 // MARK: The operations behind them
 
 extension CKDatabase {
-    /// The answers of a batch, item by item.
-    private typealias ModifiedRecords = (
-        saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
-    )
-
-    private func fetching(
-        _ recordID: CKRecord.ID, _ completion: @escaping @Sendable (Result<CKRecord, any Error>) -> Void
-    ) -> CKOperation {
+    private func fetching(_ recordID: CKRecord.ID, _ completion: @escaping Completion<CKRecord>) -> CKOperation {
         fetching([recordID], nil) { completion($0.item(recordID)) }
     }
 
     private func fetching(
         _ recordIDs: [CKRecord.ID], _ desiredKeys: [CKRecord.FieldKey]?,
-        _ completion: @escaping @Sendable (Result<[CKRecord.ID: Result<CKRecord, any Error>], any Error>) -> Void
+        _ completion: @escaping Completion<AnswersByID<CKRecord.ID, CKRecord>>
     ) -> CKOperation {
         let operation = CKFetchRecordsOperation(recordIDs: recordIDs)
         operation.database = self
         operation.desiredKeys = desiredKeys
-        let answers = Gathered<[CKRecord.ID: Result<CKRecord, any Error>]>([:])
-        operation.perRecordResultBlock = { answers.value[$0] = $1 }
-        operation.fetchRecordsResultBlock = { completion($0.map { answers.value }) }
+        (operation.perRecordResultBlock, operation.fetchRecordsResultBlock) = gathering(completion)
         return operation
     }
 
-    private func saving(
-        _ record: CKRecord, _ completion: @escaping @Sendable (Result<CKRecord, any Error>) -> Void
-    ) -> CKOperation {
+    private func saving(_ record: CKRecord, _ completion: @escaping Completion<CKRecord>) -> CKOperation {
         let recordID = record.recordID
-        return modifying([record], [], .ifServerRecordUnchanged, true) { result in
-            completion(result.map(\.saveResults).item(recordID))
-        }
+        return modifying([record], [], .ifServerRecordUnchanged, true) { completion($0.saved(recordID)) }
     }
 
-    private func deleting(
-        _ recordID: CKRecord.ID, _ completion: @escaping @Sendable (Result<CKRecord.ID, any Error>) -> Void
-    ) -> CKOperation {
-        modifying([], [recordID], .ifServerRecordUnchanged, true) { result in
-            completion(result.map(\.deleteResults).item(recordID).map { recordID })
-        }
+    private func deleting(_ recordID: CKRecord.ID, _ completion: @escaping Completion<CKRecord.ID>) -> CKOperation {
+        modifying([], [recordID], .ifServerRecordUnchanged, true) { completion($0.deleted(recordID)) }
     }
 
     private func modifying(
         _ records: [CKRecord], _ recordIDs: [CKRecord.ID], _ savePolicy: CKModifyRecordsOperation.RecordSavePolicy,
-        _ atomically: Bool, _ completion: @escaping @Sendable (Result<ModifiedRecords, any Error>) -> Void
+        _ atomically: Bool, _ completion: @escaping Completion<ModifiedItems<CKRecord.ID, CKRecord>>
     ) -> CKOperation {
         let operation = CKModifyRecordsOperation(recordsToSave: records, recordIDsToDelete: recordIDs)
         operation.database = self
         operation.savePolicy = savePolicy
         operation.isAtomic = atomically
-        let answers = Gathered<ModifiedRecords>(([:], [:]))
-        operation.perRecordSaveBlock = { answers.value.saveResults[$0] = $1 }
-        operation.perRecordDeleteBlock = { answers.value.deleteResults[$0] = $1 }
-        operation.modifyRecordsResultBlock = { completion($0.map { answers.value }) }
+        (operation.perRecordSaveBlock, operation.perRecordDeleteBlock, operation.modifyRecordsResultBlock) =
+            gathering(completion)
         return operation
-    }
-}
-
-extension Result where Failure == any Error {
-    /// Calls a handler that takes a value or an error.
-    func call(_ handler: (Success?, (any Error)?) -> Void) {
-        switch self {
-        case .success(let value): handler(value, nil)
-        case .failure(let error): handler(nil, error)
-        }
-    }
-
-    /// The answer for one item, as if it had been requested alone.
-    func item<Key: Hashable, Item>(_ key: Key) -> Result<Item, any Error>
-    where Success == [Key: Result<Item, any Error>] {
-        flatMap { answers in
-            answers[key] ?? .failure(CKError.unanswered(["item": "\(key)"]))
-        }
     }
 }
 
@@ -355,7 +318,7 @@ extension CKDatabase {
 
     private func asking(
         _ operation: CKQueryOperation, _ zoneID: CKRecordZone.ID?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int,
-        _ completion: @escaping @Sendable (Result<MatchedRecords, any Error>) -> Void
+        _ completion: @escaping Completion<MatchedRecords>
     ) -> CKOperation {
         operation.database = self
         operation.zoneID = zoneID

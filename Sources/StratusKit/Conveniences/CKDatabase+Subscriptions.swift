@@ -54,8 +54,7 @@ extension CKDatabase {
         _ subscription: CKSubscription, completionHandler: @escaping @Sendable (CKSubscription?, (any Error)?) -> Void
     ) {
         let id = subscription.subscriptionID
-        scope.begin(
-            modifyingSubscriptions([subscription], []) { $0.map(\.saveResults).item(id).call(completionHandler) })
+        scope.begin(modifyingSubscriptions([subscription], []) { $0.saved(id).call(completionHandler) })
     }
 
     /// Saves a subscription. It replaces one of the user's with the same identifier (N-07).
@@ -67,7 +66,7 @@ extension CKDatabase {
     public func save(_ subscription: CKSubscription) async throws -> CKSubscription {
         let id = subscription.subscriptionID
         return try await scope.await { completion in
-            modifyingSubscriptions([subscription], []) { completion($0.map(\.saveResults).item(id)) }
+            modifyingSubscriptions([subscription], []) { completion($0.saved(id)) }
         }
     }
 
@@ -81,9 +80,7 @@ extension CKDatabase {
         completionHandler: @escaping @Sendable (String?, (any Error)?) -> Void
     ) {
         scope.begin(
-            modifyingSubscriptions([], [subscriptionID]) { result in
-                result.map(\.deleteResults).item(subscriptionID).map { subscriptionID }.call(completionHandler)
-            })
+            modifyingSubscriptions([], [subscriptionID]) { $0.deleted(subscriptionID).call(completionHandler) })
     }
 
     /// Deletes a subscription.
@@ -93,9 +90,7 @@ extension CKDatabase {
     @discardableResult
     public func deleteSubscription(withID subscriptionID: CKSubscription.ID) async throws -> CKSubscription.ID {
         try await scope.await { completion in
-            modifyingSubscriptions([], [subscriptionID]) { result in
-                completion(result.map(\.deleteResults).item(subscriptionID).map { subscriptionID })
-            }
+            modifyingSubscriptions([], [subscriptionID]) { completion($0.deleted(subscriptionID)) }
         }
     }
 }
@@ -170,15 +165,7 @@ extension CKDatabase {
 // MARK: The operations behind them
 
 extension CKDatabase {
-    /// The answers of a batch, item by item.
-    private typealias ModifiedSubscriptions = (
-        saveResults: [CKSubscription.ID: Result<CKSubscription, any Error>],
-        deleteResults: [CKSubscription.ID: Result<Void, any Error>]
-    )
-
-    private func fetchingAllSubscriptions(
-        _ completion: @escaping @Sendable (Result<[CKSubscription], any Error>) -> Void
-    ) -> CKOperation {
+    private func fetchingAllSubscriptions(_ completion: @escaping Completion<[CKSubscription]>) -> CKOperation {
         let operation = CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
         operation.database = self
         let subscriptions = Gathered<[CKSubscription]>([])
@@ -190,29 +177,25 @@ extension CKDatabase {
     }
 
     private func fetchingSubscriptions(
-        _ ids: [CKSubscription.ID],
-        _ completion:
-            @escaping @Sendable (Result<[CKSubscription.ID: Result<CKSubscription, any Error>], any Error>) -> Void
+        _ ids: [CKSubscription.ID], _ completion: @escaping Completion<AnswersByID<CKSubscription.ID, CKSubscription>>
     ) -> CKOperation {
         let operation = CKFetchSubscriptionsOperation(subscriptionIDs: ids)
         operation.database = self
-        let answers = Gathered<[CKSubscription.ID: Result<CKSubscription, any Error>]>([:])
-        operation.perSubscriptionResultBlock = { answers.value[$0] = $1 }
-        operation.fetchSubscriptionsResultBlock = { completion($0.map { answers.value }) }
+        (operation.perSubscriptionResultBlock, operation.fetchSubscriptionsResultBlock) = gathering(completion)
         return operation
     }
 
     private func modifyingSubscriptions(
         _ subscriptions: [CKSubscription], _ ids: [CKSubscription.ID],
-        _ completion: @escaping @Sendable (Result<ModifiedSubscriptions, any Error>) -> Void
+        _ completion: @escaping Completion<ModifiedItems<CKSubscription.ID, CKSubscription>>
     ) -> CKOperation {
         let operation = CKModifySubscriptionsOperation(
             subscriptionsToSave: subscriptions, subscriptionIDsToDelete: ids)
         operation.database = self
-        let answers = Gathered<ModifiedSubscriptions>(([:], [:]))
-        operation.perSubscriptionSaveBlock = { answers.value.saveResults[$0] = $1 }
-        operation.perSubscriptionDeleteBlock = { answers.value.deleteResults[$0] = $1 }
-        operation.modifySubscriptionsResultBlock = { completion($0.map { answers.value }) }
+        (
+            operation.perSubscriptionSaveBlock, operation.perSubscriptionDeleteBlock,
+            operation.modifySubscriptionsResultBlock
+        ) = gathering(completion)
         return operation
     }
 }

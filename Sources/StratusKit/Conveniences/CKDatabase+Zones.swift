@@ -52,7 +52,7 @@ extension CKDatabase {
         _ zone: CKRecordZone, completionHandler: @escaping @Sendable (CKRecordZone?, (any Error)?) -> Void
     ) {
         let zoneID = zone.zoneID
-        scope.begin(modifying([zone], []) { $0.map(\.saveResults).item(zoneID).call(completionHandler) })
+        scope.begin(modifying([zone], []) { $0.saved(zoneID).call(completionHandler) })
     }
 
     /// Saves a zone. An existing zone stays as it is (Z-03).
@@ -63,9 +63,7 @@ extension CKDatabase {
     @discardableResult
     public func save(_ zone: CKRecordZone) async throws -> CKRecordZone {
         let zoneID = zone.zoneID
-        return try await scope.await { completion in
-            modifying([zone], []) { completion($0.map(\.saveResults).item(zoneID)) }
-        }
+        return try await scope.await { completion in modifying([zone], []) { completion($0.saved(zoneID)) } }
     }
 
     /// Deletes a zone and everything in it.
@@ -159,15 +157,7 @@ extension CKDatabase {
 // MARK: The operations behind them
 
 extension CKDatabase {
-    /// The answers of a batch, item by item.
-    private typealias ModifiedRecordZones = (
-        saveResults: [CKRecordZone.ID: Result<CKRecordZone, any Error>],
-        deleteResults: [CKRecordZone.ID: Result<Void, any Error>]
-    )
-
-    private func fetchingAll(
-        _ completion: @escaping @Sendable (Result<[CKRecordZone], any Error>) -> Void
-    ) -> CKOperation {
+    private func fetchingAll(_ completion: @escaping Completion<[CKRecordZone]>) -> CKOperation {
         let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
         operation.database = self
         let zones = Gathered<[CKRecordZone]>([])
@@ -179,24 +169,19 @@ extension CKDatabase {
     }
 
     private func fetching(
-        _ zoneIDs: [CKRecordZone.ID],
-        _ completion:
-            @escaping @Sendable (Result<[CKRecordZone.ID: Result<CKRecordZone, any Error>], any Error>) -> Void
+        _ zoneIDs: [CKRecordZone.ID], _ completion: @escaping Completion<AnswersByID<CKRecordZone.ID, CKRecordZone>>
     ) -> CKOperation {
         let operation = CKFetchRecordZonesOperation(recordZoneIDs: zoneIDs)
         operation.database = self
-        let answers = Gathered<[CKRecordZone.ID: Result<CKRecordZone, any Error>]>([:])
-        operation.perRecordZoneResultBlock = { answers.value[$0] = $1 }
-        operation.fetchRecordZonesResultBlock = { completion($0.map { answers.value }) }
+        (operation.perRecordZoneResultBlock, operation.fetchRecordZonesResultBlock) = gathering(completion)
         return operation
     }
 
-    private func deleting(
-        _ zoneID: CKRecordZone.ID, _ completion: @escaping @Sendable (Result<CKRecordZone.ID, any Error>) -> Void
-    ) -> CKOperation {
+    private func deleting(_ zoneID: CKRecordZone.ID, _ completion: @escaping Completion<CKRecordZone.ID>) -> CKOperation
+    {
         let session = scope.session
         return modifying([], [zoneID]) { result in
-            let item = result.map(\.deleteResults).item(zoneID).map { zoneID }
+            let item = result.deleted(zoneID)
             guard session.unknownZoneDeletionSucceeds, case .failure(let error as CKError) = item,
                 error.code == .zoneNotFound
             else { return completion(item) }
@@ -206,14 +191,12 @@ extension CKDatabase {
 
     private func modifying(
         _ zones: [CKRecordZone], _ zoneIDs: [CKRecordZone.ID],
-        _ completion: @escaping @Sendable (Result<ModifiedRecordZones, any Error>) -> Void
+        _ completion: @escaping Completion<ModifiedItems<CKRecordZone.ID, CKRecordZone>>
     ) -> CKOperation {
         let operation = CKModifyRecordZonesOperation(recordZonesToSave: zones, recordZoneIDsToDelete: zoneIDs)
         operation.database = self
-        let answers = Gathered<ModifiedRecordZones>(([:], [:]))
-        operation.perRecordZoneSaveBlock = { answers.value.saveResults[$0] = $1 }
-        operation.perRecordZoneDeleteBlock = { answers.value.deleteResults[$0] = $1 }
-        operation.modifyRecordZonesResultBlock = { completion($0.map { answers.value }) }
+        (operation.perRecordZoneSaveBlock, operation.perRecordZoneDeleteBlock, operation.modifyRecordZonesResultBlock) =
+            gathering(completion)
         return operation
     }
 }

@@ -5,12 +5,12 @@ import Foundation
 import StratusCloud
 import StratusStore
 
+/// What is asked of the server.
+typealias Question<Value> = @Sendable (any CloudServer, Caller) throws -> Value
+
 extension ContainerScope {
     /// Asks the server on a thread that may block, and hands the answer to a handler, never on the caller's thread.
-    func ask<Value: Sendable>(
-        _ request: @escaping @Sendable (any CloudServer, Caller) throws -> Value,
-        completion: @escaping @Sendable (Result<Value, any Error>) -> Void
-    ) {
+    func ask<Value: Sendable>(_ request: @escaping Question<Value>, completion: @escaping Completion<Value>) {
         let session = session
         let queue = CallbackQueue(pool: session.callbackPool)
         _ = ask(session, request) { result, isAccepted in
@@ -23,19 +23,20 @@ extension ContainerScope {
 
     /// Asks the server and waits without holding up a thread. Cancelling the task ends the wait at once with
     /// `operationCancelled`, and withdraws the question if it has not been asked yet (O-08).
-    func ask<Value: Sendable>(
-        _ request: @escaping @Sendable (any CloudServer, Caller) throws -> Value
-    ) async throws -> Value {
+    func ask<Value: Sendable>(_ request: @escaping Question<Value>) async throws -> Value {
         let session = session
         let asker = Asker<Value>()
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                guard asker.wait(continuation) else { return }
-                let ticket = ask(session, request) { result, isAccepted in
+                asker.wait(continuation)
+                // The task may have been cancelled before this, or while the question was asked.
+                if Task.isCancelled { return asker.cancel() }
+                let inquiry = ask(session, request) { result, isAccepted in
                     asker.answer(result)
                     if isAccepted { session.activity.end() }
                 }
-                if let ticket { asker.mayWithdraw { if ticket.withdraw() { session.activity.end() } } }
+                if let inquiry { asker.mayWithdraw { if inquiry.withdraw() { session.activity.end() } } }
+                if Task.isCancelled { asker.cancel() }
             }
         } onCancel: {
             asker.cancel()
@@ -46,7 +47,7 @@ extension ContainerScope {
     ///
     /// Returns the question's place among those that wait for a thread; who takes it back ends it in the session.
     private func ask<Value: Sendable>(
-        _ session: CloudSession, _ request: @escaping @Sendable (any CloudServer, Caller) throws -> Value,
+        _ session: CloudSession, _ request: @escaping Question<Value>,
         _ completion: @escaping @Sendable (Result<Value, any Error>, _ isAccepted: Bool) -> Void
     ) -> Inquiry<Value>? {
         guard session.activity.accept() else {
@@ -54,7 +55,9 @@ extension ContainerScope {
             return nil
         }
         let caller = caller(in: session)
-        let configuration = questionConfiguration
+        // What `configuredWith` has set, and for the rest what convenience calls have (O-11).
+        let configuration = CKOperation.Configuration.Explicit().inheriting(
+            from: defaults, group: nil, qualityOfService: .userInitiated)
         let inquiry = Inquiry<Value>(session.timers) { completion($0, true) }
         do {
             let ticket = try session.pool.submit(priority: configuration.priority) {
@@ -71,14 +74,6 @@ extension ContainerScope {
             return nil
         }
     }
-
-    /// What `configuredWith` has set, and for the rest what convenience calls have (O-11).
-    private var questionConfiguration: EffectiveConfiguration {
-        let defaults = defaults as? ConfiguredDefaults
-        let explicit = (defaults?.configuration?.explicit ?? .init())
-            .inheriting(defaults?.group?.defaultConfiguration.explicit)
-        return EffectiveConfiguration(explicit, qualityOfService: .userInitiated)
-    }
 }
 
 /// A question that was asked, until it is answered, times out or is withdrawn.
@@ -90,10 +85,10 @@ private final class Inquiry<Value: Sendable>: Sendable {
     }
 
     private let timers: SessionTimers
-    private let completion: @Sendable (Result<Value, any Error>) -> Void
+    private let completion: Completion<Value>
     private let state = Locked(State())
 
-    init(_ timers: SessionTimers, _ completion: @escaping @Sendable (Result<Value, any Error>) -> Void) {
+    init(_ timers: SessionTimers, _ completion: @escaping Completion<Value>) {
         self.timers = timers
         self.completion = completion
     }
@@ -139,48 +134,35 @@ private final class Inquiry<Value: Sendable>: Sendable {
 private final class Asker<Value: Sendable>: Sendable {
     private struct State {
         var continuation: CheckedContinuation<Value, any Error>?
-        /// Holds the question, which holds this. Released with the answer.
+        /// Takes the question back. Holds the question, which holds this. Released with the answer.
         var withdraw: (@Sendable () -> Void)?
-        var isCancelled = false
         var isAnswered = false
     }
 
     private let state = Locked(State())
 
-    /// False when the task was cancelled before; the continuation has been resumed then.
-    func wait(_ continuation: CheckedContinuation<Value, any Error>) -> Bool {
-        let isCancelled = state.withLock { state in
-            if !state.isCancelled { state.continuation = continuation }
-            return state.isCancelled
-        }
-        if isCancelled { continuation.resume(throwing: CKError.operationWasCancelled) }
-        return !isCancelled
+    func wait(_ continuation: CheckedContinuation<Value, any Error>) {
+        state.withLock { $0.continuation = continuation }
     }
 
-    func answer(_ result: Result<Value, any Error>) {
-        let (continuation, withdraw) = state.withLock { state in
-            defer { state = State(isCancelled: state.isCancelled, isAnswered: true) }
-            return (state.continuation, state.withdraw)
-        }
-        continuation?.resume(with: result)
-        withExtendedLifetime(withdraw) {}
-    }
-
-    /// How the question is taken back when the task is cancelled from now on, or was meanwhile.
+    /// How the question is taken back if the task is cancelled.
     func mayWithdraw(_ withdraw: @escaping @Sendable () -> Void) {
-        let isCancelled = state.withLock { state in
-            if !state.isCancelled, !state.isAnswered { state.withdraw = withdraw }
-            return state.isCancelled
-        }
-        if isCancelled { withdraw() }
+        state.withLock { if !$0.isAnswered { $0.withdraw = withdraw } }
     }
 
+    func answer(_ result: Result<Value, any Error>) { take(isAnswered: true).continuation?.resume(with: result) }
+
+    /// Ends the wait. The question may still be answered, if it is being asked.
     func cancel() {
-        let (continuation, withdraw) = state.withLock { state in
-            defer { state = State(isCancelled: true, isAnswered: state.isAnswered) }
-            return (state.continuation, state.withdraw)
+        let taken = take(isAnswered: false)
+        taken.withdraw?()
+        taken.continuation?.resume(throwing: CKError.operationWasCancelled)
+    }
+
+    private func take(isAnswered: Bool) -> State {
+        state.withLock { state in
+            defer { state = State(isAnswered: isAnswered || state.isAnswered) }
+            return state
         }
-        withdraw?()
-        continuation?.resume(throwing: CKError.operationWasCancelled)
     }
 }

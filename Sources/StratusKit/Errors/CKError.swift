@@ -69,11 +69,7 @@ extension CKError {
     public func hash(into hasher: inout Hasher) { hasher.combine(errorCode) }
 
     /// The hash of the code. Foundation's own does not end on Linux.
-    public var hashValue: Int {
-        var hasher = Hasher()
-        hash(into: &hasher)
-        return hasher.finalize()
-    }
+    public var hashValue: Int { errorCode.hashValue }
 }
 
 extension CKError {

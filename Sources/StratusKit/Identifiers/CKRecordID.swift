@@ -182,12 +182,7 @@ public final class CKReference: NSObject, NSSecureCoding, NSCopying, Sendable {
         return self === other || (action == other.action && recordID == other.recordID)
     }
 
-    public override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(recordID)
-        hasher.combine(action)
-        return hasher.finalize()
-    }
+    public override var hash: Int { recordID.hash }
 
     public override var description: String { "<CKReference: \(recordID), action=\(action)>" }
 

@@ -266,8 +266,11 @@ extension NSCoder {
         containsValue(forKey: key) ? decodeDouble(forKey: key) : nil
     }
 
-    /// The flag under a key, or false if there is none.
-    func decodeFlag(forKey key: String) -> Bool {
-        containsValue(forKey: key) && decodeBool(forKey: key)
+    /// The flag under a key, or nil if there is none.
+    func decodeFlagIfPresent(forKey key: String) -> Bool? {
+        containsValue(forKey: key) ? decodeBool(forKey: key) : nil
     }
+
+    /// The flag under a key, or false if there is none.
+    func decodeFlag(forKey key: String) -> Bool { decodeFlagIfPresent(forKey: key) ?? false }
 }

@@ -28,24 +28,14 @@ final class ArchivedPersonName: NSPersonNameComponents {
     }
 
     private func adopt(_ components: PersonNameComponents) {
-        namePrefix = components.namePrefix
-        givenName = components.givenName
-        middleName = components.middleName
-        familyName = components.familyName
-        nameSuffix = components.nameSuffix
-        nickname = components.nickname
+        for (_, part, own) in ArchivedNameParts.parts { self[keyPath: own] = components[keyPath: part] }
         phoneticRepresentation = components.phoneticRepresentation
     }
 
     /// The name as a Swift value.
     var components: PersonNameComponents {
         var components = PersonNameComponents()
-        components.namePrefix = namePrefix
-        components.givenName = givenName
-        components.middleName = middleName
-        components.familyName = familyName
-        components.nameSuffix = nameSuffix
-        components.nickname = nickname
+        for (_, part, own) in ArchivedNameParts.parts { components[keyPath: part] = self[keyPath: own] }
         components.phoneticRepresentation = phoneticRepresentation
         return components
     }
@@ -76,17 +66,24 @@ final class ArchivedNameParts: NSObject, NSSecureCoding {
     /// The parts under Foundation's keys, which are the same on both systems.
     static func components(in coder: NSCoder) -> PersonNameComponents {
         var components = PersonNameComponents()
-        for (key, part) in parts { components[keyPath: part] = coder.decodeText(forKey: key) }
+        for (key, part, _) in parts { components[keyPath: part] = coder.decodeText(forKey: key) }
         let phonetic = coder.decodeValue(of: [ArchivedPersonName.self, ArchivedNameParts.self], forKey: phoneticKey)
         components.phoneticRepresentation =
             (phonetic as? ArchivedPersonName)?.components ?? (phonetic as? ArchivedNameParts)?.components
         return components
     }
 
-    private static var parts: [(key: String, part: WritableKeyPath<PersonNameComponents, String?>)] {
+    /// A part of a name: its key in archives, and where both of Foundation's types have it.
+    typealias Part = (
+        key: String, value: WritableKeyPath<PersonNameComponents, String?>,
+        own: ReferenceWritableKeyPath<NSPersonNameComponents, String?>
+    )
+
+    static var parts: [Part] {
         [
-            ("NS.namePrefix", \.namePrefix), ("NS.givenName", \.givenName), ("NS.middleName", \.middleName),
-            ("NS.familyName", \.familyName), ("NS.nameSuffix", \.nameSuffix), ("NS.nickname", \.nickname),
+            ("NS.namePrefix", \.namePrefix, \.namePrefix), ("NS.givenName", \.givenName, \.givenName),
+            ("NS.middleName", \.middleName, \.middleName), ("NS.familyName", \.familyName, \.familyName),
+            ("NS.nameSuffix", \.nameSuffix, \.nameSuffix), ("NS.nickname", \.nickname, \.nickname),
         ]
     }
 
@@ -95,7 +92,7 @@ final class ArchivedNameParts: NSObject, NSSecureCoding {
     override class func classFallbacksForKeyedArchiver() -> [String] { ["_NSPersonNameComponentsData"] }
 
     func encode(with coder: NSCoder) {
-        for (key, part) in Self.parts { coder.encodeText(components[keyPath: part], forKey: key) }
+        for (key, part, _) in Self.parts { coder.encodeText(components[keyPath: part], forKey: key) }
         coder.encode(components.phoneticRepresentation.map { ArchivedPersonName($0) }, forKey: Self.phoneticKey)
     }
 }

@@ -151,13 +151,7 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
             && userRecordID == other.userRecordID
     }
 
-    public override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(emailAddress)
-        hasher.combine(phoneNumber)
-        hasher.combine(userRecordID)
-        return hasher.finalize()
-    }
+    public override var hash: Int { lookup.hashValue }
 
     public override var description: String {
         let subject = emailAddress ?? phoneNumber ?? userRecordID?.recordName ?? "nobody"
@@ -193,15 +187,6 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
 
 // Conversion to and from the server's types.
 
-extension CKUserIdentity.LookupInfo {
-    /// The same in the server's terms.
-    var lookup: IdentityLookup {
-        if let emailAddress { return .email(emailAddress) }
-        if let phoneNumber { return .phone(phoneNumber) }
-        return .userRecord(userRecordID?.recordName ?? "")
-    }
-}
-
 extension CKUserIdentity {
     /// A person that the server has found.
     convenience init(_ found: DiscoveredIdentity, lookupInfo: CKUserIdentity.LookupInfo) {
@@ -209,9 +194,7 @@ extension CKUserIdentity {
             userRecordID: CKRecord.ID(recordName: found.userName.text), lookupInfo: lookupInfo,
             nameComponents: PersonNameComponents(found.name), hasiCloudAccount: true)
     }
-}
 
-extension CKUserIdentity {
     /// A participant or requester of a share, from the server.
     convenience init(_ identity: ClientIdentity, phoneticName: PersonName? = nil) {
         var name = identity.name.map { PersonNameComponents($0) }
@@ -250,6 +233,13 @@ extension CKUserIdentity.LookupInfo {
         case .phone(let number): self.init(phoneNumber: number)
         case .userRecord(let name): self.init(userRecordID: CKRecordID(recordName: name))
         }
+    }
+
+    /// The same in the server's terms.
+    var lookup: IdentityLookup {
+        if let emailAddress { return .email(emailAddress) }
+        if let phoneNumber { return .phone(phoneNumber) }
+        return .userRecord(userRecordID?.recordName ?? "")
     }
 
     /// The person that is looked for. Handles that differ only in spelling give the same result.

@@ -111,21 +111,10 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CLLocation else { return false }
-        return self === other || numbers == other.numbers && timestamp == other.timestamp
+        return self === other || archivedNumbers == other.archivedNumbers
     }
 
-    public override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(numbers)
-        hasher.combine(timestamp)
-        return hasher.finalize()
-    }
-
-    private var numbers: [Double] {
-        [
-            coordinate.latitude, coordinate.longitude, altitude, horizontalAccuracy, verticalAccuracy, course, speed,
-        ]
-    }
+    public override var hash: Int { archivedNumbers.hashValue }
 
     public override var description: String {
         let place = "<\(coordinate.latitude),\(coordinate.longitude)> +/- \(horizontalAccuracy)m"
@@ -136,7 +125,12 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
     static let archivedNumberCount = 8
 
     /// All values of the location, in the order of archives.
-    var archivedNumbers: [Double] { numbers + [timestamp.timeIntervalSinceReferenceDate] }
+    var archivedNumbers: [Double] {
+        [
+            coordinate.latitude, coordinate.longitude, altitude, horizontalAccuracy, verticalAccuracy, course, speed,
+            timestamp.timeIntervalSinceReferenceDate,
+        ]
+    }
 
     /// A location from these values. Returns nil if their number is wrong.
     convenience init?(archivedNumbers numbers: [Double]) {

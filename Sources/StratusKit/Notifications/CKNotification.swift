@@ -302,11 +302,5 @@ struct NotificationContent: Hashable, Sendable {
         if case .zone(let zone)? = notification.subject { CKRecordZoneID(zone) } else { nil }
     }
 
-    var databaseScope: CKDatabase.Scope {
-        switch notification.database {
-        case .public: .public
-        case .private: .private
-        case .shared: .shared
-        }
-    }
+    var databaseScope: CKDatabase.Scope { CKDatabase.Scope(notification.database) }
 }

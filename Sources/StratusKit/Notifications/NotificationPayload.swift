@@ -347,17 +347,8 @@ enum PayloadValue {
     static func value(of object: Any, isInList: Bool = false) -> ClientValue? {
         if let dictionary = PayloadDictionary(object) { return value(of: dictionary, isInList) }
         if let number = object as? NSNumber { return value(of: number) }
-        guard list(object) == nil, let held = try? HeldValue(holding: object) else { return nil }
-        switch held {
-        case .string(let text): return .string(text)
-        case .int64(let number): return .int64(number)
-        case .double(let number): return .double(number)
-        case .date(let date): return .date(date)
-        case .bytes(let data): return .bytes(ClientBytes(data))
-        case .location(let location): return .location(location.location)
-        case .reference(let reference): return .reference(reference.clientReference)
-        case .asset, .list: return nil
-        }
+        guard list(object) == nil, let held = try? HeldValue(holding: object), held.assets.isEmpty else { return nil }
+        return held.clientValue
     }
 
     /// By its text, which shows whether it is whole: JSON returns some whole numbers as decimal numbers.
@@ -410,13 +401,5 @@ enum PayloadValue {
         case .double(let number): Int64(exactly: number)
         default: nil
         }
-    }
-}
-
-extension HeldValue {
-    /// A value that came with a notification.
-    init(_ value: ClientValue) {
-        self.init(
-            value, at: CKAsset.Place(record: RecordAddress(recordName: ""), key: "", in: nil), download: nil)
     }
 }

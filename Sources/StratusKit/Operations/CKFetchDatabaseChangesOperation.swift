@@ -10,13 +10,13 @@ import StratusCloud
 open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Inputs {
+    private struct Inputs {
         var token: CKServerChangeToken?
         var resultsLimit = 0
         var fetchesAllChanges = true
     }
 
-    struct Blocks {
+    private struct Blocks {
         var changed: ((CKRecordZone.ID) -> Void)?
         var deleted: ((CKRecordZone.ID) -> Void)?
         var purged: ((CKRecordZone.ID) -> Void)?
@@ -24,6 +24,15 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
         var token: ((CKServerChangeToken) -> Void)?
         var result: ((Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), any Error>) -> Void)?
         var oldResult: ((CKServerChangeToken?, Bool, (any Error)?) -> Void)?
+
+        /// For a zone that is gone.
+        func deletion(_ reason: ZoneDeletionReason) -> ((CKRecordZone.ID) -> Void)? {
+            switch reason {
+            case .deleted: deleted
+            case .purged: purged ?? deleted
+            case .encryptedDataReset: reset ?? deleted
+            }
+        }
     }
 
     private var inputs = Inputs()
@@ -116,65 +125,28 @@ open class CKFetchDatabaseChangesOperation: CKDatabaseOperation, @unchecked Send
     // MARK: Running
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return DatabaseChangesJob(inputs, blocks)
-    }
-
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKFetchDatabaseChangesOperation` does.
-final class DatabaseChangesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
-    private let inputs: CKFetchDatabaseChangesOperation.Inputs
-    private let blocks: CKFetchDatabaseChangesOperation.Blocks
-    private var token: CKServerChangeToken?
-    /// The page that was fetched last.
-    private var page: FetchDatabaseChangesResponse?
-    private(set) var isMoreToSend = false
-
-    init(_ inputs: CKFetchDatabaseChangesOperation.Inputs, _ blocks: CKFetchDatabaseChangesOperation.Blocks) {
-        self.inputs = inputs
-        self.blocks = blocks
-        token = inputs.token
-    }
-
-    func send(_ context: RequestContext) throws {
-        let request = FetchDatabaseChangesRequest(token: token?.bytes, limit: max(inputs.resultsLimit, 0))
-        let response = try context.server.answer(
-            request, as: context.caller, in: context.database)
-        token = CKServerChangeToken(response.token)
-        isMoreToSend = inputs.fetchesAllChanges && response.isMoreComing
-        page = response
-    }
-
-    func deliver() {
-        guard let page else { return }
-        for zone in page.changed { blocks.changed?(CKRecordZoneID(zone)) }
-        for deletion in page.deleted { block(for: deletion.reason)?(CKRecordZoneID(deletion.zone)) }
-        if isMoreToSend, let token { blocks.token?(token) }
-    }
-
-    private func block(for reason: ZoneDeletionReason) -> ((CKRecordZone.ID) -> Void)? {
-        switch reason {
-        case .deleted: blocks.deleted
-        case .purged: blocks.purged ?? blocks.deleted
-        case .encryptedDataReset: blocks.reset ?? blocks.deleted
+        var (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        func isFollowed(_ page: FetchDatabaseChangesResponse) -> Bool { inputs.fetchesAllChanges && page.isMoreComing }
+        return AnswerJob { context in
+            let request = FetchDatabaseChangesRequest(token: inputs.token?.bytes, limit: max(inputs.resultsLimit, 0))
+            let page = try context.server.answer(request, as: context.caller, in: context.database)
+            inputs.token = CKServerChangeToken(page.token)
+            return page
+        } isFollowed: {
+            isFollowed($0)
+        } deliver: { page in
+            for zone in page.changed { blocks.changed?(CKRecordZoneID(zone)) }
+            for deletion in page.deleted { blocks.deletion(deletion.reason)?(CKRecordZoneID(deletion.zone)) }
+            if isFollowed(page) { blocks.token?(CKServerChangeToken(page.token)) }
+        } conclude: { result in
+            let end = result.map { (serverChangeToken: CKServerChangeToken($0.token), moreComing: $0.isMoreComing) }
+            blocks.result?(end.mapError { $0 })
+            switch end {
+            case .success(let end): blocks.oldResult?(end.serverChangeToken, end.moreComing, nil)
+            case .failure(let error): blocks.oldResult?(nil, false, error)
+            }
         }
     }
 
-    func conclude(_ result: Result<Void, CKError>) {
-        let end = result.flatMap { () -> Result<(serverChangeToken: CKServerChangeToken, moreComing: Bool), CKError> in
-            guard let token, let page else { return .failure(CKError.unanswered()) }
-            return .success((token, page.isMoreComing))
-        }
-        blocks.result?(end.mapError { $0 })
-        switch end {
-        case .success(let end): blocks.oldResult?(end.serverChangeToken, end.moreComing, nil)
-        case .failure(let error): blocks.oldResult?(nil, false, error)
-        }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

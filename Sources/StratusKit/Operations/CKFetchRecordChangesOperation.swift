@@ -8,9 +8,15 @@ import StratusStore
 @available(*, deprecated, message: "Use CKFetchRecordZoneChangesOperation.")
 open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private struct Blocks {
+        var record: ((CKRecord) -> Void)?
+        var deletion: ((CKRecord.ID) -> Void)?
+        var result: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
+    }
+
     private var zoneID = CKRecordZone.ID.default
     private var settings = ZoneFetchSettings()
-    private var blocks = RecordChangesBlocks()
+    private var blocks = Blocks()
     private let isMoreComing = Locked(false)
 
     /// Creates an operation for the default zone.
@@ -72,59 +78,20 @@ open class CKFetchRecordChangesOperation: CKDatabaseOperation, @unchecked Sendab
     public final var moreComing: Bool { isMoreComing.value }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (zone, blocks) = locked { (ZoneFetch(zoneID: zoneID, settings: settings), self.blocks) }
-        return RecordChangesJob(zone, blocks, isMoreComing)
-    }
-
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(RecordChangesBlocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// The blocks of a `CKFetchRecordChangesOperation`.
-struct RecordChangesBlocks {
-    var record: ((CKRecord) -> Void)?
-    var deletion: ((CKRecord.ID) -> Void)?
-    var result: ((CKServerChangeToken?, Data?, (any Error)?) -> Void)?
-}
-
-/// What a `CKFetchRecordChangesOperation` does.
-final class RecordChangesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
-    private let zone: ZoneFetch
-    private let blocks: RecordChangesBlocks
-    private let isMoreComing: Locked<Bool>
-    private var changed: [CKRecord] = []
-    private var response: FetchZoneChangesResponse?
-
-    init(_ zone: ZoneFetch, _ blocks: RecordChangesBlocks, _ isMoreComing: Locked<Bool>) {
-        self.zone = zone
-        self.blocks = blocks
-        self.isMoreComing = isMoreComing
-    }
-
-    func send(_ context: RequestContext) throws {
-        let hold = try context.server.holdAssets()
-        let response = try context.server.answer(zone.request, as: context.caller, in: context.database)
-        changed = response.changed.map { context.record($0) }
-        // The blocks cannot report a record's error: an asset without its file has a `fileURL` of nil.
-        _ = try context.fetchFiles(of: changed, under: hold)
-        isMoreComing.withLock { $0 = response.isMoreComing }
-        self.response = response
-    }
-
-    func deliver() {
-        for record in changed { blocks.record?(record) }
-        for deletion in response?.deleted ?? [] { blocks.deletion?(CKRecordID(deletion.address)) }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        if case .success = result, let response {
-            blocks.result?(
-                CKServerChangeToken(response.token), response.clientChangeTokenData.map { Data($0) }, nil)
-        } else {
-            blocks.result?(nil, nil, result.error ?? CKError.unanswered())
+        let (zoneID, settings, blocks) = locked { (self.zoneID, self.settings, self.blocks) }
+        return AnswerJob { [isMoreComing] context in
+            let page = try settings.fetchPage(of: zoneID, context)
+            isMoreComing.withLock { $0 = page.end.moreComing }
+            return page
+        } deliver: { page in
+            // The block cannot report a record's error: an asset without its file has a `fileURL` of nil.
+            for (record, _) in page.changed { blocks.record?(record) }
+            for deletion in page.deleted { blocks.deletion?(CKRecordID(deletion.address)) }
+        } conclude: { result in
+            let end = try? result.get().end
+            blocks.result?(end?.serverChangeToken, end?.clientChangeTokenData, result.error)
         }
     }
+
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

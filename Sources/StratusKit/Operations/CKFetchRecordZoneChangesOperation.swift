@@ -174,13 +174,48 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return ZoneChangesJob(inputs, blocks)
+        // The zones that are not complete, the next one last.
+        var waiting = (inputs.recordZoneIDs ?? []).withoutRepetitions().reversed().map { zoneID in
+            (id: zoneID, settings: inputs.configurations?[zoneID]?.current ?? ZoneFetchSettings())
+        }
+        var failures: [AnyHashable: any Error] = [:]
+        var fetched: (zoneID: CKRecordZone.ID, page: Result<ZonePage, CKError>, isLast: Bool)?
+        return AnswerJob { context in
+            guard let zone = waiting.last else { return }
+            do {
+                let page = try zone.settings.fetchPage(of: zone.id, context)
+                let isLast = !inputs.fetchesAllChanges || !page.end.moreComing
+                if isLast {
+                    waiting.removeLast()
+                } else {
+                    waiting[waiting.count - 1].settings.token = page.end.serverChangeToken
+                }
+                fetched = (zone.id, .success(page), isLast)
+            } catch let error as CloudError {
+                if error.code.failsWholeFetch { throw error }
+                let failure = context.clientError(error)
+                failures[zone.id] = failure
+                waiting.removeLast()
+                fetched = (zone.id, .failure(failure), true)
+            }
+        } isFollowed: {
+            !waiting.isEmpty
+        } deliver: {
+            guard let (zoneID, page, isLast) = fetched else { return }
+            fetched = nil
+            switch page {
+            case .success(let page): blocks.deliver(page, of: zoneID, isLast: isLast)
+            case .failure(let error): blocks.deliver(.failure(error), of: zoneID)
+            }
+        } conclude: { result in
+            let partial =
+                failures.isEmpty ? nil : CKError.partialFailure(failures, "Failed to fetch the changes of some zones")
+            blocks.result?(result.mapError { $0 })
+            blocks.oldResult?(result.error ?? partial)
+        }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 // Where the fetch of a zone's changes starts, and what it returns. The class is top-level because Foundation on Linux
@@ -191,21 +226,6 @@ struct ZoneFetchSettings: Sendable {
     var token: CKServerChangeToken?
     var resultsLimit = 0
     var desiredKeys: [CKRecord.FieldKey]?
-}
-
-extension ZoneFetchSettings {
-    func encode(with coder: NSCoder) {
-        coder.encode(token, forKey: CoderKey.previousChangeToken)
-        coder.encode(Int64(resultsLimit), forKey: CoderKey.resultsLimit)
-        if let desiredKeys { coder.encodeBlock(desiredKeys, forKey: CoderKey.desiredKeys) }
-    }
-
-    init(coder: NSCoder) {
-        self.init(
-            token: coder.decodeValue(of: CKServerChangeToken.self, forKey: CoderKey.previousChangeToken),
-            resultsLimit: Int(coder.decodeNumber(forKey: CoderKey.resultsLimit)),
-            desiredKeys: coder.decodeBlock([String].self, forKey: CoderKey.desiredKeys))
-    }
 }
 
 /// Where the fetch of a zone's changes starts, and what it returns.
@@ -268,123 +288,81 @@ public final class CKFetchRecordZoneChangesConfiguration: NSObject, NSSecureCodi
     }
 
     /// Archives the settings.
-    public func encode(with coder: NSCoder) { current.encode(with: coder) }
+    public func encode(with coder: NSCoder) {
+        let settings = current
+        coder.encode(settings.token, forKey: CoderKey.previousChangeToken)
+        coder.encode(Int64(settings.resultsLimit), forKey: CoderKey.resultsLimit)
+        coder.encodeBlock(settings.desiredKeys, forKey: CoderKey.desiredKeys)
+    }
 
     /// Decodes settings. An archive without settings fetches everything.
     public convenience init?(coder: NSCoder) {
         guard !coder.hasDamagedBlock([String].self, forKey: CoderKey.desiredKeys) else { return nil }
-        self.init(ZoneFetchSettings(coder: coder))
+        self.init(
+            previousServerChangeToken: coder.decodeValue(
+                of: CKServerChangeToken.self, forKey: CoderKey.previousChangeToken),
+            resultsLimit: Int(coder.decodeNumber(forKey: CoderKey.resultsLimit)),
+            desiredKeys: coder.decodeBlock([String].self, forKey: CoderKey.desiredKeys))
     }
 }
 
-// The job of a fetch of zones' changes: a page of a zone at a time, the zones one after the other.
+// A page of a zone's changes, and the blocks that get it.
 
 /// What a client gets when a zone was fetched.
 typealias FetchedZoneChanges = (serverChangeToken: CKServerChangeToken, clientChangeTokenData: Data?, moreComing: Bool)
 
-/// One zone of a fetch of changes, and how far it has come.
-struct ZoneFetch {
-    let zoneID: CKRecordZoneID
-    var settings: ZoneFetchSettings
+/// A page of a zone's changes.
+struct ZonePage {
+    /// Each with the error of an asset without its file.
+    let changed: [(record: CKRecord, error: CKError?)]
+    let deleted: [RecordDeletion]
+    let end: FetchedZoneChanges
+}
 
-    /// The request for the next page.
-    var request: FetchZoneChangesRequest {
-        FetchZoneChangesRequest(
-            zone: zoneID.address, token: settings.token?.bytes, limit: max(settings.resultsLimit, 0),
-            desiredKeys: settings.desiredKeys.map(Set.init))
+extension ZoneFetchSettings {
+    /// Fetches the page of a zone that begins at the token.
+    func fetchPage(of zoneID: CKRecordZoneID, _ context: RequestContext) throws -> ZonePage {
+        let request = FetchZoneChangesRequest(
+            zone: zoneID.address, token: token?.bytes, limit: max(resultsLimit, 0),
+            desiredKeys: desiredKeys.map(Set.init))
+        let hold = try context.server.holdAssets()
+        let response = try context.server.answer(request, as: context.caller, in: context.database)
+        let changed = response.changed.map { context.record($0) }
+        let errors = try context.fetchFiles(of: changed, under: hold)
+        return ZonePage(
+            changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
+            end: (
+                CKServerChangeToken(response.token), response.clientChangeTokenData.map { Data($0) },
+                response.isMoreComing
+            ))
     }
 }
 
-/// What a `CKFetchRecordZoneChangesOperation` does.
-final class ZoneChangesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
-    private struct Page {
-        var zoneID: CKRecordZoneID
-        /// Each with the error of an asset without its file.
-        var changed: [(record: CKRecord, error: CKError?)] = []
-        var deleted: [RecordDeletion] = []
-        /// Where the page ends, or why there is none.
-        var end: Result<FetchedZoneChanges, CKError>
-        var isLast: Bool
-    }
-
-    private let blocks: CKFetchRecordZoneChangesOperation.Blocks
-    private let fetchesAllChanges: Bool
-    /// The zones that are not complete, the next one last.
-    private var waiting: [ZoneFetch]
-    private var page: Page?
-    private var failures: [AnyHashable: any Error] = [:]
-
-    init(_ inputs: CKFetchRecordZoneChangesOperation.Inputs, _ blocks: CKFetchRecordZoneChangesOperation.Blocks) {
-        self.blocks = blocks
-        fetchesAllChanges = inputs.fetchesAllChanges
-        let zoneIDs = (inputs.recordZoneIDs ?? []).withoutRepetitions()
-        waiting = zoneIDs.reversed().map { zoneID in
-            ZoneFetch(zoneID: zoneID, settings: inputs.configurations?[zoneID]?.current ?? ZoneFetchSettings())
-        }
-    }
-
-    var isMoreToSend: Bool { !waiting.isEmpty }
-
-    func send(_ context: RequestContext) throws {
-        guard let zone = waiting.last else { return }
-        do {
-            let hold = try context.server.holdAssets()
-            let response = try context.server.answer(
-                zone.request, as: context.caller, in: context.database)
-            let token = CKServerChangeToken(response.token)
-            let isLast = !fetchesAllChanges || !response.isMoreComing
-            let changed = response.changed.map { context.record($0) }
-            let errors = try context.fetchFiles(of: changed, under: hold)
-            page = Page(
-                zoneID: zone.zoneID, changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
-                end: .success(
-                    (token, response.clientChangeTokenData.map { Data($0) }, response.isMoreComing)),
-                isLast: isLast)
-            if isLast { waiting.removeLast() } else { waiting[waiting.count - 1].settings.token = token }
-        } catch let error as CloudError {
-            if error.code.failsWholeFetch { throw error }
-            let failure = context.clientError(error)
-            page = Page(zoneID: zone.zoneID, end: .failure(failure), isLast: true)
-            failures[zone.zoneID] = failure
-            waiting.removeLast()
-        }
-    }
-
-    func deliver() {
-        guard let page else { return }
-        self.page = nil
+extension CKFetchRecordZoneChangesOperation.Blocks {
+    /// Calls the blocks for a page of a zone.
+    fileprivate func deliver(_ page: ZonePage, of zoneID: CKRecordZoneID, isLast: Bool) {
         for (record, error) in page.changed {
-            if let block = blocks.record {
+            if let block = self.record {
                 block(record.recordID, error.map { .failure($0) } ?? .success(record))
             } else {
                 // This block cannot report the error: the asset has no file.
-                blocks.oldRecord?(record)
+                oldRecord?(record)
             }
         }
-        for deletion in page.deleted { blocks.deletion?(CKRecordID(deletion.address), deletion.type) }
-        if page.isLast {
-            deliverEnd(of: page)
-        } else if case .success(let end) = page.end {
-            blocks.token?(page.zoneID, end.serverChangeToken, end.clientChangeTokenData)
+        for deleted in page.deleted { deletion?(CKRecordID(deleted.address), deleted.type) }
+        if isLast {
+            deliver(.success(page.end), of: zoneID)
+        } else {
+            token?(zoneID, page.end.serverChangeToken, page.end.clientChangeTokenData)
         }
     }
 
-    private func deliverEnd(of page: Page) {
-        if let block = blocks.zone { return block(page.zoneID, page.end.mapError { $0 }) }
-        switch page.end {
-        case .success(let end):
-            blocks.oldZone?(page.zoneID, end.serverChangeToken, end.clientChangeTokenData, end.moreComing, nil)
-        case .failure(let error):
-            blocks.oldZone?(page.zoneID, nil, nil, false, error)
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.mapError { $0 })
-        let partial =
-            failures.isEmpty ? nil : CKError.partialFailure(failures, "Failed to fetch the changes of some zones")
-        blocks.oldResult?(result.error ?? partial)
+    /// Calls the block for a zone that is complete or has failed.
+    fileprivate func deliver(_ end: Result<FetchedZoneChanges, CKError>, of zoneID: CKRecordZoneID) {
+        if let zone { return zone(zoneID, end.mapError { $0 }) }
+        let known = try? end.get()
+        oldZone?(
+            zoneID, known?.serverChangeToken, known?.clientChangeTokenData, known?.moreComing ?? false, end.error)
     }
 }
 

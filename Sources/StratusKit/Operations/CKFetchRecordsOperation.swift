@@ -8,18 +8,16 @@ import StratusModel
 open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Inputs {
+    private struct Inputs {
         var recordIDs: [CKRecord.ID]?
         var desiredKeys: [CKRecord.FieldKey]?
         var isForCurrentUser = false
     }
 
-    struct Blocks {
+    private struct Blocks {
+        var items = ItemBlocks<CKRecord.ID, CKRecord>()
         var progress: ((CKRecord.ID, Double) -> Void)?
-        var record: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
         var oldRecord: ((CKRecord?, CKRecord.ID?, (any Error)?) -> Void)?
-        var oldResult: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)?
     }
 
     private var inputs = Inputs()
@@ -71,14 +69,14 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     public final var perRecordResultBlock:
         ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
-        get { locked { blocks.record } }
-        set { configure(newValue) { swap(&blocks.record, &$0) } }
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var fetchRecordsResultBlock: ((_ operationResult: Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.result } }
-        set { configure(newValue) { swap(&blocks.result, &$0) } }
+        get { locked { blocks.items.result } }
+        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
     }
 
     /// Called for every requested record, unless `perRecordResultBlock` is set (O-06).
@@ -91,8 +89,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Called last, once, with the items found; items that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordsResultBlock.")
     public final var fetchRecordsCompletionBlock: (([CKRecord.ID: CKRecord]?, (any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.items.oldFetched } }
+        set { configure(newValue) { swap(&blocks.items.oldFetched, &$0) } }
     }
 
     // MARK: Running
@@ -100,15 +98,15 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
         let recordIDs = (inputs.recordIDs ?? []).withoutRepetitions()
-        let items = ItemBlocks<CKRecord.ID, CKRecord>(
-            item: { id, result in
-                blocks.progress?(id, 1)
-                if let block = blocks.record {
-                    block(id, result)
-                } else {
-                    blocks.oldRecord?(try? result.get(), id, result.error)
-                }
-            }, result: blocks.result)
+        var items = blocks.items
+        items.item = { id, result in
+            blocks.progress?(id, 1)
+            if let block = blocks.items.item {
+                block(id, result)
+            } else {
+                blocks.oldRecord?(try? result.get(), id, result.error)
+            }
+        }
         return ItemsJob(items, itemCount: recordIDs.count, failure: "Failed to fetch some records") {
             context, answers in
             try Self.fetch(inputs, recordIDs, context, &answers)
@@ -116,8 +114,6 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
             answers.successes.forEach(context.restoreFiles)
             // An asset that its record has lost since then is not available either.
             if let errors = try? context.fetchFiles(of: answers.successes, under: nil) { answers.fail(errors) }
-        } oldResult: { answers, error in
-            blocks.oldResult?(answers.successesByID, error)
         }
     }
 
@@ -139,24 +135,21 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
     }
 
-    override func archiveInputs() -> [String: Any]? {
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
         let inputs = locked { self.inputs }
-        return [
+        let archive: [String: Any] = [
             "ids": NSArray(array: inputs.recordIDs ?? []),
             "keys": inputs.desiredKeys.map { NSArray(array: $0.map { $0 as NSString }) } ?? NSNull(),
             "isForCurrentUser": NSNumber(value: inputs.isForCurrentUser),
         ]
+        return (.fetchRecords, archive)
     }
 
     override func adoptInputs(_ archive: [String: Any]) {
         recordIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecord.ID }
         desiredKeys = (archive["keys"] as? NSArray)?.compactMap { $0 as? String }
-        let isForCurrentUser = (archive["isForCurrentUser"] as? NSNumber)?.boolValue ?? false
-        configure { inputs.isForCurrentUser = isForCurrentUser }
+        configure { inputs.isForCurrentUser = (archive["isForCurrentUser"] as? NSNumber)?.boolValue ?? false }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

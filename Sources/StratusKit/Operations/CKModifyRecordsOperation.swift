@@ -134,15 +134,16 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         return ModifyRecordsJob(inputs, blocks, to: context.origin, ShareReport(context))
     }
 
-    override func archiveInputs() -> [String: Any]? {
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
         let inputs = locked { self.inputs }
         // Copies, because the program may change the records before they are archived.
         let records = (inputs.recordsToSave ?? []).map { $0.copy() }
-        return [
+        let archive: [String: Any] = [
             "records": NSArray(array: records), "deletions": NSArray(array: inputs.recordIDsToDelete ?? []),
             "policy": NSNumber(value: inputs.savePolicy.rawValue), "atomic": NSNumber(value: inputs.isAtomic),
             "token": inputs.clientChangeTokenData.map { $0.base64EncodedString() as NSString } ?? NSNull(),
         ]
+        return (.modifyRecords, archive)
     }
 
     override func adoptInputs(_ archive: [String: Any]) {
@@ -161,27 +162,24 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 /// What a `CKModifyRecordsOperation` does.
 final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
     // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
+    private let inputs: CKModifyRecordsOperation.Inputs
+    private let blocks: CKModifyRecordsOperation.Blocks
     private let records: [CKRecord]
     private let deletions: [CKRecord.ID]
     /// The records as they were when the operation started.
     private let sent: [SentRecord]
     private let target: RecordOrigin
-    private let policy: SavePolicy
-    private let isAtomic: Bool
-    private let hasKeptFiles: Bool
-    private let clientChangeTokenData: [UInt8]?
-    private let blocks: CKModifyRecordsOperation.Blocks
-    /// The request, created once, by the thread that sends it.
-    private var made: ModifyRecordsRequest?
+    /// Created by the thread that sends it.
+    private lazy var request = ModifyRecordsRequest(
+        saves: sent.map { $0.makeSave(to: target) }, deletes: deletions.map(\.address),
+        policy: SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged,
+        isAtomic: inputs.isAtomic, clientChangeTokenData: inputs.clientChangeTokenData.map { [UInt8]($0) })
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
     /// The report on shares that are saved and stopped.
     private var report: ShareReport
@@ -190,32 +188,20 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         _ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks,
         to target: RecordOrigin, _ report: ShareReport
     ) {
+        self.inputs = inputs
+        self.blocks = blocks
         self.report = report
+        self.target = target
         records = inputs.recordsToSave ?? []
         deletions = inputs.recordIDsToDelete ?? []
         sent = records.map { $0.beginSave() }
-        policy = SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged
-        isAtomic = inputs.isAtomic
-        hasKeptFiles = inputs.hasKeptFiles
-        clientChangeTokenData = inputs.clientChangeTokenData.map { [UInt8]($0) }
-        self.target = target
-        self.blocks = blocks
-    }
-
-    private func madeRequest() -> ModifyRecordsRequest {
-        if let made { return made }
-        let request = ModifyRecordsRequest(
-            saves: sent.map { $0.makeSave(to: target) }, deletes: deletions.map(\.address), policy: policy,
-            isAtomic: isAtomic, clientChangeTokenData: clientChangeTokenData)
-        made = request
-        return request
     }
 
     func send(_ context: RequestContext) throws {
         guard !records.isEmpty || !deletions.isEmpty else { return }
         let response: ModifyRecordsResponse
         do {
-            response = try context.server.answer(madeRequest(), as: context.caller, in: context.database)
+            response = try context.server.answer(request, as: context.caller, in: context.database)
         } catch {
             report.look(at: deletions, context)
             throw error
@@ -229,7 +215,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
             return (record.recordID, answer.mapError { context.clientError($0, record: record) })
         }
         // The stored files are deleted with the operation; the server has their contents now.
-        if hasKeptFiles { answers.successes.forEach(context.restoreFiles) }
+        if inputs.hasKeptFiles { answers.successes.forEach(context.restoreFiles) }
         answers.deletions = zip(deletions, response.deletes).map { ($0, $1.mapError { context.clientError($0) }) }
         report.note(ended: response.endedShares)
         report.look(at: answers.deletions.filter { $0.result.error != nil }.map(\.id), context)
@@ -264,7 +250,7 @@ extension ModifyRecordsJob: LongLivedJob {
     var itemCount: Int { records.count + deletions.count }
 
     func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] {
-        var request = madeRequest()
+        var request = request
         var places: [KeptFilePlace] = []
         for index in request.saves.indices {
             for key in request.saves[index].fields.keys.sorted() {
@@ -276,7 +262,7 @@ extension ModifyRecordsJob: LongLivedJob {
                 }
             }
         }
-        made = request
+        self.request = request
         return places
     }
 

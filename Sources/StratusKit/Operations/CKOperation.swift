@@ -184,7 +184,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     func makeJob(in context: RequestContext) -> (any OperationJob)? { nil }
 
     /// The inputs as a long-lived operation stores them; nil if this kind cannot be long-lived (O-14).
-    func archiveInputs() -> [String: Any]? { nil }
+    func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? { nil }
 
     /// Sets the inputs to those of a stored operation.
     func adoptInputs(_ archive: [String: Any]) {}
@@ -192,15 +192,15 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Sets the files to those that were stored with the inputs.
     func adoptFiles(_ files: [(place: KeptFilePlace, path: String)]) {}
 
-    /// Releases the blocks, which often refer to the operation. Called when it has finished.
-    func dropBlocks() { replace(nil) { swap(&persistedBlock, &$0) } }
+    /// Releases the blocks of a subclass, which often refer to the operation. Called when it has finished.
+    func dropBlocks() {}
 
     /// The database the operation works on.
     var selector: DatabaseSelector { .private }
 
     /// The container to use: that of a subclass's database, of the configuration, of the place it was added to, or the
     /// default.
-    func effectiveScope(_ configuration: EffectiveConfiguration) -> ContainerScope {
+    func effectiveScope(_ configuration: Configuration.Explicit) -> ContainerScope {
         if let container = configuration.container { return container.scope }
         if let scope = locked({ surroundings.scope }) { return scope }
         return ContainerScope(captured: captured, identifier: nil, account: .signedIn)
@@ -221,9 +221,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     /// Replaces a value under the operation's lock, unless it has started (O-07). The old value is released after the
     /// lock, because a client's object may use the operation in its `deinit`.
     final func configure<Value>(_ value: Value, _ exchange: (inout Value) -> Void) {
-        var value = value
-        configure { exchange(&value) }
-        withExtendedLifetime(value) {}
+        replace(value) { if state.acceptsConfiguration { exchange(&$0) } }
     }
 
     /// Replaces a value under the operation's lock, also after the start.
@@ -243,13 +241,10 @@ open class CKOperation: Operation, @unchecked Sendable {
 
 extension CKOperation {
     /// The configuration that the operation runs with (O-12).
-    var effectiveConfiguration: EffectiveConfiguration {
+    var effectiveConfiguration: Configuration.Explicit {
         let (own, group, surroundings) = locked { (ownConfiguration, ownGroup, self.surroundings) }
-        let defaults = surroundings.scope?.defaults as? ConfiguredDefaults
-        let explicit = own.explicit
-            .inheriting(defaults?.configuration?.explicit)
-            .inheriting((group ?? defaults?.group)?.defaultConfiguration.explicit)
-        return EffectiveConfiguration(explicit, qualityOfService: surroundings.qualityOfService)
+        return own.explicit.inheriting(
+            from: surroundings.scope?.defaults, group: group, qualityOfService: surroundings.qualityOfService)
     }
 
     /// Takes the operation's one place in a queue, sets its surroundings, and counts it as under way in its session, so
@@ -257,11 +252,7 @@ extension CKOperation {
     /// single use (O-07). Adding an operation twice is a mistake that raises an exception on Apple's systems, and so
     /// fails it.
     func enqueue(_ place: () -> Void) -> Bool {
-        let isElsewhere = isKnownToQueue
-        let isFree = locked {
-            !isElsewhere && state.receive(.enqueued).isEmpty || noteSecondQueue()
-        }
-        guard isFree else { return false }
+        guard enterQueue(.enqueued) else { return false }
         place()
         count(waiting: self)
         return true
@@ -269,17 +260,17 @@ extension CKOperation {
 
     /// Takes the operation's one place in a queue for a queue of the program's own. Returns false if it is in a queue
     /// or has started.
-    func enterOwnQueue() -> Bool {
-        let isElsewhere = isKnownToQueue
-        return locked { !isElsewhere && state.receive(.enteredOwnQueue).isEmpty || noteSecondQueue() }
-    }
+    func enterOwnQueue() -> Bool { enterQueue(.enteredOwnQueue) }
 
-    /// Notes the mistake; the caller holds the lock. Returns false.
-    private func noteSecondQueue() -> Bool {
-        StratusMisuse.note(
-            "The operation is in a queue already: it runs once, in one database. Create another one.",
-            in: &surroundings.misuse)
-        return false
+    private func enterQueue(_ entry: OperationEvent) -> Bool {
+        let isElsewhere = isKnownToQueue
+        return locked {
+            if !isElsewhere, state.receive(entry).isEmpty { return true }
+            StratusMisuse.note(
+                "The operation is in a queue already: it runs once, in one database. Create another one.",
+                in: &surroundings.misuse)
+            return false
+        }
     }
 
     /// Counts the operation as under way in its session, unless it is counted already.
@@ -311,9 +302,9 @@ extension CKOperation {
         var rules = configuration.rules
         rules.isRefused = refusal != nil
         let made = OperationRunner(
-            makeJob(in: context) ?? PlainJob({ _ in }, conclude: { _ in }), context: context,
+            makeJob(in: context) ?? AnswerJob({ _ in }, conclude: { _ in }), context: context,
             configuration: configuration,
-            longLived: configuration.isLongLived ? makeLongLived(context) : nil, refusal: refusal,
+            longLived: configuration.isLongLived == true ? LongLivedRun(of: self, context) : nil, refusal: refusal,
             report: { self.receive($0) })
         let isMine = locked {
             guard state.receive(.inputsFixed(rules)).isEmpty else { return false }
@@ -321,13 +312,6 @@ extension CKOperation {
             return true
         }
         if isMine { session.activity.begin(self) }
-    }
-
-    private func makeLongLived(_ context: RequestContext) -> LongLivedRun? {
-        guard let inputs = archiveInputs() else { return nil }
-        return LongLivedRun(
-            operation: self, inputs: inputs, database: selector, caller: context.caller,
-            onPersisted: longLivedOperationWasPersistedBlock)
     }
 
     private var isStopping: Bool { locked { state.isStopping } }
@@ -342,30 +326,29 @@ extension CKOperation {
         case .callMain: main()
         case .begin: begin()
         case .work(let work): locked { runner }?.run(work)
-        case .isExecutingChanged:
-            willChangeValue(for: \.isExecuting)
-            didChangeValue(for: \.isExecuting)
+        case .isExecutingChanged: notify(\.isExecuting)
         case .isFinishedChanged: finish()
-        case .isCancelledChanged:
-            willChangeValue(for: \.isCancelled)
-            didChangeValue(for: \.isCancelled)
-        case .isReadyChanged:
-            willChangeValue(for: \.isReady)
-            didChangeValue(for: \.isReady)
+        case .isCancelledChanged: notify(\.isCancelled)
+        case .isReadyChanged: notify(\.isReady)
         case .refuse: break
         }
     }
 
+    private func notify(_ changed: KeyPath<Operation, Bool>) {
+        willChangeValue(for: changed)
+        didChangeValue(for: changed)
+    }
+
     private func finish() {
         dropBlocks()
+        replace(nil) { swap(&persistedBlock, &$0) }
         dropUnfinishedDependencies()
         let (session, callbacks, completion) = locked {
             (surroundings.countedBy, runner?.context.callbacks, ownCompletionBlock)
         }
         replace(nil) { swap(&ownCompletionBlock, &$0) }
         replace(nil) { swap(&runner, &$0) }
-        willChangeValue(for: \.isFinished)
-        didChangeValue(for: \.isFinished)
+        notify(\.isFinished)
         guard let completion, let callbacks else {
             session?.activity.end()
             return
@@ -414,7 +397,7 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
 
     override var selector: DatabaseSelector { database?.selector ?? .private }
 
-    override func effectiveScope(_ configuration: EffectiveConfiguration) -> ContainerScope {
+    override func effectiveScope(_ configuration: Configuration.Explicit) -> ContainerScope {
         database?.scope ?? super.effectiveScope(configuration)
     }
 }
@@ -426,39 +409,34 @@ extension CKOperation {
     @available(*, deprecated, message: "Use configuration.container.")
     public final var container: CKContainer? {
         get { configuration.container }
-        set { configure(\.container, newValue) }
+        set { configuration.container = newValue }
     }
 
     /// Has no effect: no request leaves the machine.
     @available(*, deprecated, message: "Use configuration.allowsCellularAccess.")
     public final var allowsCellularAccess: Bool {
         get { configuration.allowsCellularAccess }
-        set { configure(\.allowsCellularAccess, newValue) }
+        set { configuration.allowsCellularAccess = newValue }
     }
 
     /// Whether the operation outlives its process (O-14).
     @available(*, deprecated, message: "Use configuration.isLongLived.")
     public final var isLongLived: Bool {
         get { configuration.isLongLived }
-        set { configure(\.isLongLived, newValue) }
+        set { configuration.isLongLived = newValue }
     }
 
     /// How many seconds one request may take.
     @available(*, deprecated, message: "Use configuration.timeoutIntervalForRequest.")
     public final var timeoutIntervalForRequest: TimeInterval {
         get { configuration.timeoutIntervalForRequest }
-        set { configure(\.timeoutIntervalForRequest, newValue) }
+        set { configuration.timeoutIntervalForRequest = newValue }
     }
 
     /// How many seconds the operation may take.
     @available(*, deprecated, message: "Use configuration.timeoutIntervalForResource.")
     public final var timeoutIntervalForResource: TimeInterval {
         get { configuration.timeoutIntervalForResource }
-        set { configure(\.timeoutIntervalForResource, newValue) }
-    }
-
-    private func configure<Value>(_ property: ReferenceWritableKeyPath<Configuration, Value>, _ value: Value) {
-        let configuration: Configuration = configuration
-        configuration[keyPath: property] = value
+        set { configuration.timeoutIntervalForResource = newValue }
     }
 }

@@ -72,7 +72,7 @@ extension CKOperation {
 
         /// How many seconds one request may take. By default 60; zero or less for no limit.
         public var timeoutIntervalForRequest: TimeInterval {
-            get { explicit.requestSeconds ?? EffectiveConfiguration.defaultRequestSeconds }
+            get { explicit.requestSeconds ?? Explicit.defaultRequestSeconds }
             set { values.withLock { $0.requestSeconds = newValue } }
         }
 
@@ -80,7 +80,7 @@ extension CKOperation {
         /// (infinity) for the user-initiated and user-interactive qualities of service (O-10); zero or less for no
         /// limit.
         public var timeoutIntervalForResource: TimeInterval {
-            get { explicit.resourceSeconds ?? EffectiveConfiguration.defaultResourceSeconds(for: qualityOfService) }
+            get { explicit.resourceSeconds ?? Explicit.defaultResourceSeconds(for: qualityOfService) }
             set { values.withLock { $0.resourceSeconds = newValue } }
         }
 
@@ -89,24 +89,31 @@ extension CKOperation {
     }
 }
 
-/// The configuration an operation runs with, fixed when it starts (O-12).
-struct EffectiveConfiguration: Sendable {
+extension CKOperation.Configuration.Explicit {
     static let defaultRequestSeconds: TimeInterval = 60
     private static let weekSeconds: TimeInterval = 7 * 86_400
 
-    let container: CKContainer?
-    let qualityOfService: QualityOfService
-    let isLongLived: Bool
-    let rules: OperationRules
+    /// The values to run with (O-12).
+    /// - Parameters:
+    ///   - defaults: What `configuredWith` has set.
+    ///   - group: The group of the operation; nil for that of `configuredWith`.
+    ///   - qualityOfService: The quality of service if nothing sets one.
+    /// - Returns: The values.
+    func inheriting(
+        from defaults: (any OperationDefaults)?, group: CKOperationGroup?, qualityOfService: QualityOfService
+    ) -> Self {
+        let defaults = defaults as? ConfiguredDefaults
+        return inheriting(defaults?.configuration?.explicit)
+            .inheriting((group ?? defaults?.group)?.defaultConfiguration.explicit)
+            .inheriting(Self(qualityOfService: qualityOfService))
+    }
 
-    init(_ explicit: CKOperation.Configuration.Explicit, qualityOfService builtIn: QualityOfService) {
-        let urgency = explicit.qualityOfService ?? builtIn
-        container = explicit.container
-        qualityOfService = urgency
-        isLongLived = explicit.isLongLived ?? false
-        rules = OperationRules(
-            requestSeconds: Self.limit(explicit.requestSeconds ?? Self.defaultRequestSeconds),
-            resourceSeconds: Self.limit(explicit.resourceSeconds ?? Self.defaultResourceSeconds(for: urgency)),
+    /// What the state machine needs of the values.
+    var rules: OperationRules {
+        let urgency = qualityOfService ?? .default
+        return OperationRules(
+            requestSeconds: Self.limit(requestSeconds ?? Self.defaultRequestSeconds),
+            resourceSeconds: Self.limit(resourceSeconds ?? Self.defaultResourceSeconds(for: urgency)),
             retriesNetworkErrors: urgency == .utility || urgency == .background)
     }
 
@@ -259,7 +266,6 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
 
     /// Decodes a group. Invalid values are replaced by those of a new group.
     public init(coder: NSCoder) {
-        func has(_ key: String) -> Bool { coder.containsValue(forKey: key) }
         operationGroupID = coder.decodeText(forKey: Key.groupID) ?? UUID.drawn().uuidString
         var state = State()
         state.name = coder.decodeText(forKey: Key.name)
@@ -269,16 +275,14 @@ public final class CKOperationGroup: NSObject, NSSecureCoding, Sendable {
             TransferSize(rawValue: Int(clamping: coder.decodeNumber(forKey: Key.receiveSize))) ?? .unknown
         var defaults = CKOperation.Configuration.Explicit()
         defaults.container = coder.decodeText(forKey: Key.container).map { CKContainer(identifier: $0) }
-        if has(Key.qualityOfService) {
+        if coder.containsValue(forKey: Key.qualityOfService) {
             let rawValue = Int(clamping: coder.decodeNumber(forKey: Key.qualityOfService))
             defaults.qualityOfService = QualityOfService(rawValue: rawValue)
         }
-        if has(Key.allowsCellularAccess) {
-            defaults.allowsCellularAccess = coder.decodeBool(forKey: Key.allowsCellularAccess)
-        }
-        if has(Key.isLongLived) { defaults.isLongLived = coder.decodeBool(forKey: Key.isLongLived) }
-        if has(Key.requestSeconds) { defaults.requestSeconds = coder.decodeDouble(forKey: Key.requestSeconds) }
-        if has(Key.resourceSeconds) { defaults.resourceSeconds = coder.decodeDouble(forKey: Key.resourceSeconds) }
+        defaults.allowsCellularAccess = coder.decodeFlagIfPresent(forKey: Key.allowsCellularAccess)
+        defaults.isLongLived = coder.decodeFlagIfPresent(forKey: Key.isLongLived)
+        defaults.requestSeconds = coder.decodeNumberIfPresent(forKey: Key.requestSeconds)
+        defaults.resourceSeconds = coder.decodeNumberIfPresent(forKey: Key.resourceSeconds)
         state.defaults = CKOperation.Configuration(defaults)
         self.state = Locked(state)
         super.init()

@@ -15,7 +15,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     /// The limit that lets the server decide (L-14).
     public static let maximumResults: Int = 0
 
-    struct Inputs {
+    private struct Inputs {
         var query: CKQuery?
         var cursor: Cursor?
         var zoneID: CKRecordZone.ID?
@@ -23,9 +23,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         var desiredKeys: [CKRecord.FieldKey]?
     }
 
-    struct Blocks {
-        var record: ((CKRecord.ID, Result<CKRecord, any Error>) -> Void)?
-        var oldRecord: ((CKRecord) -> Void)?
+    private struct Blocks {
+        var items = ItemBlocks<CKRecord.ID, CKRecord>()
         var result: ((Result<Cursor?, any Error>) -> Void)?
         var oldResult: ((Cursor?, (any Error)?) -> Void)?
     }
@@ -87,8 +86,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     public final var recordMatchedBlock:
         ((_ recordID: CKRecord.ID, _ recordResult: Result<CKRecord, any Error>) -> Void)?
     {
-        get { locked { blocks.record } }
-        set { configure(newValue) { swap(&blocks.record, &$0) } }
+        get { locked { blocks.items.item } }
+        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
     }
 
     /// Called last, once, with the cursor of the next page; nil at the end.
@@ -100,8 +99,8 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
     /// Called for every record of the page that could be fetched, unless `recordMatchedBlock` is set (O-06).
     @available(*, deprecated, message: "Use recordMatchedBlock.")
     public final var recordFetchedBlock: ((CKRecord) -> Void)? {
-        get { locked { blocks.oldRecord } }
-        set { configure(newValue) { swap(&blocks.oldRecord, &$0) } }
+        get { locked { blocks.items.oldSuccess } }
+        set { configure(newValue) { swap(&blocks.items.oldSuccess, &$0) } }
     }
 
     /// Called last, once; records that failed make it `partialFailure`.
@@ -115,36 +114,35 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return QueryJob(inputs, blocks, now: context.session.clock.now)
-    }
-
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// What a `CKQueryOperation` does.
-final class QueryJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
-    private let request: Result<QueryRequest, CloudError>
-    /// The work done for the pages before this one.
-    private let workBefore: QueryWork
-    private let blocks: CKQueryOperation.Blocks
-    private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
-    private var cursor: CKQueryCursor?
-
-    init(_ inputs: CKQueryOperation.Inputs, _ blocks: CKQueryOperation.Blocks, now: Date) {
-        self.blocks = blocks
-        workBefore = inputs.cursor?.work ?? QueryWork()
-        request = Self.start(inputs, now).map { start in
+        let request = Self.start(inputs, context.session.clock.now).map { start in
             QueryRequest(start, limit: max(inputs.resultsLimit, 0), desiredKeys: inputs.desiredKeys.map(Set.init))
+        }
+        /// The work done for the pages before this one.
+        let workBefore = inputs.cursor?.work ?? QueryWork()
+        var cursor: CKQueryCursor?
+        var items = blocks.items
+        items.result = { result in
+            if result.error != nil { cursor = nil }
+            blocks.result?(result.map { cursor })
+        }
+        items.oldEnd = { blocks.oldResult?(cursor, $0) }
+        return ItemsJob(items, failure: "Failed to fetch some records") { context, answers in
+            let hold = try context.server.holdAssets()
+            let response = try context.server.answer(try request.get(), as: context.caller, in: context.database)
+            answers.items = response.records.map { match in
+                let result: Result<CKRecord, CKError> =
+                    switch match {
+                    case .record(let record): .success(context.record(record))
+                    case .failure(_, let error): .failure(context.clientError(error))
+                    }
+                return (CKRecordID(match.address), result)
+            }
+            answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
+            cursor = response.cursor.map { CKQueryCursor($0, work: workBefore.adding(response.work)) }
         }
     }
 
-    private static func start(
-        _ inputs: CKQueryOperation.Inputs, _ now: Date
-    ) -> Result<QueryRequest.Start, CloudError> {
+    private static func start(_ inputs: Inputs, _ now: Date) -> Result<QueryRequest.Start, CloudError> {
         if let cursor = inputs.cursor { return .success(.cursor(cursor.bytes)) }
         guard let query = inputs.query else {
             return .failure(
@@ -157,34 +155,5 @@ final class QueryJob: OperationJob, @unchecked Sendable {
         }
     }
 
-    func send(_ context: RequestContext) throws {
-        let hold = try context.server.holdAssets()
-        let response = try context.server.answer(try request.get(), as: context.caller, in: context.database)
-        answers.items = response.records.map { match in
-            let result: Result<CKRecord, CKError> =
-                switch match {
-                case .record(let record): .success(context.record(record))
-                case .failure(_, let error): .failure(context.clientError(error))
-                }
-            return (CKRecordID(match.address), result)
-        }
-        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
-        cursor = response.cursor.map { CKQueryCursor($0, work: workBefore.adding(response.work)) }
-    }
-
-    func deliver() {
-        for (id, result) in answers.items {
-            if let block = blocks.record {
-                block(id, result.mapError { $0 })
-            } else if let record = try? result.get() {
-                blocks.oldRecord?(record)
-            }
-        }
-    }
-
-    func conclude(_ result: Result<Void, CKError>) {
-        blocks.result?(result.map { cursor }.mapError { $0 })
-        let error = answers.error(result, "Failed to fetch some records")
-        blocks.oldResult?(result.error == nil ? cursor : nil, error)
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

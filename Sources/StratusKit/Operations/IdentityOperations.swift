@@ -10,15 +10,8 @@ import StratusStore
 open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Blocks {
-        var participant: ((CKUserIdentity.LookupInfo, Result<CKShare.Participant, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-        var oldParticipant: ((CKShare.Participant) -> Void)?
-        var oldResult: (((any Error)?) -> Void)?
-    }
-
     private var lookupInfos: [CKUserIdentity.LookupInfo]?
-    private var blocks = Blocks()
+    private var blocks = ItemBlocks<CKUserIdentity.LookupInfo, CKShare.Participant>()
 
     /// Creates an operation without people, which succeeds at once (O-15).
     public override init() { super.init() }
@@ -44,8 +37,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
             ) -> Void
         )?
     {
-        get { locked { blocks.participant } }
-        set { configure(newValue) { swap(&blocks.participant, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
@@ -57,39 +50,30 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
     /// Called for every person fetched, unless `perShareParticipantResultBlock` is set (O-06).
     @available(*, deprecated, message: "Use perShareParticipantResultBlock.")
     public final var shareParticipantFetchedBlock: ((CKShare.Participant) -> Void)? {
-        get { locked { blocks.oldParticipant } }
-        set { configure(newValue) { swap(&blocks.oldParticipant, &$0) } }
+        get { locked { blocks.oldSuccess } }
+        set { configure(newValue) { swap(&blocks.oldSuccess, &$0) } }
     }
 
     /// Called last, once; people who could not be fetched make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchShareParticipantsResultBlock.")
     public final var fetchShareParticipantsCompletionBlock: (((any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldEnd } }
+        set { configure(newValue) { swap(&blocks.oldEnd, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (lookupInfos, blocks) = locked { ((self.lookupInfos ?? []).withoutRepetitions(), self.blocks) }
-        let old = blocks.oldParticipant
-        let items = ItemBlocks(
-            item: blocks.participant ?? { _, result in if let found = try? result.get() { old?(found) } },
-            result: blocks.result)
-        return ItemsJob(items, failure: "Failed to fetch some share participants") { context, answers in
+        return ItemsJob(blocks, failure: "Failed to fetch some share participants") { context, answers in
             guard !lookupInfos.isEmpty else { return }
             let found = try context.server.answer(
                 ShareParticipantsRequest(lookupInfos.map(\.lookup)), as: context.caller)
             answers.items = zip(lookupInfos, found.items).map { lookupInfo, answer in
                 (lookupInfo, context.clientResult(answer) { CKShareParticipant($0, viewer: context.caller.account) })
             }
-        } oldResult: { _, error in
-            blocks.oldResult?(error)
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 // Discovery of other people.
@@ -99,7 +83,8 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
     private var lookupInfos: [CKUserIdentity.LookupInfo] = []
-    private var blocks = DiscoveryBlocks()
+    private var discovered: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
+    private var blocks = ItemBlocks<CKUserIdentity.LookupInfo, CKUserIdentity>()
 
     /// Creates an operation without people.
     public override init() { super.init() }
@@ -118,8 +103,8 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
     /// Called for every person found.
     public final var userIdentityDiscoveredBlock: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)? {
-        get { locked { blocks.discovered } }
-        set { configure(newValue) { swap(&blocks.discovered, &$0) } }
+        get { locked { discovered } }
+        set { configure(newValue) { swap(&discovered, &$0) } }
     }
 
     /// Called last, once.
@@ -130,18 +115,25 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 
     /// Called last, once.
     public final var discoverUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldEnd } }
+        set { configure(newValue) { swap(&blocks.oldEnd, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (lookupInfos, blocks) = locked { (self.lookupInfos, self.blocks) }
-        return blocks.job(lookupInfos)
+        var (lookupInfos, discovered, blocks) = locked { (self.lookupInfos, self.discovered, self.blocks) }
+        blocks.item = { lookupInfo, result in if let found = try? result.get() { discovered?(found, lookupInfo) } }
+        return ItemsJob(blocks, failure: "Failed to discover some users") { context, answers in
+            guard !lookupInfos.isEmpty else { return }
+            let found = try context.server.answer(DiscoverUsersRequest(lookupInfos.map(\.lookup)), as: context.caller)
+            answers.items = zip(lookupInfos, found).compactMap { lookupInfo, found in
+                found.map { (lookupInfo, .success(CKUserIdentity($0, lookupInfo: lookupInfo))) }
+            }
+        }
     }
 
     override func dropBlocks() {
-        super.dropBlocks()
-        replace(DiscoveryBlocks()) { swap(&blocks, &$0) }
+        replace(nil) { swap(&discovered, &$0) }
+        replace(.init()) { swap(&blocks, &$0) }
     }
 }
 
@@ -150,7 +142,7 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
 open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
     private var discovered: ((CKUserIdentity) -> Void)?
-    private var blocks = DiscoveryBlocks()
+    private var blocks = ItemBlocks<CKUserIdentity.LookupInfo, CKUserIdentity>()
 
     /// Creates an operation that searches for all people in the address book.
     public override init() { super.init() }
@@ -169,42 +161,17 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
 
     /// Called last, once.
     public final var discoverAllUserIdentitiesCompletionBlock: (((any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldEnd } }
+        set { configure(newValue) { swap(&blocks.oldEnd, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        locked { blocks }.job([])
+        ItemsJob(locked { blocks }, failure: "Failed to discover some users") { _, _ in }
     }
 
     override func dropBlocks() {
-        super.dropBlocks()
         replace(nil) { swap(&discovered, &$0) }
-        replace(DiscoveryBlocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// The blocks of both operations.
-struct DiscoveryBlocks {
-    var discovered: ((CKUserIdentity, CKUserIdentity.LookupInfo) -> Void)?
-    var result: ((Result<Void, any Error>) -> Void)?
-    var oldResult: (((any Error)?) -> Void)?
-
-    /// Creates a job that searches for people.
-    func job(_ lookupInfos: [CKUserIdentity.LookupInfo]) -> any OperationJob {
-        let discovered = discovered
-        let items = ItemBlocks<CKUserIdentity.LookupInfo, CKUserIdentity>(
-            item: { lookupInfo, result in if let found = try? result.get() { discovered?(found, lookupInfo) } },
-            result: result)
-        return ItemsJob(items, failure: "Failed to discover some users") { context, answers in
-            guard !lookupInfos.isEmpty else { return }
-            let found = try context.server.answer(DiscoverUsersRequest(lookupInfos.map(\.lookup)), as: context.caller)
-            answers.items = zip(lookupInfos, found).compactMap { lookupInfo, found in
-                found.map { (lookupInfo, .success(CKUserIdentity($0, lookupInfo: lookupInfo))) }
-            }
-        } oldResult: { [oldResult] _, error in
-            oldResult?(error)
-        }
+        replace(.init()) { swap(&blocks, &$0) }
     }
 }
 
@@ -254,20 +221,13 @@ open class CKFetchWebAuthTokenOperation: CKDatabaseOperation, @unchecked Sendabl
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (service, blocks) = locked { (self.service, self.blocks) }
-        let token = Locked("")
-        return PlainJob { context in
-            let fetched = try context.server.answer(
-                FetchWebAuthTokenRequest(apiToken: service ?? ""), as: context.caller)
-            token.withLock { $0 = fetched }
-        } conclude: { result in
-            let fetched = result.map { token.value }
-            blocks.result?(fetched.mapError { $0 })
-            blocks.oldResult?(try? fetched.get(), fetched.error)
+        return AnswerJob { context in
+            try context.server.answer(FetchWebAuthTokenRequest(apiToken: service ?? ""), as: context.caller)
+        } conclude: { token in
+            blocks.result?(token.mapError { $0 })
+            blocks.oldResult?(try? token.get(), token.error)
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

@@ -13,25 +13,24 @@ final class LongLivedRun: @unchecked Sendable {
     /// The operation object.
     let member: ObjectIdentifier
     let onPersisted: (() -> Void)?
-    private let kind: String
+    private let kind: LongLivedKind
     private let caller: Caller
     private let archive: [String: Any]
     private let made = Locked<LongLivedEntry?>(nil)
 
-    init(
-        operation: CKOperation, inputs: [String: Any], database: DatabaseSelector, caller: Caller,
-        onPersisted: (() -> Void)?
-    ) {
+    /// Returns nil for an operation that cannot be long-lived.
+    init?(of operation: CKOperation, _ context: RequestContext) {
+        guard let (kind, inputs) = operation.archiveInputs() else { return nil }
+        self.kind = kind
         id = operation.operationID
         member = ObjectIdentifier(operation)
-        kind = Kind(operation)?.rawValue ?? ""
-        self.caller = caller
-        self.onPersisted = onPersisted
+        caller = context.caller
+        onPersisted = operation.longLivedOperationWasPersistedBlock
         // Only a group can archive a configuration.
         let carrier = CKOperationGroup()
         carrier.defaultConfiguration = operation.configuration
         archive = [
-            "inputs": inputs as NSDictionary, "database": NSNumber(value: database.rawValue),
+            "inputs": inputs as NSDictionary, "database": NSNumber(value: context.database.rawValue),
             "configuration": carrier, "group": operation.group ?? NSNull(),
         ]
     }
@@ -65,63 +64,51 @@ final class LongLivedRun: @unchecked Sendable {
         archive["files"] = String(decoding: try JSONEncoder().encode(places), as: UTF8.self)
         return LongLivedEntry(
             id: id, container: caller.container.text, account: caller.account?.text,
-            device: caller.keepingDevice, kind: kind,
-            request: try LongLivedArchive.data(archive))
-    }
-
-    /// The operations that can be long-lived. The raw values are stored and never change.
-    private enum Kind: String {
-        case modifyRecords
-        case fetchRecords
-        case modifyZones
-        case fetchZones
-
-        init?(_ operation: CKOperation) {
-            switch operation {
-            case is CKModifyRecordsOperation: self = .modifyRecords
-            case is CKFetchRecordsOperation: self = .fetchRecords
-            case is CKModifyRecordZonesOperation: self = .modifyZones
-            case is CKFetchRecordZonesOperation: self = .fetchZones
-            default: return nil
-            }
-        }
-
-        var operation: CKDatabaseOperation {
-            switch self {
-            case .modifyRecords: CKModifyRecordsOperation()
-            case .fetchRecords: CKFetchRecordsOperation()
-            case .modifyZones: CKModifyRecordZonesOperation()
-            case .fetchZones: CKFetchRecordZonesOperation()
-            }
-        }
+            device: caller.keepingDevice, kind: kind.rawValue, request: try LongLivedArchive.data(archive))
     }
 
     /// A stored operation, ready to be added again, in a container of the same account; nil for an unknown kind.
     static func operation(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
         // Objects that are decoded with it, such as the configuration's container, belong to the same store.
-        try CurrentSession.$ofTask.withValue(scope.session) { try decoded(entry, in: scope) }
-    }
-
-    private static func decoded(_ entry: LongLivedEntry, in scope: ContainerScope) throws -> CKOperation? {
-        guard let operation = Kind(rawValue: entry.kind)?.operation else { return nil }
-        let archive = try LongLivedArchive.root(of: entry.request)
-        operation.operationID = entry.id
-        operation.place { $0.holder = scope.session.longLived }
-        operation.adoptInputs((archive["inputs"] as? NSDictionary) as? [String: Any] ?? [:])
-        if let places = archive["files"] as? String {
-            let registry = scope.session.longLived
-            let files = try JSONDecoder().decode([KeptFilePlace].self, from: Data(places.utf8))
-            operation.adoptFiles(
-                files.compactMap { place in
-                    registry.keptFile(place.number, of: entry.id, digest: place.digest).map { (place, $0) }
-                })
+        try CurrentSession.$ofTask.withValue(scope.session) {
+            guard let operation = LongLivedKind(rawValue: entry.kind)?.operation else { return nil }
+            let archive = try LongLivedArchive.root(of: entry.request)
+            operation.operationID = entry.id
+            operation.place { $0.holder = scope.session.longLived }
+            operation.adoptInputs((archive["inputs"] as? NSDictionary) as? [String: Any] ?? [:])
+            if let places = archive["files"] as? String {
+                let registry = scope.session.longLived
+                let files = try JSONDecoder().decode([KeptFilePlace].self, from: Data(places.utf8))
+                operation.adoptFiles(
+                    files.compactMap { place in
+                        registry.keptFile(place.number, of: entry.id, digest: place.digest).map { (place, $0) }
+                    })
+            }
+            operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration
+            operation.configuration.isLongLived = true
+            operation.group = archive["group"] as? CKOperationGroup
+            let number = (archive["database"] as? NSNumber)?.intValue ?? 0
+            operation.database = CKDatabase.Scope(rawValue: number).map { CKDatabase(scope, $0) }
+            return operation
         }
-        operation.configuration = (archive["configuration"] as? CKOperationGroup)?.defaultConfiguration
-        operation.configuration.isLongLived = true
-        operation.group = archive["group"] as? CKOperationGroup
-        let number = (archive["database"] as? NSNumber)?.intValue ?? 0
-        operation.database = CKDatabase.Scope(rawValue: number).map { CKDatabase(scope, $0) }
-        return operation
+    }
+}
+
+/// The operations that can be long-lived. The raw values are stored and never change.
+enum LongLivedKind: String {
+    case modifyRecords
+    case fetchRecords
+    case modifyZones
+    case fetchZones
+
+    /// A new operation of this kind.
+    var operation: CKDatabaseOperation {
+        switch self {
+        case .modifyRecords: CKModifyRecordsOperation()
+        case .fetchRecords: CKFetchRecordsOperation()
+        case .modifyZones: CKModifyRecordZonesOperation()
+        case .fetchZones: CKFetchRecordZonesOperation()
+        }
     }
 }
 
@@ -174,6 +161,14 @@ enum LongLivedArchive {
         }
     }
 
+    /// The outcome for an item: its object, or an error.
+    static func object(of result: Result<some NSObject, CKError>) -> NSObject {
+        switch result {
+        case .success(let item): item
+        case .failure(let error): object(of: error)
+        }
+    }
+
     /// An error with everything that a server's error has. The client's version in a conflict is the operation's own
     /// record.
     static func object(of error: CKError) -> NSDictionary {
@@ -198,10 +193,9 @@ enum LongLivedArchive {
         }
         var info = texts(values["texts"])
         info[CKErrorRetryAfterKey] = values["retry"] as? NSNumber
-        info[CKErrorUserDidResetEncryptedDataKey] = (values["isReset"] as? NSNumber).map {
-            NSNumber(value: $0.boolValue)
+        for (key, name) in [(CKErrorUserDidResetEncryptedDataKey, "isReset"), (CKError.storeIsDamagedKey, "isDamage")] {
+            info[key] = (values[name] as? NSNumber).map { NSNumber(value: $0.boolValue) }
         }
-        info[CKError.storeIsDamagedKey] = (values["isDamage"] as? NSNumber).map { NSNumber(value: $0.boolValue) }
         info[CKRecordChangedErrorServerRecordKey] = values["server"] as? CKRecord
         info[CKRecordChangedErrorAncestorRecordKey] = values["ancestor"] as? CKRecord
         info[NSUnderlyingErrorKey] = (values["inner"] as? NSNumber).map {
@@ -225,21 +219,9 @@ extension ItemAnswers where ID: NSObject, Item: NSObject {
     var archive: [String: Any] {
         [
             "ids": NSArray(array: items.map(\.id)),
-            "items": NSArray(
-                array: items.map { item -> Any in
-                    switch item.result {
-                    case .success(let value): value
-                    case .failure(let error): LongLivedArchive.object(of: error)
-                    }
-                }),
+            "items": NSArray(array: items.map { LongLivedArchive.object(of: $0.result) }),
             "deletedIDs": NSArray(array: deletions.map(\.id)),
-            "deletions": NSArray(
-                array: deletions.map { deletion -> Any in
-                    switch deletion.result {
-                    case .success: NSNull()
-                    case .failure(let error): LongLivedArchive.object(of: error)
-                    }
-                }),
+            "deletions": NSArray(array: deletions.map { LongLivedArchive.object(of: $0.result.map { NSNull() }) }),
         ]
     }
 

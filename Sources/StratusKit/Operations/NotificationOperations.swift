@@ -14,9 +14,14 @@ import StratusStore
 @available(*, deprecated, message: "Fetch changes of databases and zones, or receive notifications as they arrive.")
 open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private struct Blocks {
+        var notification: ((CKNotification) -> Void)?
+        var result: ((CKServerChangeToken?, (any Error)?) -> Void)?
+    }
+
     private var token: CKServerChangeToken?
     private var limit = 0
-    private var blocks = NotificationChangesBlocks()
+    private var blocks = Blocks()
     private let isMoreComing = Locked(false)
 
     /// Creates an operation that starts from the beginning.
@@ -59,56 +64,22 @@ open class CKFetchNotificationChangesOperation: CKOperation, @unchecked Sendable
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (token, limit, blocks) = locked { (self.token, self.limit, self.blocks) }
-        return NotificationChangesJob(token, limit: limit, blocks, isMoreComing)
-    }
-
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(NotificationChangesBlocks()) { swap(&blocks, &$0) }
-    }
-}
-
-/// The blocks of a `CKFetchNotificationChangesOperation`.
-struct NotificationChangesBlocks {
-    var notification: ((CKNotification) -> Void)?
-    var result: ((CKServerChangeToken?, (any Error)?) -> Void)?
-}
-
-/// What a `CKFetchNotificationChangesOperation` does.
-final class NotificationChangesJob: OperationJob, @unchecked Sendable {
-    // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
-    private let request: FetchNotificationChangesRequest
-    private let blocks: NotificationChangesBlocks
-    private let isMoreComing: Locked<Bool>
-    private var response: FetchNotificationChangesResponse?
-
-    init(
-        _ token: CKServerChangeToken?, limit: Int, _ blocks: NotificationChangesBlocks, _ isMoreComing: Locked<Bool>
-    ) {
-        request = FetchNotificationChangesRequest(token: token?.bytes, limit: max(limit, 0))
-        self.blocks = blocks
-        self.isMoreComing = isMoreComing
-    }
-
-    func send(_ context: RequestContext) throws {
-        let response = try context.server.answer(request, as: context.caller)
-        isMoreComing.withLock { $0 = response.isMoreComing }
-        self.response = response
-    }
-
-    func deliver() {
-        for notification in response?.notifications ?? [] {
-            blocks.notification?(CKNotification.make(NotificationContent(notification)))
+        let request = FetchNotificationChangesRequest(token: token?.bytes, limit: max(limit, 0))
+        return AnswerJob { [isMoreComing] context in
+            let response = try context.server.answer(request, as: context.caller)
+            isMoreComing.withLock { $0 = response.isMoreComing }
+            return response
+        } deliver: { response in
+            for notification in response.notifications {
+                blocks.notification?(CKNotification.make(NotificationContent(notification)))
+            }
+        } conclude: { result in
+            let token = result.map { CKServerChangeToken($0.token) }
+            blocks.result?(try? token.get(), token.error)
         }
     }
 
-    func conclude(_ result: Result<Void, CKError>) {
-        if case .success = result, let response {
-            blocks.result?(CKServerChangeToken(response.token), nil)
-        } else {
-            blocks.result?(nil, result.error ?? CKError.unanswered())
-        }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 // Marks notifications as read.
@@ -118,12 +89,8 @@ final class NotificationChangesJob: OperationJob, @unchecked Sendable {
 @available(*, deprecated, message: "Fetch changes of databases and zones, or receive notifications as they arrive.")
 open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
-    struct Blocks {
-        var result: (([CKNotification.ID]?, (any Error)?) -> Void)?
-    }
-
     private var ids: [CKNotification.ID] = []
-    private var blocks = Blocks()
+    private var result: (([CKNotification.ID]?, (any Error)?) -> Void)?
 
     /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
@@ -142,25 +109,22 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
 
     /// Called last, once, with the notifications that are read.
     public final var markNotificationsReadCompletionBlock: (([CKNotification.ID]?, (any Error)?) -> Void)? {
-        get { locked { blocks.result } }
-        set { configure(newValue) { swap(&blocks.result, &$0) } }
+        get { locked { result } }
+        set { configure(newValue) { swap(&result, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (ids, blocks) = locked { (self.ids, self.blocks) }
-        return PlainJob { context in
+        let (ids, result) = locked { (self.ids, self.result) }
+        return AnswerJob { context in
             if !ids.isEmpty {
                 _ = try context.server.answer(MarkNotificationsReadRequest(ids: ids.map(\.id)), as: context.caller)
             }
-        } conclude: { result in
-            blocks.result?(result.error == nil ? ids : nil, result.error)
+        } conclude: { end in
+            result?(end.error == nil ? ids : nil, end.error)
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(nil) { swap(&result, &$0) } }
 }
 
 // Sets the number on an app's icon.
@@ -170,12 +134,8 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
 @available(*, deprecated, message: "Use Stratus.Device.setBadge(_:).")
 open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
-    struct Blocks {
-        var result: (((any Error)?) -> Void)?
-    }
-
     private var badge = 0
-    private var blocks = Blocks()
+    private var result: (((any Error)?) -> Void)?
 
     /// Creates an operation that sets the number to zero.
     public override init() { super.init() }
@@ -194,21 +154,18 @@ open class CKModifyBadgeOperation: CKOperation, @unchecked Sendable {
 
     /// Called last, once.
     public final var modifyBadgeCompletionBlock: (((any Error)?) -> Void)? {
-        get { locked { blocks.result } }
-        set { configure(newValue) { swap(&blocks.result, &$0) } }
+        get { locked { result } }
+        set { configure(newValue) { swap(&result, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (badge, blocks) = locked { (self.badge, self.blocks) }
-        return PlainJob { context in
+        let (badge, result) = locked { (self.badge, self.result) }
+        return AnswerJob { context in
             _ = try context.server.answer(ModifyBadgeRequest(badge: badge), as: context.caller)
-        } conclude: { result in
-            blocks.result?(result.error)
+        } conclude: { end in
+            result?(end.error)
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(nil) { swap(&result, &$0) } }
 }

@@ -167,23 +167,48 @@ extension Array where Element: Hashable {
     }
 }
 
-/// The job of an operation with one request and one block.
-final class PlainJob: OperationJob, @unchecked Sendable {
+/// The job of an operation whose blocks get one answer, or one page after the other.
+final class AnswerJob<Answer>: OperationJob, @unchecked Sendable {
     // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
-    private let request: (RequestContext) throws -> Void
-    private let completion: (Result<Void, CKError>) -> Void
+    private let request: (RequestContext) throws -> Answer
+    private let isFollowed: (Answer) -> Bool
+    private let delivery: (Answer) -> Void
+    private let conclusion: (Result<Answer, CKError>) -> Void
+    private var answer: Answer?
+    private var undelivered: Answer?
 
+    /// Creates a job.
+    /// - Parameters:
+    ///   - request: Sends the request for the answer or for the next page.
+    ///   - isFollowed: Whether another page is to be fetched after this one.
+    ///   - deliver: Calls the blocks for the items of an answer.
+    ///   - conclude: Calls the blocks that end the operation, with the last answer.
     init(
-        _ request: @escaping (RequestContext) throws -> Void,
-        conclude completion: @escaping (Result<Void, CKError>) -> Void
+        _ request: @escaping (RequestContext) throws -> Answer, isFollowed: @escaping (Answer) -> Bool = { _ in false },
+        deliver: @escaping (Answer) -> Void = { _ in }, conclude: @escaping (Result<Answer, CKError>) -> Void
     ) {
         self.request = request
-        self.completion = completion
+        self.isFollowed = isFollowed
+        delivery = deliver
+        conclusion = conclude
     }
 
-    func send(_ context: RequestContext) throws { try request(context) }
-    func deliver() {}
-    func conclude(_ result: Result<Void, CKError>) { completion(result) }
+    func send(_ context: RequestContext) throws {
+        answer = try request(context)
+        undelivered = answer
+    }
+
+    var isMoreToSend: Bool { answer.map(isFollowed) ?? false }
+
+    func deliver() {
+        guard let page = undelivered else { return }
+        undelivered = nil
+        delivery(page)
+    }
+
+    func conclude(_ result: Result<Void, CKError>) {
+        conclusion(result.flatMap { answer.map { .success($0) } ?? .failure(CKError.unanswered()) })
+    }
 }
 
 // MARK: Answers item by item
@@ -216,11 +241,13 @@ struct ItemAnswers<ID: Hashable, Item> {
     }
 
     /// The error for a deprecated completion block: the operation's own error, or that items failed.
-    func error(_ result: Result<Void, CKError>, _ message: String) -> CKError? {
+    func error(
+        _ result: Result<Void, CKError>, _ message: String, key: (ID) -> AnyHashable = { $0 }
+    ) -> CKError? {
         if case .failure(let error) = result { return error }
         var errors: [AnyHashable: any Error] = [:]
-        for (id, result) in items { if case .failure(let error) = result { errors[id] = error } }
-        for (id, result) in deletions { if case .failure(let error) = result { errors[id] = error } }
+        for (id, result) in items { if let error = result.error { errors[key(id)] = error } }
+        for (id, result) in deletions { if let error = result.error { errors[key(id)] = error } }
         return errors.isEmpty ? nil : CKError.partialFailure(errors, message)
     }
 }
@@ -232,13 +259,26 @@ extension Result {
     }
 }
 
-/// The blocks of an operation whose request is answered item by item, but for the deprecated ones.
+/// The blocks of an operation whose request is answered item by item. A class of operations has some of them.
 struct ItemBlocks<ID: Hashable, Item> {
     /// For an item to save or fetch.
     var item: ((ID, Result<Item, any Error>) -> Void)?
     /// For an item to delete.
     var deletion: ((ID, Result<Void, any Error>) -> Void)?
     var result: ((Result<Void, any Error>) -> Void)?
+
+    // The deprecated blocks.
+
+    /// For an item, unless `item` is set (O-06).
+    var oldItem: ((ID, Item?, (any Error)?) -> Void)?
+    /// For an item that was fetched, unless `item` is set (O-06).
+    var oldSuccess: ((Item) -> Void)?
+    /// Ends a modification.
+    var oldModified: (([Item]?, [ID]?, (any Error)?) -> Void)?
+    /// Ends a fetch by identifiers.
+    var oldFetched: (([ID: Item]?, (any Error)?) -> Void)?
+    /// Ends any other operation.
+    var oldEnd: (((any Error)?) -> Void)?
 }
 
 /// One request for items, whose blocks get the items and the end.
@@ -249,10 +289,10 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     let itemCount: Int
     private let blocks: ItemBlocks<ID, Item>
     private let failure: String
+    private let errorKey: (ID) -> AnyHashable
     private let request: (RequestContext, inout Answers) throws -> Void
     private let afterItems: () -> Void
     private let restore: (inout Answers, RequestContext) -> Void
-    private let oldResult: (Answers, CKError?) -> Void
     private var answers = Answers()
 
     /// Creates a job.
@@ -260,36 +300,46 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     ///   - blocks: The blocks to call.
     ///   - itemCount: How many items the request has; 0 if it asks for all.
     ///   - failure: What the error of the deprecated block says if items failed.
+    ///   - errorKey: The key of an item in that error.
     ///   - request: Sends the request, if there is one to send.
     ///   - afterItems: Called after the blocks of all items.
     ///   - restore: Completes an answer that was stored.
-    ///   - oldResult: Calls the deprecated block that ends the operation.
     init(
         _ blocks: ItemBlocks<ID, Item>, itemCount: Int = 0, failure: String,
+        errorKey: @escaping (ID) -> AnyHashable = { $0 },
         request: @escaping (RequestContext, inout Answers) throws -> Void, afterItems: @escaping () -> Void = {},
-        restore: @escaping (inout Answers, RequestContext) -> Void = { _, _ in },
-        oldResult: @escaping (Answers, CKError?) -> Void = { _, _ in }
+        restore: @escaping (inout Answers, RequestContext) -> Void = { _, _ in }
     ) {
         self.blocks = blocks
         self.itemCount = itemCount
         self.failure = failure
+        self.errorKey = errorKey
         self.request = request
         self.afterItems = afterItems
         self.restore = restore
-        self.oldResult = oldResult
     }
 
     func send(_ context: RequestContext) throws { try request(context, &answers) }
 
     func deliver() {
-        for (id, result) in answers.items { blocks.item?(id, result.mapError { $0 }) }
+        for (id, result) in answers.items {
+            if let block = blocks.item {
+                block(id, result.mapError { $0 })
+            } else {
+                blocks.oldItem?(id, try? result.get(), result.error)
+                if let block = blocks.oldSuccess, let item = try? result.get() { block(item) }
+            }
+        }
         for (id, result) in answers.deletions { blocks.deletion?(id, result.mapError { $0 }) }
         afterItems()
     }
 
     func conclude(_ result: Result<Void, CKError>) {
+        let error = answers.error(result, failure, key: errorKey)
         blocks.result?(result.mapError { $0 })
-        oldResult(answers, answers.error(result, failure))
+        blocks.oldModified?(answers.successes, answers.deletedIDs, error)
+        blocks.oldFetched?(answers.successesByID, error)
+        blocks.oldEnd?(error)
     }
 }
 

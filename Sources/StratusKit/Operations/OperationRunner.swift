@@ -23,7 +23,7 @@ final class OperationRunner: Sendable {
     }
 
     let context: RequestContext
-    private let configuration: EffectiveConfiguration
+    private let configuration: CKOperation.Configuration.Explicit
     private let job: any OperationJob
     private let longLived: LongLivedRun?
     private let report: @Sendable (OperationEvent) -> Void
@@ -31,7 +31,7 @@ final class OperationRunner: Sendable {
 
     /// `refusal` is the error of an operation that sends nothing.
     init(
-        _ job: any OperationJob, context: RequestContext, configuration: EffectiveConfiguration,
+        _ job: any OperationJob, context: RequestContext, configuration: CKOperation.Configuration.Explicit,
         longLived: LongLivedRun?, refusal: CKError?, report: @escaping @Sendable (OperationEvent) -> Void
     ) {
         self.job = job

@@ -28,11 +28,8 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
     /// Stops waiting. Returns false if the block was called.
     @discardableResult
     func end() -> Bool {
-        let isPending = lock.withLock {
-            isEnded = true
-            defer { onFinish = nil }
-            return onFinish != nil
-        }
+        lock.withLock { isEnded = true }
+        let isPending = takeBlock() != nil
         removeDependency(dependency)
         return isPending
     }

@@ -8,21 +8,10 @@ import StratusModel
 open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Inputs {
-        var shareURLs: [URL]?
-        var shouldFetchRootRecord = false
-        var rootRecordDesiredKeys: [CKRecord.FieldKey]?
-    }
-
-    struct Blocks {
-        var metadata: ((URL, Result<CKShare.Metadata, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-        var oldMetadata: ((URL, CKShare.Metadata?, (any Error)?) -> Void)?
-        var oldResult: (((any Error)?) -> Void)?
-    }
-
-    private var inputs = Inputs()
-    private var blocks = Blocks()
+    private var urls: [URL]?
+    private var wantsRoot = false
+    private var rootKeys: [CKRecord.FieldKey]?
+    private var blocks = ItemBlocks<URL, CKShare.Metadata>()
 
     /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
@@ -37,20 +26,20 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 
     /// The URLs. A duplicate is requested once.
     public final var shareURLs: [URL]? {
-        get { locked { inputs.shareURLs } }
-        set { configure(newValue) { swap(&inputs.shareURLs, &$0) } }
+        get { locked { urls } }
+        set { configure(newValue) { swap(&urls, &$0) } }
     }
 
     /// Whether to include the roots of hierarchies, which can be read before acceptance (M-02).
     public final var shouldFetchRootRecord: Bool {
-        get { locked { inputs.shouldFetchRootRecord } }
-        set { configure(newValue) { swap(&inputs.shouldFetchRootRecord, &$0) } }
+        get { locked { wantsRoot } }
+        set { configure(newValue) { swap(&wantsRoot, &$0) } }
     }
 
     /// The fields of the roots to fetch: nil for all, none for system fields alone (M-02).
     public final var rootRecordDesiredKeys: [CKRecord.FieldKey]? {
-        get { locked { inputs.rootRecordDesiredKeys } }
-        set { configure(newValue) { swap(&inputs.rootRecordDesiredKeys, &$0) } }
+        get { locked { rootKeys } }
+        set { configure(newValue) { swap(&rootKeys, &$0) } }
     }
 
     // MARK: Blocks
@@ -59,8 +48,8 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     public final var perShareMetadataResultBlock:
         ((_ shareURL: URL, _ shareMetadataResult: Result<CKShare.Metadata, any Error>) -> Void)?
     {
-        get { locked { blocks.metadata } }
-        set { configure(newValue) { swap(&blocks.metadata, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
@@ -72,40 +61,33 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     /// Called for every URL, unless `perShareMetadataResultBlock` is set (O-06).
     @available(*, deprecated, message: "Use perShareMetadataResultBlock.")
     public final var perShareMetadataBlock: ((URL, CKShare.Metadata?, (any Error)?) -> Void)? {
-        get { locked { blocks.oldMetadata } }
-        set { configure(newValue) { swap(&blocks.oldMetadata, &$0) } }
+        get { locked { blocks.oldItem } }
+        set { configure(newValue) { swap(&blocks.oldItem, &$0) } }
     }
 
     /// Called last, once; URLs that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchShareMetadataResultBlock.")
     public final var fetchShareMetadataCompletionBlock: (((any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldEnd } }
+        set { configure(newValue) { swap(&blocks.oldEnd, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        let urls = (inputs.shareURLs ?? []).withoutRepetitions()
-        let old = blocks.oldMetadata
-        let items = ItemBlocks(
-            item: blocks.metadata ?? { url, result in old?(url, try? result.get(), result.error) },
-            result: blocks.result)
-        return ItemsJob(items, failure: "Failed to fetch some share metadata") { context, answers in
+        let (named, wantsRoot, rootKeys, blocks) = locked {
+            (self.urls ?? [], self.wantsRoot, self.rootKeys, self.blocks)
+        }
+        let urls = named.withoutRepetitions()
+        return ItemsJob(blocks, failure: "Failed to fetch some share metadata") { context, answers in
             guard !urls.isEmpty else { return }
             let request = ShareMetadataRequest(
-                urls: urls.map(\.absoluteString), wantsRootRecord: inputs.shouldFetchRootRecord,
-                rootDesiredKeys: inputs.rootRecordDesiredKeys.map { Set($0) })
+                urls: urls.map(\.absoluteString), wantsRootRecord: wantsRoot,
+                rootDesiredKeys: rootKeys.map { Set($0) })
             let found = try context.server.answer(request, as: context.caller)
             answers.items = zip(urls, found.items).map { ($0, context.clientResult($1) { context.metadata($0) }) }
-        } oldResult: { _, error in
-            blocks.oldResult?(error)
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 // Accepts shares.
@@ -114,15 +96,8 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Blocks {
-        var share: ((CKShare.Metadata, Result<CKShare, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-        var oldShare: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)?
-        var oldResult: (((any Error)?) -> Void)?
-    }
-
     private var metadatas: [CKShare.Metadata]?
-    private var blocks = Blocks()
+    private var blocks = ItemBlocks<CKShare.Metadata, CKShare>()
 
     /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
@@ -143,8 +118,8 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     public final var perShareResultBlock:
         ((_ shareMetadata: CKShare.Metadata, _ acceptedShareResult: Result<CKShare, any Error>) -> Void)?
     {
-        get { locked { blocks.share } }
-        set { configure(newValue) { swap(&blocks.share, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
@@ -156,40 +131,30 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
     /// Called for every share, unless `perShareResultBlock` is set (O-06).
     @available(*, deprecated, message: "Use perShareResultBlock.")
     public final var perShareCompletionBlock: ((CKShare.Metadata, CKShare?, (any Error)?) -> Void)? {
-        get { locked { blocks.oldShare } }
-        set { configure(newValue) { swap(&blocks.oldShare, &$0) } }
+        get { locked { blocks.oldItem } }
+        set { configure(newValue) { swap(&blocks.oldItem, &$0) } }
     }
 
     /// Called last, once; shares that failed make it `partialFailure`, by their URLs.
     @available(*, deprecated, message: "Use acceptSharesResultBlock.")
     public final var acceptSharesCompletionBlock: (((any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldEnd } }
+        set { configure(newValue) { swap(&blocks.oldEnd, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (metadatas, blocks) = locked { ((self.metadatas ?? []).withoutRepetitions(), self.blocks) }
-        let old = blocks.oldShare
-        let block = blocks.share ?? { metadata, result in old?(metadata, try? result.get(), result.error) }
-        var next = metadatas.makeIterator()
-        let items = ItemBlocks<URL, CKShare>(
-            item: { _, result in if let metadata = next.next() { block(metadata, result) } }, result: blocks.result)
-        return ItemsJob(items, failure: "Failed to accept some shares") { context, answers in
+        return ItemsJob(blocks, failure: "Failed to accept some shares", errorKey: { $0.itemURL }) { context, answers in
             guard !metadatas.isEmpty else { return }
             let found = try context.server.answer(
                 AcceptSharesRequest(urls: metadatas.map(\.facts.url)), as: context.caller)
             answers.items = zip(metadatas, found.items).map { metadata, answer in
-                (metadata.itemURL, context.clientResult(answer) { context.share($0) })
+                (metadata, context.clientResult(answer) { context.share($0) })
             }
-        } oldResult: { _, error in
-            blocks.oldResult?(error)
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 extension CKShareMetadata {
@@ -224,13 +189,8 @@ extension RequestContext {
 open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Blocks {
-        var request: ((URL, Result<Void, any Error>) -> Void)?
-        var result: ((Result<Void, any Error>) -> Void)?
-    }
-
     private var urls: [URL]?
-    private var blocks = Blocks()
+    private var blocks = ItemBlocks<URL, Void>()
 
     /// Creates an operation without items, which succeeds at once (O-15).
     public override init() { super.init() }
@@ -251,8 +211,8 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
     public final var perShareAccessRequestResultBlock:
         ((_ shareURL: URL, _ shareRequestAccessResult: Result<Void, any Error>) -> Void)?
     {
-        get { locked { blocks.request } }
-        set { configure(newValue) { swap(&blocks.request, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
@@ -263,8 +223,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (urls, blocks) = locked { ((self.urls ?? []).withoutRepetitions(), self.blocks) }
-        let items = ItemBlocks(item: blocks.request, result: blocks.result)
-        return ItemsJob(items, failure: "Failed to request access to some shares") { context, answers in
+        return ItemsJob(blocks, failure: "Failed to request access to some shares") { context, answers in
             guard !urls.isEmpty else { return }
             let answered = try context.server.answer(
                 RequestShareAccessRequest(urls: urls.map(\.absoluteString)), as: context.caller)
@@ -272,8 +231,5 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

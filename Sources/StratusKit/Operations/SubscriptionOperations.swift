@@ -10,18 +10,9 @@ import StratusCloud
 open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Inputs {
-        var subscriptionsToSave: [CKSubscription]?
-        var subscriptionIDsToDelete: [CKSubscription.ID]?
-    }
-
-    struct Blocks {
-        var items = ItemBlocks<CKSubscription.ID, CKSubscription>()
-        var oldResult: (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
-    }
-
-    private var inputs = Inputs()
-    private var blocks = Blocks()
+    private var saves: [CKSubscription]?
+    private var deletions: [CKSubscription.ID]?
+    private var blocks = ItemBlocks<CKSubscription.ID, CKSubscription>()
 
     /// Creates an operation without items.
     public override init() { super.init() }
@@ -37,32 +28,32 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
 
     /// The subscriptions to save. An existing subscription with the same identifier is replaced (N-07).
     public final var subscriptionsToSave: [CKSubscription]? {
-        get { locked { inputs.subscriptionsToSave } }
-        set { configure(newValue) { swap(&inputs.subscriptionsToSave, &$0) } }
+        get { locked { saves } }
+        set { configure(newValue) { swap(&saves, &$0) } }
     }
 
     /// The identifiers of the subscriptions to delete.
     public final var subscriptionIDsToDelete: [CKSubscription.ID]? {
-        get { locked { inputs.subscriptionIDsToDelete } }
-        set { configure(newValue) { swap(&inputs.subscriptionIDsToDelete, &$0) } }
+        get { locked { deletions } }
+        set { configure(newValue) { swap(&deletions, &$0) } }
     }
 
     /// Called for every subscription to save, with the subscription as the server stores it.
     public final var perSubscriptionSaveBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
-        get { locked { blocks.items.item } }
-        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called for every subscription to delete.
     public final var perSubscriptionDeleteBlock: ((CKSubscription.ID, Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.items.deletion } }
-        set { configure(newValue) { swap(&blocks.items.deletion, &$0) } }
+        get { locked { blocks.deletion } }
+        set { configure(newValue) { swap(&blocks.deletion, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var modifySubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.items.result } }
-        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once, with the items saved and deleted; subscriptions that failed make it `partialFailure`.
@@ -70,20 +61,19 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     public final var modifySubscriptionsCompletionBlock:
         (([CKSubscription]?, [CKSubscription.ID]?, (any Error)?) -> Void)?
     {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldModified } }
+        set { configure(newValue) { swap(&blocks.oldModified, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
+        let (subscriptions, deletions, blocks) = locked { (self.saves ?? [], self.deletions ?? [], self.blocks) }
         let now = context.session.clock.now
-        let saves = (inputs.subscriptionsToSave ?? []).map { subscription in
+        let saves = subscriptions.map { subscription in
             let draft = Result { () throws(PredicateProblem) in try subscription.makeSave(now: now) }
             return (id: subscription.subscriptionID, draft: draft.mapError(\.error))
         }
-        let deletions = inputs.subscriptionIDsToDelete ?? []
         return ItemsJob(
-            blocks.items, itemCount: saves.count + deletions.count, failure: "Failed to modify some subscriptions"
+            blocks, itemCount: saves.count + deletions.count, failure: "Failed to modify some subscriptions"
         ) { context, answers in
             let request = ModifySubscriptionsRequest(
                 saves: saves.compactMap { try? $0.draft.get() }, deletes: deletions)
@@ -93,23 +83,17 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
             }
             var saved = response.saves.makeIterator()
             answers.items = saves.map { save in
-                let answer = save.draft.flatMap { _ in saved.next() ?? .failure(Self.unanswered) }
+                let answer = save.draft.flatMap { _ in
+                    saved.next()
+                        ?? .failure(CloudError(.internalError, "The server has not answered for the subscription."))
+                }
                 return (save.id, context.clientResult(answer) { CKSubscription.from($0) })
             }
             answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
-        } oldResult: { answers, error in
-            blocks.oldResult?(answers.successes, answers.deletedIDs, error)
         }
     }
 
-    private static var unanswered: CloudError {
-        CloudError(.internalError, "The server has not answered for the subscription.")
-    }
-
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 // Fetches subscriptions by their identifiers, or all that the user has in a database.
@@ -118,18 +102,9 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
 open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Inputs {
-        var subscriptionIDs: [CKSubscription.ID]?
-        var isForAll = false
-    }
-
-    struct Blocks {
-        var items = ItemBlocks<CKSubscription.ID, CKSubscription>()
-        var oldResult: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)?
-    }
-
-    private var inputs = Inputs()
-    private var blocks = Blocks()
+    private var ids: [CKSubscription.ID]?
+    private var isForAll = false
+    private var blocks = ItemBlocks<CKSubscription.ID, CKSubscription>()
 
     /// Creates an operation without items.
     public override init() { super.init() }
@@ -146,53 +121,48 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     /// take an initializer that every subclass had to repeat.
     open class func fetchAllSubscriptionsOperation() -> CKFetchSubscriptionsOperation {
         let operation = CKFetchSubscriptionsOperation()
-        operation.configure { operation.inputs.isForAll = true }
+        operation.configure { operation.isForAll = true }
         return operation
     }
 
     /// The identifiers of the subscriptions to fetch.
     public final var subscriptionIDs: [CKSubscription.ID]? {
-        get { locked { inputs.subscriptionIDs } }
-        set { configure(newValue) { swap(&inputs.subscriptionIDs, &$0) } }
+        get { locked { ids } }
+        set { configure(newValue) { swap(&ids, &$0) } }
     }
 
     /// Called for every subscription.
     public final var perSubscriptionResultBlock: ((CKSubscription.ID, Result<CKSubscription, any Error>) -> Void)? {
-        get { locked { blocks.items.item } }
-        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var fetchSubscriptionsResultBlock: ((Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.items.result } }
-        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once, with the items fetched; subscriptions that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchSubscriptionsResultBlock.")
     public final var fetchSubscriptionCompletionBlock: (([CKSubscription.ID: CKSubscription]?, (any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldFetched } }
+        set { configure(newValue) { swap(&blocks.oldFetched, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        let ids = (inputs.subscriptionIDs ?? []).withoutRepetitions()
-        let request: FetchSubscriptionsRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids)
-        return ItemsJob(blocks.items, itemCount: ids.count, failure: "Failed to fetch some subscriptions") {
+        let (named, isForAll, blocks) = locked { (self.ids ?? [], self.isForAll, self.blocks) }
+        let ids = named.withoutRepetitions()
+        let request: FetchSubscriptionsRequest? = isForAll ? .all : ids.isEmpty ? nil : .named(ids)
+        return ItemsJob(blocks, itemCount: ids.count, failure: "Failed to fetch some subscriptions") {
             context, answers in
             guard let request else { return }
             let found = try context.server.answer(request, as: context.caller, in: context.database)
             answers.items = zip(found.ids, found.subscriptions).map { id, answer in
                 (id, context.clientResult(answer) { CKSubscription.from($0) })
             }
-        } oldResult: { answers, error in
-            blocks.oldResult?(answers.successesByID, error)
         }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

@@ -7,18 +7,9 @@ import StratusCloud
 open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Inputs {
-        var zonesToSave: [CKRecordZone]?
-        var zoneIDsToDelete: [CKRecordZone.ID]?
-    }
-
-    struct Blocks {
-        var items = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
-        var oldResult: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)?
-    }
-
-    private var inputs = Inputs()
-    private var blocks = Blocks()
+    private var zonesToSave: [CKRecordZone]?
+    private var zoneIDsToDelete: [CKRecordZone.ID]?
+    private var blocks = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
 
     /// Creates an operation without items.
     public override init() { super.init() }
@@ -32,49 +23,48 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 
     /// The zones to save. Saving one that exists succeeds and changes nothing (Z-03).
     public final var recordZonesToSave: [CKRecordZone]? {
-        get { locked { inputs.zonesToSave } }
-        set { configure(newValue) { swap(&inputs.zonesToSave, &$0) } }
+        get { locked { zonesToSave } }
+        set { configure(newValue) { swap(&zonesToSave, &$0) } }
     }
 
     /// The zones to delete.
     public final var recordZoneIDsToDelete: [CKRecordZone.ID]? {
-        get { locked { inputs.zoneIDsToDelete } }
-        set { configure(newValue) { swap(&inputs.zoneIDsToDelete, &$0) } }
+        get { locked { zoneIDsToDelete } }
+        set { configure(newValue) { swap(&zoneIDsToDelete, &$0) } }
     }
 
     /// Called for every zone to save, with the zone as the server stores it.
     public final var perRecordZoneSaveBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
-        get { locked { blocks.items.item } }
-        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called for every zone to delete.
     public final var perRecordZoneDeleteBlock: ((CKRecordZone.ID, Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.items.deletion } }
-        set { configure(newValue) { swap(&blocks.items.deletion, &$0) } }
+        get { locked { blocks.deletion } }
+        set { configure(newValue) { swap(&blocks.deletion, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var modifyRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.items.result } }
-        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once, with the items saved and deleted; zones that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use modifyRecordZonesResultBlock.")
     public final var modifyRecordZonesCompletionBlock: (([CKRecordZone]?, [CKRecordZone.ID]?, (any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldModified } }
+        set { configure(newValue) { swap(&blocks.oldModified, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        let (zones, deletions) = (inputs.zonesToSave ?? [], inputs.zoneIDsToDelete ?? [])
+        let (zones, deletions, blocks) = locked { (zonesToSave ?? [], zoneIDsToDelete ?? [], self.blocks) }
         var report = ShareReport(context)
         let request = ModifyZonesRequest(
             saves: zones.map { $0.makeSave() }, deletes: deletions.map(\.address), namesEndedShares: report.isWanted)
         return ItemsJob(
-            blocks.items, itemCount: zones.count + deletions.count, failure: "Failed to modify some record zones"
+            blocks, itemCount: zones.count + deletions.count, failure: "Failed to modify some record zones"
         ) { context, answers in
             guard !zones.isEmpty || !deletions.isEmpty else { return }
             let response = try context.server.answer(request, as: context.caller, in: context.database)
@@ -85,17 +75,12 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
             report.note(ended: response.endedShares)
         } afterItems: {
             report.reportEnded()
-        } oldResult: { answers, error in
-            blocks.oldResult?(answers.successes, answers.deletedIDs, error)
         }
     }
 
-    override func archiveInputs() -> [String: Any]? {
-        let inputs = locked { self.inputs }
-        return [
-            "zones": NSArray(array: inputs.zonesToSave ?? []),
-            "deletions": NSArray(array: inputs.zoneIDsToDelete ?? []),
-        ]
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
+        let (zones, deletions) = locked { (zonesToSave ?? [], zoneIDsToDelete ?? []) }
+        return (.modifyZones, ["zones": NSArray(array: zones), "deletions": NSArray(array: deletions)])
     }
 
     override func adoptInputs(_ archive: [String: Any]) {
@@ -103,10 +88,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         recordZoneIDsToDelete = (archive["deletions"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }
 
 // Fetches zones by their identifiers, or all of a database.
@@ -115,18 +97,9 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
 open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable {
     // Unchecked because it inherits from CKOperation, whose rules it follows.
 
-    struct Inputs {
-        var zoneIDs: [CKRecordZone.ID]?
-        var isForAll = false
-    }
-
-    struct Blocks {
-        var items = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
-        var oldResult: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)?
-    }
-
-    private var inputs = Inputs()
-    private var blocks = Blocks()
+    private var zoneIDs: [CKRecordZone.ID]?
+    private var isForAll = false
+    private var blocks = ItemBlocks<CKRecordZone.ID, CKRecordZone>()
 
     /// Creates an operation without items.
     public override init() { super.init() }
@@ -143,65 +116,58 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     /// take an initializer that every subclass had to repeat.
     open class func fetchAllRecordZonesOperation() -> CKFetchRecordZonesOperation {
         let operation = CKFetchRecordZonesOperation()
-        operation.configure { operation.inputs.isForAll = true }
+        operation.configure { operation.isForAll = true }
         return operation
     }
 
     /// The zones to fetch.
     public final var recordZoneIDs: [CKRecordZone.ID]? {
-        get { locked { inputs.zoneIDs } }
-        set { configure(newValue) { swap(&inputs.zoneIDs, &$0) } }
+        get { locked { zoneIDs } }
+        set { configure(newValue) { swap(&zoneIDs, &$0) } }
     }
 
     /// Called for every zone.
     public final var perRecordZoneResultBlock: ((CKRecordZone.ID, Result<CKRecordZone, any Error>) -> Void)? {
-        get { locked { blocks.items.item } }
-        set { configure(newValue) { swap(&blocks.items.item, &$0) } }
+        get { locked { blocks.item } }
+        set { configure(newValue) { swap(&blocks.item, &$0) } }
     }
 
     /// Called last, once. Fails only when the request as a whole failed.
     public final var fetchRecordZonesResultBlock: ((Result<Void, any Error>) -> Void)? {
-        get { locked { blocks.items.result } }
-        set { configure(newValue) { swap(&blocks.items.result, &$0) } }
+        get { locked { blocks.result } }
+        set { configure(newValue) { swap(&blocks.result, &$0) } }
     }
 
     /// Called last, once, with the items found; zones that failed make it `partialFailure`.
     @available(*, deprecated, message: "Use fetchRecordZonesResultBlock.")
     public final var fetchRecordZonesCompletionBlock: (([CKRecordZone.ID: CKRecordZone]?, (any Error)?) -> Void)? {
-        get { locked { blocks.oldResult } }
-        set { configure(newValue) { swap(&blocks.oldResult, &$0) } }
+        get { locked { blocks.oldFetched } }
+        set { configure(newValue) { swap(&blocks.oldFetched, &$0) } }
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        let ids = (inputs.zoneIDs ?? []).withoutRepetitions()
-        let request: FetchZonesRequest? = inputs.isForAll ? .all : ids.isEmpty ? nil : .named(ids.map(\.address))
-        return ItemsJob(
-            blocks.items, itemCount: inputs.isForAll ? 0 : ids.count, failure: "Failed to fetch some record zones"
-        ) { context, answers in
+        let (zoneIDs, isForAll, blocks) = locked { (self.zoneIDs ?? [], self.isForAll, self.blocks) }
+        let ids = isForAll ? [] : zoneIDs.withoutRepetitions()
+        let request: FetchZonesRequest? = isForAll ? .all : ids.isEmpty ? nil : .named(ids.map(\.address))
+        return ItemsJob(blocks, itemCount: ids.count, failure: "Failed to fetch some record zones") {
+            context, answers in
             guard let request else { return }
             let found = try context.server.answer(request, as: context.caller, in: context.database)
             answers.items = zip(found.addresses, found.zones).map { address, answer in
                 (CKRecordZone.ID(address), context.clientResult(answer) { CKRecordZone($0) })
             }
-        } oldResult: { answers, error in
-            blocks.oldResult?(answers.successesByID, error)
         }
     }
 
-    override func archiveInputs() -> [String: Any]? {
-        let inputs = locked { self.inputs }
-        return ["ids": NSArray(array: inputs.zoneIDs ?? []), "isForAll": NSNumber(value: inputs.isForAll)]
+    override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
+        let (ids, isForAll) = locked { (zoneIDs ?? [], self.isForAll) }
+        return (.fetchZones, ["ids": NSArray(array: ids), "isForAll": NSNumber(value: isForAll)])
     }
 
     override func adoptInputs(_ archive: [String: Any]) {
         recordZoneIDs = (archive["ids"] as? NSArray)?.compactMap { $0 as? CKRecordZone.ID }
-        let isForAll = (archive["isForAll"] as? NSNumber)?.boolValue ?? false
-        configure { inputs.isForAll = isForAll }
+        configure { isForAll = (archive["isForAll"] as? NSNumber)?.boolValue ?? false }
     }
 
-    override func dropBlocks() {
-        super.dropBlocks()
-        replace(Blocks()) { swap(&blocks, &$0) }
-    }
+    override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }
 }

@@ -32,10 +32,7 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
         self.captured = captured
         descriptors = Locked(Descriptors(list: sortDescriptors))
         super.init()
-        if recordType.isEmpty {
-            var memory: String?
-            StratusMisuse.note(Self.missingType, in: &memory)
-        }
+        if recordType.isEmpty { StratusMisuse.note(Self.missingType) }
     }
 
     /// Creates a query. An empty type raises an exception on Apple's systems (C-20); here it fails the operation
@@ -178,8 +175,6 @@ enum ArchivedQuery {
         var isDistance: Bool
     }
 
-    private static let place = CKAsset.Place(record: RecordAddress(recordName: ""), key: "", in: nil)
-
     // MARK: Predicates
 
     static func encode(_ predicate: CapturedPredicate, with coder: NSCoder) {
@@ -211,8 +206,8 @@ enum ArchivedQuery {
     static func block(of syntax: PredicateSyntax) -> [UInt8] {
         let (format, arguments) = PredicateText.format(of: syntax)
         var values = fields(of: arguments)
-        values[formatKey] = HeldField(value: .string(format), isEncrypted: false)
-        values[countKey] = HeldField(value: .int64(Int64(arguments.count)), isEncrypted: false)
+        values[formatKey] = HeldField(value: .string(format))
+        values[countKey] = HeldField(value: .int64(Int64(arguments.count)))
         return [UInt8](ArchivedFields.data(of: values))
     }
 
@@ -232,13 +227,10 @@ enum ArchivedQuery {
         var values: [String: HeldField] = [:]
         for (number, argument) in arguments.enumerated() {
             switch argument {
-            case .value(let value):
-                values["v\(number)"] = HeldField(
-                    value: HeldValue(value, at: place, download: nil), isEncrypted: false)
+            case .value(let value): values["v\(number)"] = HeldField(value: HeldValue(value))
             case .null: break
-            case .unusable(let type):
-                // The name of a type, under a key that no value has.
-                values["u\(number)"] = HeldField(value: .string(type), isEncrypted: false)
+            // The name of a type, under a key that no value has.
+            case .unusable(let type): values["u\(number)"] = HeldField(value: .string(type))
             }
         }
         return values
@@ -250,9 +242,7 @@ enum ArchivedQuery {
         // Each argument takes at least two characters of the format, whose length is bounded.
         guard (0...Int64(PredicateParser.formatByteLimit)).contains(count) else { return nil }
         let arguments = (0..<Int(count)).map { number -> PredicateArgument in
-            if let value = values["v\(number)"]?.value {
-                return .single(.value(value.clientValue(at: place, isChanged: false)))
-            }
+            if let value = values["v\(number)"]?.value { return .single(.value(value.clientValue)) }
             if case .string(let type)? = values["u\(number)"]?.value { return .single(.unusable(type)) }
             return .single(.null)
         }
@@ -273,9 +263,7 @@ enum ArchivedQuery {
             forKey: CoderKey.sortOrder)
         var places: [String: HeldField] = [:]
         for (number, sort) in sorts.enumerated() {
-            places["p\(number)"] = (sort?.origin).map {
-                HeldField(value: .location(CLLocation($0)), isEncrypted: false)
-            }
+            places["p\(number)"] = (sort?.origin).map { HeldField(value: .location(CLLocation($0))) }
         }
         coder.encode(ArchivedFields.data(of: places) as NSData, forKey: CoderKey.sortPlaces)
     }

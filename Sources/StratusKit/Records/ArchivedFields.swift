@@ -186,11 +186,7 @@ private struct ArchivedFieldReader {
     }
 
     private mutating func location() -> HeldValue? {
-        var numbers: [Double] = []
-        for _ in 0..<CLLocation.archivedNumberCount {
-            guard let number = double() else { return nil }
-            numbers.append(number)
-        }
+        let numbers = (0..<CLLocation.archivedNumberCount).compactMap { _ in double() }
         return CLLocation(archivedNumbers: numbers).map { .location($0) }
     }
 

@@ -88,7 +88,7 @@ extension HeldRecord {
             let decoded = coder.decodeValue(of: valueClasses, forKey: name) as? NSDictionary
             for (key, value) in decoded ?? [:] {
                 guard let key = key as? String, FieldKeyRule.misuse(of: key) == nil,
-                    let held = try? HeldValue(holding: value), !isEncrypted || !held.isUnencryptable
+                    let held = try? HeldValue(holding: value, isEncrypted: isEncrypted)
                 else { return nil }
                 fields[key] = HeldField(value: held, isEncrypted: isEncrypted)
             }
@@ -197,11 +197,9 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
     }
 
     private static func held(_ value: Any, forKey key: String, in coder: NSCoder) -> HeldValue? {
-        do throws(ValueMisuse) {
-            if let text = FieldKeyRule.misuse(of: key) { throw ValueMisuse(text: text) }
-            let held = try HeldValue(holding: value)
-            guard place.isEncrypted, held.isUnencryptable else { return held }
-            throw ValueMisuse(text: "encrypted values cannot be assets or references.")
+        do throws(Misuse) {
+            if let text = FieldKeyRule.misuse(of: key) { throw Misuse(text: text) }
+            return try HeldValue(holding: value, isEncrypted: place.isEncrypted)
         } catch {
             (coder as? any ArchiveReader)?.noteUnknown(
                 "A record of the archive has a value that no record can hold. Remove the value from the archive.",

@@ -60,10 +60,7 @@ struct UnheldValue: __CKRecordObjCValue, HoldableValue {
 
     var description: String { "\(value)" }
 
-    func heldValue() throws(ValueMisuse) -> HeldValue {
-        if let list = value as? [Any] { return try HeldValue(holdingAll: list) }
-        throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")
-    }
+    func heldValue() throws(Misuse) -> HeldValue { try HeldValue(holding: value) }
 }
 
 /// Iterates over the keys and values that a record had when the iterator was created.

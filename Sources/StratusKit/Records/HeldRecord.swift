@@ -15,17 +15,14 @@ struct FieldEdit: Sendable {
 extension HeldField {
     /// The new value of a key, or the mistake in it. It asks the client's objects for their content, so call it without
     /// a lock.
-    static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, ValueMisuse> {
-        if let text = FieldKeyRule.misuse(of: key) { return .failure(ValueMisuse(text: text)) }
+    static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, Misuse> {
+        if let text = FieldKeyRule.misuse(of: key) { return .failure(Misuse(text: text)) }
         guard let value else { return .success(nil) }
-        do throws(ValueMisuse) {
-            let held = try HeldValue(holding: value)
-            guard !isEncrypted || !held.isUnencryptable else {
-                throw ValueMisuse(text: "encrypted values cannot be assets or references.")
-            }
-            return .success(HeldField(value: held, isEncrypted: isEncrypted))
+        do throws(Misuse) {
+            return .success(
+                HeldField(value: try HeldValue(holding: value, isEncrypted: isEncrypted), isEncrypted: isEncrypted))
         } catch {
-            return .failure(ValueMisuse(text: "Value of key \(key): \(error.text)"))
+            return .failure(Misuse(text: "Value of key \(key): \(error.text)"))
         }
     }
 }
@@ -61,7 +58,7 @@ struct HeldRecord: Sendable {
     }
 
     /// Sets or removes a value, and returns the old one. Releasing it may end a client's objects.
-    mutating func set(_ field: Result<HeldField?, ValueMisuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
+    mutating func set(_ field: Result<HeldField?, Misuse>, forKey key: String, isEncrypted: Bool) -> HeldField? {
         switch field {
         case .failure(let mistake):
             StratusMisuse.note(mistake.text, in: &misuse)
@@ -85,15 +82,7 @@ struct HeldRecord: Sendable {
 
     /// The assets in its fields, with their keys.
     var assets: [(key: String, asset: CKAsset)] {
-        var assets: [(key: String, asset: CKAsset)] = []
-        for (key, field) in fields {
-            switch field.value {
-            case .asset(let asset): assets.append((key, asset))
-            case .list(let values): for asset in values.flatMap(\.assets) { assets.append((key, asset)) }
-            default: break
-            }
-        }
-        return assets
+        fields.flatMap { key, field in field.value.assets.map { (key, $0) } }
     }
 
     /// The keys that were set, sorted.

@@ -36,7 +36,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
             ShareState(ShareFacts(root: rootID.recordName), in: rootID.zoneID, viewer: nil, mark: mark))
         super.init(recordType: CKRecord.SystemType.share, recordID: shareID)
         guard shareID.zoneID == rootID.zoneID else {
-            note(SharingMisuse(text: "Share must be in the same zone as the current record"))
+            note(Misuse(text: "Share must be in the same zone as the current record"))
             return
         }
         rootRecord.state.withLock { $0.share = CKReference(recordID: shareID, action: .none) }
@@ -161,9 +161,9 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// Makes a change. If it is a mistake, the share remembers it.
-    final func change(_ body: (inout ShareState, ShareMark) throws(SharingMisuse) -> Void) {
-        let mistake: SharingMisuse? = sharing.withLock { sharing in
-            do throws(SharingMisuse) {
+    final func change(_ body: (inout ShareState, ShareMark) throws(Misuse) -> Void) {
+        let mistake: Misuse? = sharing.withLock { sharing in
+            do throws(Misuse) {
                 try body(&sharing, mark)
                 return nil
             } catch {
@@ -173,7 +173,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
         if let mistake { note(mistake) }
     }
 
-    private func note(_ mistake: SharingMisuse) {
+    private func note(_ mistake: Misuse) {
         state.withLock { StratusMisuse.note(mistake.text, in: &$0.misuse) }
     }
 }
@@ -213,14 +213,14 @@ extension CKShare {
     /// share is saved. This is a mistake, which fails the save, unless `publicPermission` is `none` (C-17).
     /// - Parameter participant: A participant that was fetched or created for a one-time URL, and is in no other share.
     public func addParticipant(_ participant: CKShare.Participant) {
-        change { (sharing, mark) throws(SharingMisuse) in try sharing.add(participant, to: mark) }
+        change { (sharing, mark) throws(Misuse) in try sharing.add(participant, to: mark) }
     }
 
     /// Removes a participant when the share is saved. Removing someone who was never added is a mistake, which fails
     /// the save (C-16).
     /// - Parameter participant: One of `participants`, or an equal one.
     public func removeParticipant(_ participant: CKShare.Participant) {
-        change { (sharing, _) throws(SharingMisuse) in try sharing.remove(participant) }
+        change { (sharing, _) throws(Misuse) in try sharing.remove(participant) }
     }
 
     /// The URL that only one participant can use, who was created by `oneTimeURLParticipant()`. Once they have
@@ -235,7 +235,7 @@ extension CKShare {
     /// and administrators may set it; for others it is a mistake, which fails the save.
     public var allowsAccessRequests: Bool {
         get { sharing.withLock { $0.allowsAccessRequests } }
-        set { change { (sharing, _) throws(SharingMisuse) in try sharing.setAllowsAccessRequests(newValue) } }
+        set { change { (sharing, _) throws(Misuse) in try sharing.setAllowsAccessRequests(newValue) } }
     }
 
     /// The people who request access, visible to the owner and administrators. To grant access, invite the person by
@@ -248,19 +248,19 @@ extension CKShare {
     /// Denies requests for access when the share is saved. The people may request access again.
     /// - Parameter requesters: Some of `requesters`.
     public func denyRequesters(_ requesters: [CKShare.AccessRequester]) {
-        change { (sharing, _) throws(SharingMisuse) in try sharing.deny(requesters) }
+        change { (sharing, _) throws(Misuse) in try sharing.deny(requesters) }
     }
 
     /// Denies requests for access when the share is saved. The people lose their access and may not request it again.
     /// - Parameter requesters: Some of `requesters`.
     public func blockRequesters(_ requesters: [CKShare.AccessRequester]) {
-        change { (sharing, _) throws(SharingMisuse) in try sharing.block(requesters) }
+        change { (sharing, _) throws(Misuse) in try sharing.block(requesters) }
     }
 
     /// Lets people request access again when the share is saved.
     /// - Parameter blockedIdentities: Some of `blockedIdentities`.
     public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
-        change { (sharing, _) throws(SharingMisuse) in try sharing.unblock(blockedIdentities) }
+        change { (sharing, _) throws(Misuse) in try sharing.unblock(blockedIdentities) }
     }
 }
 

@@ -65,7 +65,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public var containerIdentifier: String { facts.container }
 
     /// A copy of the share.
-    public var share: CKShare { toldShare.duplicate }
+    public var share: CKShare { toldShare.duplicate as? CKShare ?? toldShare }
 
     /// The root of the hierarchy; nil for a share of a whole zone.
     public var hierarchicalRootRecordID: CKRecord.ID? { toldShare.sharing.withLock { $0.rootID } }
@@ -75,7 +75,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? toldShare.recordID }
 
     /// A copy of the root, if it was requested (M-02).
-    public var rootRecord: CKRecord? { toldRoot.map { $0.makeRecord($0.state.value, isAncestor: false) } }
+    public var rootRecord: CKRecord? { toldRoot?.duplicate }
 
     /// The user's role in the share, or the role that accepting gives.
     public var participantRole: CKShare.ParticipantRole { CKShare.ParticipantRole(rawValue: facts.role) ?? .unknown }
@@ -102,12 +102,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
                 && toldRoot?.recordChangeTag == other.toldRoot?.recordChangeTag)
     }
 
-    public override var hash: Int {
-        var hasher = Hasher()
-        hasher.combine(facts.container)
-        hasher.combine(toldShare.recordID)
-        return hasher.finalize()
-    }
+    public override var hash: Int { toldShare.recordID.hash }
 
     public override var description: String {
         // The URL is a secret, so it is left out.
@@ -146,13 +141,9 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     }
 }
 
-extension CKShare {
-    /// A share with the same content.
-    fileprivate var duplicate: CKShare {
-        let content = state.value
-        let now = sharing.value
-        return CKShare(recordID, content) { mark in now.copied(to: mark) }
-    }
+extension CKRecord {
+    /// A record with the same content.
+    fileprivate var duplicate: CKRecord { makeRecord(state.value, isAncestor: false) }
 }
 
 // Metadata of shares in archives of Apple's systems.

@@ -23,16 +23,16 @@ struct IdentityFacts: Codable, Hashable, Sendable {
 }
 
 extension IdentityFacts {
-    init(_ identity: ClientIdentity) {
-        switch identity.lookup {
-        case .email(let address): email = address
-        case .phone(let number): phone = number
-        case .userRecord(let name): lookupUser = name
-        case nil: break
-        }
-        user = identity.userName
-        name = identity.name.map { $0.parts.map { $0 ?? "" } }
-        hasAccount = identity.hasAccount
+    init(_ identity: ClientIdentity) { self.init(CKUserIdentity(identity)) }
+
+    init(_ identity: CKUserIdentity) {
+        self.init(user: identity.userRecordID?.recordName, hasAccount: identity.hasiCloudAccount)
+        email = identity.lookupInfo?.emailAddress
+        phone = identity.lookupInfo?.phoneNumber
+        lookupUser = identity.lookupInfo?.userRecordID?.recordName
+        func parts(_ name: PersonNameComponents) -> [String] { PersonName(name).parts.map { $0 ?? "" } }
+        name = identity.nameComponents.map(parts)
+        phoneticName = identity.nameComponents?.phoneticRepresentation.map(parts)
     }
 
     var lookup: IdentityLookup? {
@@ -212,11 +212,14 @@ extension ShareState {
         coder.encodeBlock(base ?? ShareFacts(root: rootID?.recordName), forKey: CoderKey.sharing)
     }
 
+    private var addedIDs: [String] {
+        entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
+    }
+
     /// The current state. It is archived with the values.
     func encodeEdited(with coder: NSCoder) {
-        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
         var edited = ArchivedShare(
-            facts: facts, added: added, denied: deniedEditNumbers.keys.sorted(),
+            facts: facts, added: addedIDs, denied: deniedEditNumbers.keys.sorted(),
             blocked: blockedEditNumbers.keys.sorted(), unblocked: unblockedEditNumbers.keys.sorted())
         if coder.isOfApple {
             encodeForApple(with: coder)
@@ -232,31 +235,35 @@ extension ShareState {
             || coder.hasDamagedBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
     }
 
-    /// Decodes an archive. Without data about participants, the share has only an owner.
+    /// Decodes an archive of either format. Without data about participants, the share has only an owner.
     init(coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
-        if let state = ShareState(ofApple: coder, in: zoneID, mark: mark) {
-            self = state
-            return
-        }
-        let base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
+        var base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
         let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
-        var facts = edited?.facts ?? base ?? ShareFacts(root: nil)
+        let ofApple = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.participants)
+        var facts = edited?.facts ?? ofApple ?? base ?? ShareFacts(root: nil)
+        if let ofApple {
+            facts.participants = ofApple.participants
+            let fetched =
+                ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.lastFetchedParticipants) ?? ofApple
+            base?.participants = fetched.participants
+            // A share without a tag was never saved.
+            if edited == nil, base == nil, coder.containsValue(forKey: CoderKey.changeTag) { base = fetched }
+        } else if base?.url == nil {
+            // A share without a URL was never saved.
+            base = nil
+        }
         facts.addMissingOwner()
         self.init(facts, in: zoneID, viewer: nil, mark: mark)
-        // A share without a URL was never saved.
-        self.base = base?.url == nil ? nil : base
-        if let edited { adoptChanges(of: edited) }
-    }
-
-    /// Takes the changes in an archive.
-    mutating func adoptChanges(of edited: ArchivedShare) {
+        self.base = base
+        if ofApple != nil { adoptAppleChanges(in: coder) }
+        guard let edited else { return }
         noteAdded(Set(edited.added))
         for id in edited.denied { deniedEditNumbers[id] = nextEditNumber() }
         for id in edited.blocked { blockedEditNumbers[id] = nextEditNumber() }
         for id in edited.unblocked { unblockedEditNumbers[id] = nextEditNumber() }
     }
 
-    mutating func noteAdded(_ added: Set<String>) {
+    private mutating func noteAdded(_ added: Set<String>) {
         for index in entries.indices where added.contains(entries[index].participant.participantID) {
             entries[index].addedEditNumber = nextEditNumber()
         }
@@ -268,18 +275,6 @@ extension ShareState {
 // Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
 // keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for is
 // archived under keys of our own.
-
-extension IdentityFacts {
-    init(_ identity: CKUserIdentity) {
-        self.init(user: identity.userRecordID?.recordName, hasAccount: identity.hasiCloudAccount)
-        email = identity.lookupInfo?.emailAddress
-        phone = identity.lookupInfo?.phoneNumber
-        lookupUser = identity.lookupInfo?.userRecordID?.recordName
-        func parts(_ name: PersonNameComponents) -> [String] { PersonName(name).parts.map { $0 ?? "" } }
-        name = identity.nameComponents.map(parts)
-        phoneticName = identity.nameComponents?.phoneticRepresentation.map(parts)
-    }
-}
 
 extension ParticipantFacts {
     /// Returns nil if the archive has no participant.
@@ -340,30 +335,12 @@ extension ShareFacts {
 }
 
 extension ShareState {
-    /// Decodes an archive in Apple's format. Returns nil if it has no participants.
-    init?(ofApple coder: NSCoder, in zoneID: CKRecordZoneID, mark: ShareMark) {
-        guard let now = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.participants) else { return nil }
-        let fetched = ShareFacts(ofApple: coder, participantsKey: CoderKey.Apple.lastFetchedParticipants)
-        // Data that Apple's format has no key for, in our archives.
-        let edited = coder.decodeBlock(ArchivedShare.self, forKey: CoderKey.editedSharing)
-        var base = coder.decodeBlock(ShareFacts.self, forKey: CoderKey.sharing)
-        base?.participants = (fetched ?? now).participants
-        // A share without a tag was never saved.
-        if edited == nil, base == nil, coder.containsValue(forKey: CoderKey.changeTag) { base = fetched ?? now }
-        var facts = edited?.facts ?? now
-        facts.participants = now.participants
-        facts.addMissingOwner()
-        self.init(facts, in: zoneID, viewer: nil, mark: mark)
-        self.base = base
-        noteAdded(Set(Self.identifiers(CoderKey.Apple.addedParticipants, in: coder)))
-        for id in Self.identifiers(CoderKey.Apple.removedParticipants, in: coder) {
-            removedEditNumbers[id] = nextEditNumber()
+    private mutating func adoptAppleChanges(in coder: NSCoder) {
+        func identifiers(_ key: String) -> [String] {
+            (coder.decodeMembers(of: NSString.self, forKey: key) ?? []).map { String($0) }.sorted()
         }
-        if let edited { adoptChanges(of: edited) }
-    }
-
-    private static func identifiers(_ key: String, in coder: NSCoder) -> [String] {
-        (coder.decodeMembers(of: NSString.self, forKey: key) ?? []).map { String($0) }.sorted()
+        noteAdded(Set(identifiers(CoderKey.Apple.addedParticipants)))
+        for id in identifiers(CoderKey.Apple.removedParticipants) { removedEditNumbers[id] = nextEditNumber() }
     }
 
     /// Whether a key of participants has any other value.
@@ -378,10 +355,9 @@ extension ShareState {
 
     func encodeForApple(with coder: NSCoder) {
         func set(_ identifiers: [String]) -> NSSet { NSSet(array: identifiers.map { NSString(string: $0) }) }
-        let added = entries.filter { $0.addedEditNumber != nil }.map(\.participant.participantID)
         coder.encode(facts.archivedParticipants, forKey: CoderKey.Apple.participants)
         coder.encode(base?.archivedParticipants, forKey: CoderKey.Apple.lastFetchedParticipants)
-        coder.encode(set(added), forKey: CoderKey.Apple.addedParticipants)
+        coder.encode(set(addedIDs), forKey: CoderKey.Apple.addedParticipants)
         coder.encode(set(Array(removedEditNumbers.keys)), forKey: CoderKey.Apple.removedParticipants)
         coder.encode(Int64(publicPermission.rawValue), forKey: CoderKey.Apple.publicPermission)
         coder.encode(rootID, forKey: CoderKey.Apple.rootRecordID)

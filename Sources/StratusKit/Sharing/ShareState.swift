@@ -99,20 +99,15 @@ struct ShareState: Sendable {
     }
 }
 
-/// A programmer's mistake, which raises an exception on Apple's systems.
-struct SharingMisuse: Error {
-    let text: String
-}
-
 // MARK: Changes
 
 extension ShareState {
     /// Adds a participant, or updates the one who is the same person (C-16).
-    mutating func add(_ participant: CKShareParticipant, to mark: ShareMark) throws(SharingMisuse) {
+    mutating func add(_ participant: CKShareParticipant, to mark: ShareMark) throws(Misuse) {
         try requirePrivate()
         let other = participant.state.withLock { $0.share }
         guard other == nil || other === mark else {
-            throw SharingMisuse(text: "The participant was added to another share. Remove it there, or fetch it again.")
+            throw Misuse(text: "The participant was added to another share. Remove it there, or fetch it again.")
         }
         let number = nextEditNumber()
         guard let index = entries.firstIndex(where: { $0.participant.isSamePerson(as: participant) }) else {
@@ -129,17 +124,17 @@ extension ShareState {
         existing.permission = participant.permission
     }
 
-    mutating func remove(_ participant: CKShareParticipant) throws(SharingMisuse) {
+    mutating func remove(_ participant: CKShareParticipant) throws(Misuse) {
         try requirePrivate()
         let index =
             entries.firstIndex { $0.participant === participant }
             ?? entries.firstIndex { $0.participant == participant }
         guard let index else {
-            throw SharingMisuse(text: "The participant is not in this share, so it cannot be removed.")
+            throw Misuse(text: "The participant is not in this share, so it cannot be removed.")
         }
         let existing = entries[index].participant
         guard existing.participantID != ownerID else {
-            throw SharingMisuse(text: "The owner cannot be removed from a share.")
+            throw Misuse(text: "The owner cannot be removed from a share.")
         }
         entries.remove(at: index)
         existing.state.withLock { $0.share = nil }
@@ -147,27 +142,27 @@ extension ShareState {
     }
 
     /// Clients add and remove participants only while the share is private (C-17).
-    private func requirePrivate() throws(SharingMisuse) {
+    private func requirePrivate() throws(Misuse) {
         guard publicPermission == .none else {
-            throw SharingMisuse(
+            throw Misuse(
                 text: "Participants are added and removed only while the publicPermission of the share is none.")
         }
     }
 
-    private func requireManager() throws(SharingMisuse) {
+    private func requireManager() throws(Misuse) {
         guard isManaged else {
-            throw SharingMisuse(text: "Only the owner and administrators of a share decide about access requests.")
+            throw Misuse(text: "Only the owner and administrators of a share decide about access requests.")
         }
     }
 
-    mutating func setAllowsAccessRequests(_ isAllowed: Bool) throws(SharingMisuse) {
+    mutating func setAllowsAccessRequests(_ isAllowed: Bool) throws(Misuse) {
         try requireManager()
         allowsAccessRequests = isAllowed
         allowsAccessRequestsEditNumber = nextEditNumber()
     }
 
     /// Removes requesters from the list. They may request access again (P-20).
-    mutating func deny(_ requesters: [CKShareAccessRequester]) throws(SharingMisuse) {
+    mutating func deny(_ requesters: [CKShareAccessRequester]) throws(Misuse) {
         try requireManager()
         let number = nextEditNumber()
         for requester in requesters where self.requesters.contains(where: { $0.facts.id == requester.facts.id }) {
@@ -177,7 +172,7 @@ extension ShareState {
     }
 
     /// Removes requesters from both lists. They may not request access again (P-20).
-    mutating func block(_ requesters: [CKShareAccessRequester]) throws(SharingMisuse) {
+    mutating func block(_ requesters: [CKShareAccessRequester]) throws(Misuse) {
         try requireManager()
         let number = nextEditNumber()
         for requester in requesters where self.requesters.contains(where: { $0.facts.id == requester.facts.id }) {
@@ -199,7 +194,7 @@ extension ShareState {
     }
 
     /// Removes people from the list of those who may not request access (P-20).
-    mutating func unblock(_ identities: [CKShareBlockedIdentity]) throws(SharingMisuse) {
+    mutating func unblock(_ identities: [CKShareBlockedIdentity]) throws(Misuse) {
         try requireManager()
         let number = nextEditNumber()
         for identity in identities where blocked.contains(where: { $0.facts.id == identity.facts.id }) {

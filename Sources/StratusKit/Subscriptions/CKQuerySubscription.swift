@@ -47,10 +47,7 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         querySubscriptionOptions = options
         zone = Locked(zoneID)
         super.init(id: id, type: .query)
-        if let mistake {
-            var memory: String?
-            StratusMisuse.note(mistake, in: &memory)
-        }
+        if let mistake { StratusMisuse.note(mistake) }
     }
 
     /// Creates a subscription, which is not saved yet.

@@ -39,6 +39,9 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
             if origin?.database == .public { origin?.account = nil }
             self.origin = origin
         }
+
+        /// The place of a value that is in no record.
+        static let nowhere = Place(record: RecordAddress(recordName: ""), key: "", in: nil)
     }
 
     /// The content that the server is known to have for this asset.
@@ -48,7 +51,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         var place: Place?
     }
 
-    fileprivate struct State: Sendable {
+    private struct State: Sendable {
         /// The client's own file.
         var upload: URL?
         /// Whether that file is an operation's copy, which is removed with the operation.
@@ -97,7 +100,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
     /// An asset whose content is known from an archive.
     convenience init(archived content: AssetDescriptor) {
-        self.init(State(confirmed: Confirmed(content: content, place: nil)))
+        self.init(State(confirmed: Confirmed(content: content)))
     }
 
     /// An asset of Apple's. Its content is not available here.
@@ -234,25 +237,18 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     /// Decodes an asset, without a file. The archive's content counts only if the server's record has it too. Returns
     /// nil if the archive is damaged.
     public required init?(coder: NSCoder) {
-        guard let decoded = State(coder: coder) else { return nil }
+        // An archive in Apple's format has the size twice.
+        let apple = AppleContent(coder: coder)
+        var decoded = State()
+        if let digest = coder.decodeData(forKey: CoderKey.assetDigest).map({ [UInt8]($0) }) {
+            let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
+            guard digest.count == 32, byteCount >= 0 else { return nil }
+            decoded.confirmed = Confirmed(content: AssetDescriptor(digest: digest, byteCount: byteCount))
+        } else {
+            decoded.apple = apple
+        }
         state = Locked(decoded)
         super.init()
-    }
-}
-
-extension CKAsset.State {
-    fileprivate init?(coder: NSCoder) {
-        let digest = coder.decodeData(forKey: CoderKey.assetDigest).map { [UInt8]($0) }
-        let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
-        // An archive in Apple's format has the size twice.
-        let appleContent = CKAsset.AppleContent(coder: coder)
-        guard let digest else {
-            apple = appleContent
-            return
-        }
-        guard digest.count == 32, byteCount >= 0 else { return nil }
-        let content = AssetDescriptor(digest: digest, byteCount: byteCount)
-        confirmed = CKAsset.Confirmed(content: content, place: nil)
     }
 }
 

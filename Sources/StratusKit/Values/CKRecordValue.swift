@@ -21,8 +21,8 @@ extension String: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Date: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Data: __CKRecordObjCValue, CKRecordValueProtocol {}
 extension Bool: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue {}
-extension Double: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue {}
-extension Float: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue {}
+extension Double: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
+extension Float: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
 extension Int: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
 extension Int8: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
 extension Int16: __CKRecordObjCValue, CKRecordValueProtocol, NumberValue, HoldableValue {}
@@ -38,7 +38,7 @@ extension Array: CKRecordValueProtocol where Element: CKRecordValueProtocol {}
 // Types that Apple's compiler bridges to `NSArray` and `NSNumber`. They are always values there: `as CKRecordValue`
 // compiles and `as? CKRecordValue` succeeds. Setting a list of anything else is refused (C-07).
 extension Array: __CKRecordObjCValue {}
-extension CGFloat: __CKRecordObjCValue {}
+extension CGFloat: __CKRecordObjCValue, HoldableValue {}
 extension Decimal: __CKRecordObjCValue {}
 
 extension NSString: __CKRecordObjCValue, CKRecordValueProtocol {}

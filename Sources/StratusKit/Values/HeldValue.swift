@@ -79,7 +79,7 @@ enum HeldValue: Sendable {
 /// A value, and whether it was set through `encryptedValues`.
 struct HeldField: Sendable {
     var value: HeldValue
-    var isEncrypted: Bool
+    var isEncrypted = false
 }
 
 extension HeldValue {
@@ -142,37 +142,53 @@ extension ClientValue {
     }
 }
 
-/// A value that no field can hold. On Apple's systems this raises an exception; here the record remembers it until the
-/// save.
-struct ValueMisuse: Error {
-    var text: String
+extension HeldValue {
+    /// A value from the server that is in no record. Its assets have no content.
+    init(_ value: ClientValue) { self.init(value, at: .nowhere, download: nil) }
+
+    /// The value in the server's terms, if it is in no record.
+    var clientValue: ClientValue { clientValue(at: .nowhere, isChanged: false) }
+}
+
+/// A mistake, such as a value that no field can hold. On Apple's systems it raises an exception; here the record
+/// remembers it until the save.
+struct Misuse: Error {
+    let text: String
 }
 
 /// A type whose values a field can hold.
 protocol HoldableValue {
     /// A copy of the value (C-07).
-    func heldValue() throws(ValueMisuse) -> HeldValue
+    func heldValue() throws(Misuse) -> HeldValue
 }
 
 extension HeldValue {
     /// Converts a value of any type.
-    init(holding value: Any) throws(ValueMisuse) {
+    init(holding value: Any) throws(Misuse) {
         if let value = value as? any HoldableValue {
             self = try value.heldValue()
         } else if let values = value as? [Any] {
             self = try HeldValue(holdingAll: values)
         } else {
-            throw ValueMisuse(text: "\(type(of: value)) is not a type that a record can hold.")
+            throw Misuse(text: "\(type(of: value)) is not a type that a record can hold.")
+        }
+    }
+
+    /// Converts a value of any type. Encrypted values are neither assets nor references (C-08).
+    init(holding value: Any, isEncrypted: Bool) throws(Misuse) {
+        self = try HeldValue(holding: value)
+        if isEncrypted, isUnencryptable {
+            throw Misuse(text: "encrypted values cannot be assets or references.")
         }
     }
 
     /// Converts the elements of an array.
-    init(holdingAll values: [Any]) throws(ValueMisuse) {
+    init(holdingAll values: [Any]) throws(Misuse) {
         var list: [HeldValue] = []
         list.reserveCapacity(values.count)
         for value in values {
             let held = try HeldValue(holding: value)
-            if case .list = held { throw ValueMisuse(text: "A list cannot hold lists.") }
+            if case .list = held { throw Misuse(text: "A list cannot hold lists.") }
             list.append(held)
         }
         self = .list(HeldValue.unified(list))
@@ -187,9 +203,9 @@ extension HeldValue {
 }
 
 extension HoldableValue where Self: BinaryInteger {
-    func heldValue() throws(ValueMisuse) -> HeldValue {
+    func heldValue() throws(Misuse) -> HeldValue {
         guard let number = Int64(exactly: self) else {
-            throw ValueMisuse(text: "\(self) is larger than the largest integer that a record can hold.")
+            throw Misuse(text: "\(self) is larger than the largest integer that a record can hold.")
         }
         return .int64(number)
     }
@@ -197,85 +213,77 @@ extension HoldableValue where Self: BinaryInteger {
 
 extension Bool: HoldableValue {
     /// The server has no Boolean type (C-21).
-    func heldValue() throws(ValueMisuse) -> HeldValue { .int64(self ? 1 : 0) }
+    func heldValue() throws(Misuse) -> HeldValue { .int64(self ? 1 : 0) }
 }
 
-extension Double: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .double(self) }
-}
-
-extension Float: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
-}
-
-extension CGFloat: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .double(Double(self)) }
+extension HoldableValue where Self: BinaryFloatingPoint {
+    func heldValue() throws(Misuse) -> HeldValue { .double(Double(self)) }
 }
 
 extension Decimal: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .double(NSDecimalNumber(decimal: self).doubleValue) }
+    func heldValue() throws(Misuse) -> HeldValue { .double(NSDecimalNumber(decimal: self).doubleValue) }
 }
 
 extension String: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .string(self) }
+    func heldValue() throws(Misuse) -> HeldValue { .string(self) }
 }
 
 extension Date: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .date(self) }
+    func heldValue() throws(Misuse) -> HeldValue { .date(self) }
 }
 
 extension Data: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .bytes(self) }
+    func heldValue() throws(Misuse) -> HeldValue { .bytes(self) }
 }
 
 extension Array: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { try HeldValue(holdingAll: self) }
+    func heldValue() throws(Misuse) -> HeldValue { try HeldValue(holdingAll: self) }
 }
 
 extension NSString: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .string(String(self)) }
+    func heldValue() throws(Misuse) -> HeldValue { .string(String(self)) }
 }
 
 extension NSDate: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue {
+    func heldValue() throws(Misuse) -> HeldValue {
         .date(Date(timeIntervalSinceReferenceDate: timeIntervalSinceReferenceDate))
     }
 }
 
 extension NSData: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .bytes(Data(referencing: self)) }
+    func heldValue() throws(Misuse) -> HeldValue { .bytes(Data(referencing: self)) }
 }
 
 extension NSArray: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { try HeldValue(holdingAll: Array(self)) }
+    func heldValue() throws(Misuse) -> HeldValue { try HeldValue(holdingAll: Array(self)) }
 }
 
 extension NSNumber: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue {
+    func heldValue() throws(Misuse) -> HeldValue {
         // The text of a floating-point number never parses as an integer: 2 is written 2.0.
         let text = stringValue
         if !(self is NSDecimalNumber), let number = Int64(text) { return .int64(number) }
         guard UInt64(text) == nil || self is NSDecimalNumber else {
-            throw ValueMisuse(text: "\(text) is larger than the largest integer that a record can hold.")
+            throw Misuse(text: "\(text) is larger than the largest integer that a record can hold.")
         }
         return .double(doubleValue)
     }
 }
 
 extension CKReference: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .reference(self) }
+    func heldValue() throws(Misuse) -> HeldValue { .reference(self) }
 }
 
 extension CKAsset: HoldableValue {
     /// A URL that is not a file URL has a path too, which must not be taken for a path on this machine (C-10).
-    func heldValue() throws(ValueMisuse) -> HeldValue {
-        guard isOfFile else { throw ValueMisuse(text: "The URL of an asset must be a file URL.") }
+    func heldValue() throws(Misuse) -> HeldValue {
+        guard isOfFile else { throw Misuse(text: "The URL of an asset must be a file URL.") }
         return .asset(self)
     }
 }
 
 extension CLLocation: HoldableValue {
-    func heldValue() throws(ValueMisuse) -> HeldValue { .location(self) }
+    func heldValue() throws(Misuse) -> HeldValue { .location(self) }
 }
 
 /// How Stratus treats mistakes that raise an exception on Apple's systems: a key with wrong characters, a value of a
@@ -294,9 +302,11 @@ public enum StratusMisuse {
     }
 
     /// Notes a mistake: remembers the first one, or ends the process if `trapsAtOnce` is set.
-    static func note(_ text: @autoclosure () -> String, in memory: inout String?) {
-        let text = text()
-        precondition(!trapsAtOnce, text)
+    static func note(_ text: String, in memory: inout String?) {
+        note(text)
         if memory == nil { memory = text }
     }
+
+    /// Notes a mistake that is found again: ends the process if `trapsAtOnce` is set.
+    static func note(_ text: String) { precondition(!trapsAtOnce, text) }
 }
