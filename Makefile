@@ -11,7 +11,7 @@ IMPORT_CHECK := --explicit-target-dependency-import-check error
 # What the random histories run through is built optimised, assertions kept: they take a fraction of the time.
 OPTIMISED := STRATUS_OPTIMISED_TESTS=1
 # All tests at once are 1,800 threads and as many open files, which wait for each other until requests time out.
-TEST := $(OPTIMISED) swift test --disable-xctest $(IMPORT_CHECK) --experimental-maximum-parallelization-width 32
+TEST := $(OPTIMISED) swift test --disable-xctest $(DEBUG_BUILD) --experimental-maximum-parallelization-width 32
 # Of a crash, the thread that crashed: unwinding every other one may take longer than the tests.
 export SWIFT_BACKTRACE := threads=crashed,images=none,registers=none
 # Under a sanitizer even so many wait for longer than any deadline.

@@ -140,7 +140,10 @@ extension StratusError.Code {
         switch code {
         case .invalidRequest: self = .invalidArgument
         case .reopening: self = .unavailable
-        default: self.init(code.rawValue)
+        case .unavailable, .commitUnknown, .corruption, .closed, .held, .notAStore, .newerFormat, .olderFormat,
+            .notPermitted, .diskFull, .inputOutput, .unknownZone, .unknownRecord, .conflict, .tooLarge, .commitDropped,
+            .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
+            self.init(code.rawValue)
         }
     }
 }

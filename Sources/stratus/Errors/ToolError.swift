@@ -90,7 +90,9 @@ extension StoreError.Code {
         case .unknownZone, .unknownRecord: .notFound
         case .held, .notAStore, .newerFormat, .olderFormat, .notPermitted: .notOpened
         case .corruption: .corruption
-        default: .failure
+        case .conflict, .tooLarge, .unavailable, .commitUnknown, .closed, .diskFull, .reopening, .commitDropped,
+            .reachedByPath, .inputOutput, .invalidRequest, .hierarchyTooDeep, .expired, .rebuilding:
+            .failure
         }
     }
 
@@ -123,7 +125,14 @@ extension CKError.Code {
         case .unknownItem, .zoneNotFound: .notFound
         // For example a malformed predicate.
         case .invalidArguments: .usage
-        default: .failure
+        case .internalError, .partialFailure, .networkUnavailable, .networkFailure, .badContainer, .serviceUnavailable,
+            .requestRateLimited, .missingEntitlement, .notAuthenticated, .permissionFailure, .resultsTruncated,
+            .serverRecordChanged, .serverRejectedRequest, .assetFileNotFound, .assetFileModified, .incompatibleVersion,
+            .constraintViolation, .operationCancelled, .changeTokenExpired, .batchRequestFailed, .zoneBusy,
+            .badDatabase, .quotaExceeded, .limitExceeded, .userDeletedZone, .tooManyParticipants, .alreadyShared,
+            .referenceViolation, .managedAccountRestricted, .participantMayNeedVerification, .serverResponseLost,
+            .assetNotAvailable, .accountTemporarilyUnavailable, .participantAlreadyInvited:
+            .failure
         }
     }
 }
