@@ -55,7 +55,7 @@ package final class AccountDirectory: Sendable {
         let range = id.map { GlobalKeys.accounts(after: $0) } ?? GlobalKeys.accounts
         var accounts: [StoredAccount] = []
         var hasMore = false
-        try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
+        try reader.store.scan(range, .forward, limit: limit + 1) { key, value in
             guard accounts.count < limit else {
                 hasMore = true
                 return .stop
@@ -234,7 +234,7 @@ extension AccountDirectory {
     /// The departures that are not finished, at most `limit` of them.
     package func departures(limit: Int = AccountLimits.pageCount, in reader: RecordReader) throws -> [Departure] {
         var departures: [Departure] = []
-        try reader.store.scan(GlobalKeys.departures.keyRange, .forward, limit: limit) { key, value in
+        try reader.store.scan(GlobalKeys.departures, .forward, limit: limit) { key, value in
             departures.append(
                 Departure(
                     userName: try GlobalKeys.readDepartureKey(key),

@@ -133,7 +133,7 @@ extension DatabaseFeed {
         _ keys: DatabaseKeys, _ id: DatabaseID
     ) throws {
         var changes: [(counter: UInt64, entry: DatabaseChangeEntry)] = []
-        let range = keys.changes(after: progress.position).keyRange
+        let range = keys.changes(after: progress.position)
         try reader.store.scan(range, .forward, limit: Self.lookCount) { key, value in
             changes.append((try keys.readChangeKey(key), try DatabaseChangeEntry(decoding: value)))
             return .next

@@ -63,7 +63,7 @@ extension CloudService {
     package func waitingDevices() throws(CloudError) -> [DeviceAddress] {
         try reading { reader in
             var devices: [DeviceAddress] = []
-            try reader.store.scan(GlobalKeys.devices.keyRange) { key, value in
+            try reader.store.scan(GlobalKeys.devices) { key, value in
                 guard try DeviceEntry(decoding: value).count > 0 else { return .next }
                 let parts = try GlobalKeys.readDeviceKey(key)
                 devices.append(DeviceAddress(account: parts.account, name: parts.name))
@@ -88,7 +88,7 @@ extension CloudService {
                 guard try waiting(for: device, in: transaction) != nil else { return [] }
                 var keys: [[UInt8]] = []
                 var taken: [ClientNotification] = []
-                let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+                let range = GlobalKeys.notifications(for: device.account, device.name)
                 try transaction.store.scan(range, .forward, limit: limit) { key, value in
                     keys.append([UInt8](copying: key))
                     taken.append(try ClientNotification(NotificationEntry(decoding: value)))
@@ -154,7 +154,7 @@ extension RecordReader {
     /// The names of an account's devices, in their byte order.
     func deviceNames(of account: AccountID) throws -> [String] {
         var names: [String] = []
-        try store.scan(GlobalKeys.devices(of: account).keyRange) { key, _ in
+        try store.scan(GlobalKeys.devices(of: account)) { key, _ in
             names.append(try GlobalKeys.readDeviceKey(key).name)
             return .next
         }
@@ -191,7 +191,7 @@ struct DeviceQueue {
         self.limit = max(1, limit)
         var found: [Waiting] = []
         if header.count > 0 {
-            let range = GlobalKeys.notifications(for: address.account, address.name).keyRange
+            let range = GlobalKeys.notifications(for: address.account, address.name)
             try transaction.store.scan(range) { key, value in
                 let entry = try NotificationEntry(decoding: value)
                 found.append(

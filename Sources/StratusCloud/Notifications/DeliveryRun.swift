@@ -69,7 +69,7 @@ struct DeliveryRun {
     mutating func run(after position: [UInt8]?) throws -> DeliveryStep {
         let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
         var entries: [(key: [UInt8], value: [UInt8])] = []
-        try transaction.store.scan(range.keyRange, .forward, limit: Self.entryCount) { key, value in
+        try transaction.store.scan(range, .forward, limit: Self.entryCount) { key, value in
             entries.append(([UInt8](copying: key), [UInt8](copying: value)))
             return .next
         }

@@ -92,7 +92,7 @@ private final class SubscriptionCheck {
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
         (self.reader, self.meter) = (reader, meter)
         var departing: Set<AccountID> = []
-        try reader.store.scan(GlobalKeys.departures.keyRange) { _, value in
+        try reader.store.scan(GlobalKeys.departures) { _, value in
             departing.insert(try DepartureEntry(decoding: value).account)
             return .next
         }
@@ -156,10 +156,10 @@ private final class SubscriptionCheck {
 
     /// Visits a range. An entry that cannot be read is a finding; `judge` checks the others. `line` is the key.
     private func visit<Parts>(
-        _ range: LayoutRange, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts,
+        _ range: KeyRange, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts,
         judge: (_ parts: Parts, _ line: String) throws -> SubscriptionFinding? = { _, _ in nil }
     ) throws {
-        try reader.store.scan(range.keyRange) { key, value in
+        try reader.store.scan(range) { key, value in
             meter.add()
             if let parts = try parts(key, value, read), let found = try judge(parts, KeyDescription.text(of: key)) {
                 report.note(found)

@@ -98,7 +98,7 @@ extension ZoneBatch {
     /// The root with the smallest name in the zone.
     private func firstRoot() throws -> (RecordName, RecordName)? {
         var found: RecordName?
-        try zone.store.scan(zone.keys.shareRoots.keyRange, .forward, limit: 1) { key, _ in
+        try zone.store.scan(zone.keys.shareRoots, .forward, limit: 1) { key, _ in
             found = try zone.keys.readShareRootKey(key)
             return .stop
         }

@@ -99,7 +99,7 @@ extension CloudService {
     private func checkReturns(of found: FoundShare, _ transaction: RecordTransaction) throws {
         let zone = try transaction.existingZone(found.place.zoneID)
         var count = 0
-        let range = zone.keys.endedAcceptances(of: found.guest.user).keyRange
+        let range = zone.keys.endedAcceptances(of: found.guest.user)
         try zone.store.scan(range, .forward, limit: options.returnCount) { _, _ in
             count += 1
             return .next

@@ -94,7 +94,7 @@ struct ShareFinder {
         }
         let keys = ZoneKeys(database: database, zone: zone?.number ?? Self.noZone)
         var value: [[UInt8]] = []
-        try reader.store.scan(keys.recordWithChunks(place.share).keyRange) { _, chunk in
+        try reader.store.scan(keys.recordWithChunks(place.share)) { _, chunk in
             value.append([UInt8](copying: chunk))
             return .next
         }

@@ -56,7 +56,7 @@ extension CloudService {
         let types = try engine.read { reader in
             var types: [(ContainerName, RecordType)] = []
             if try reader.store.contains(GlobalKeys.indexing()) { return types }
-            try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
+            try reader.store.scan(GlobalKeys.schema) { key, _ in
                 let parts = try GlobalKeys.readSchemaKey(key)
                 if let type = parts.type { types.append((parts.container, type)) }
                 return .next
@@ -86,7 +86,7 @@ extension CloudService {
             var count = 0
             // Most reviews go over all zones of a container, which are counted once for all types.
             var all: [ContainerName: Int] = [:]
-            try reader.store.scan(GlobalKeys.indexReviews.keyRange) { key, value in
+            try reader.store.scan(GlobalKeys.indexReviews) { key, value in
                 let container = try GlobalKeys.readIndexReviewKey(key).container
                 let position = try IndexReviewEntry(decoding: value).last
                 let known = position == nil ? all[container] : nil
@@ -120,7 +120,7 @@ extension CloudService {
     private func nextReview() throws -> Review? {
         try engine.read { reader in
             var next: Review?
-            try reader.store.scan(GlobalKeys.indexReviews.keyRange, .forward, limit: 1) { key, value in
+            try reader.store.scan(GlobalKeys.indexReviews, .forward, limit: 1) { key, value in
                 let (container, type) = try GlobalKeys.readIndexReviewKey(key)
                 next = Review(
                     container: container, type: type, entry: try IndexReviewEntry(decoding: value),

@@ -123,7 +123,7 @@ struct ZoneChanges {
         }
         guard let reader = try transaction.zone(zone.id) else { return [] }
         var shares: [RecordAddress] = []
-        let range = reader.keys.types(of: ShareContent.recordType).keyRange
+        let range = reader.keys.types(of: ShareContent.recordType)
         try reader.store.scan(range, .forward, limit: Self.endedShareLimit) { key, _ in
             let name = try reader.keys.readTypeKey(key).name
             shares.append(RecordAddress(recordName: name.text, zone: zone.address))
@@ -300,7 +300,7 @@ struct ZoneLeaving {
         let limit = service.engine.options.limits.requestItemCount
         var names: [RecordName] = []
         try transaction.store.scan(
-            GlobalKeys.acceptances(of: user, zone: identity).keyRange, .forward, limit: limit + 1
+            GlobalKeys.acceptances(of: user, zone: identity), .forward, limit: limit + 1
         ) { key, value in
             guard try AcceptanceEntry(decoding: value).isOf(zone.id) else { return .next }
             names.append(try GlobalKeys.readAcceptanceKey(key).share)

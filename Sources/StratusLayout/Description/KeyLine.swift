@@ -23,7 +23,7 @@ extension KeyDescription {
     }
 
     /// Every key that a line, or its beginning, describes.
-    package static func range(of line: String) throws(StoreError) -> LayoutRange {
+    package static func range(of line: String) throws(StoreError) -> KeyRange {
         KeyBuilder.range(of: try bytes(of: line))
     }
 

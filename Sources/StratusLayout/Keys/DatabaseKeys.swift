@@ -17,35 +17,35 @@ package struct DatabaseKeys: Hashable, Sendable {
     }
 
     /// Every key of the database, its zones included.
-    package var all: LayoutRange {
+    package var all: KeyRange {
         var prefix: [UInt8] = []
         number.append(to: &prefix)
         return KeyBuilder.range(of: prefix)
     }
 
     /// All keys of all zones of the database.
-    package var zoneContents: LayoutRange {
-        LayoutRange(lower: KeyBuilder.range(of: prefix).upper, upper: all.upper)
+    package var zoneContents: KeyRange {
+        KeyRange(from: KeyBuilder.range(of: prefix).upper, upTo: all.upper)
     }
 
-    package func keyspace(_ keyspace: DatabaseKeyspace) -> LayoutRange { KeyBuilder.range(of: key(keyspace)) }
+    package func keyspace(_ keyspace: DatabaseKeyspace) -> KeyRange { KeyBuilder.range(of: key(keyspace)) }
 
     package func header() -> [UInt8] { key(.header) }
 
     package func zone(_ name: ZoneName) -> [UInt8] { key(.zones, name) }
-    package var zones: LayoutRange { keyspace(.zones) }
-    package func zones(after name: ZoneName) -> LayoutRange { zones.after(zone(name)) }
+    package var zones: KeyRange { keyspace(.zones) }
+    package func zones(after name: ZoneName) -> KeyRange { zones.after(zone(name)) }
     /// The name in a key of the zones keyspace. Throws `.corruption`.
     package func readZoneKey(_ key: Span<UInt8>) throws(StoreError) -> ZoneName { try read(key, .zones) }
 
     package func change(_ counter: UInt64) -> [UInt8] { key(.changes, counter) }
-    package var changes: LayoutRange { keyspace(.changes) }
-    package func changes(after counter: UInt64) -> LayoutRange { changes.after(change(counter)) }
+    package var changes: KeyRange { keyspace(.changes) }
+    package func changes(after counter: UInt64) -> KeyRange { changes.after(change(counter)) }
     /// The counter in a key of the changes keyspace. Throws `.corruption`.
     package func readChangeKey(_ key: Span<UInt8>) throws(StoreError) -> UInt64 { try read(key, .changes) }
 
     package func subscription(user: UserName, id: String) -> [UInt8] { key(.subscriptions, user, id) }
-    package func subscriptions(of user: UserName) -> LayoutRange { KeyBuilder.range(of: key(.subscriptions, user)) }
+    package func subscriptions(of user: UserName) -> KeyRange { KeyBuilder.range(of: key(.subscriptions, user)) }
 
     package func zoneSettings(_ name: ZoneName) -> [UInt8] { key(.zoneSettings, name) }
     package func zoneMarker(_ name: ZoneName) -> [UInt8] { key(.zoneMarkers, name) }

@@ -40,23 +40,12 @@ package struct ZoneNumber: RawRepresentable, Hashable, Comparable, Sendable, Cus
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Keys from `lower` up to but not including `upper`, in byte order.
-package struct LayoutRange: Hashable, Sendable {
-    package var lower: [UInt8]
-    package var upper: [UInt8]
-
-    package init(lower: [UInt8], upper: [UInt8]) {
-        self.lower = lower
-        self.upper = upper
-    }
-
-    package var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
-
+extension KeyRange {
     /// The rest of the range after one of its keys.
-    func after(_ key: [UInt8]) -> LayoutRange { LayoutRange(lower: KeyBuilder.successor(of: key), upper: upper) }
+    func after(_ key: [UInt8]) -> KeyRange { KeyRange(from: KeyBuilder.successor(of: key), upTo: upper) }
 
     /// The rest of the range after all keys that begin with `prefix`.
-    func after(prefix: [UInt8]) -> LayoutRange { LayoutRange(lower: KeyBuilder.upperBound(of: prefix), upper: upper) }
+    func after(prefix: [UInt8]) -> KeyRange { KeyRange(from: KeyBuilder.upperBound(of: prefix), upTo: upper) }
 }
 
 // MARK: Parts of keys
@@ -212,8 +201,8 @@ enum KeyBuilder {
     }
 
     /// All keys that begin with `prefix`, the prefix itself included.
-    static func range(of prefix: [UInt8]) -> LayoutRange {
-        LayoutRange(lower: prefix, upper: upperBound(of: prefix))
+    static func range(of prefix: [UInt8]) -> KeyRange {
+        KeyRange(from: prefix, upTo: upperBound(of: prefix))
     }
 
     /// The smallest key after `key`: no element is shorter than a byte.

@@ -140,7 +140,7 @@ package enum FieldEdge: Hashable, Sendable {
 extension ZoneKeys {
     /// The key of the state of a type's indexes in the zone.
     package func queryIndexes(of type: RecordType) -> [UInt8] { key(.queryIndexes, type) }
-    package var queryIndexes: LayoutRange { range(.queryIndexes) }
+    package var queryIndexes: KeyRange { range(.queryIndexes) }
     /// The type in a key of the query indexes keyspace. Throws `.corruption`.
     package func readQueryIndexesKey(_ key: Span<UInt8>) throws(StoreError) -> RecordType {
         try read(key, .queryIndexes)
@@ -181,9 +181,9 @@ extension ZoneKeys {
     /// Throws `.invalidRequest` if an element nests tuples too deeply.
     package func fieldEntries(
         type: RecordType, field: FieldKey, from lower: FieldEdge = .start, to upper: FieldEdge = .end
-    ) throws(StoreError) -> LayoutRange {
+    ) throws(StoreError) -> KeyRange {
         let prefix = fieldPrefix(type, field)
-        return LayoutRange(lower: try Self.bound(lower, prefix), upper: try Self.bound(upper, prefix))
+        return KeyRange(from: try Self.bound(lower, prefix), upTo: try Self.bound(upper, prefix))
     }
 
     /// The entries of one element, in the order of names. `readName(_:prefixByteCount:)` wants the number of bytes of
@@ -192,7 +192,7 @@ extension ZoneKeys {
     /// Throws `.invalidRequest` if the element nests tuples too deeply.
     package func fieldEntries(
         type: RecordType, field: FieldKey, element: TupleElement
-    ) throws(StoreError) -> LayoutRange {
+    ) throws(StoreError) -> KeyRange {
         try fieldEntries(type: type, field: field, from: .before(element), to: .after(element))
     }
 
@@ -223,7 +223,7 @@ extension ZoneKeys {
         key(.tokens, token, field, name)
     }
     /// The records with a word in a field, in the order of names.
-    package func tokens(_ token: String, field: FieldKey) -> LayoutRange { range(.tokens, token, field) }
+    package func tokens(_ token: String, field: FieldKey) -> KeyRange { range(.tokens, token, field) }
     package func readTokenKey(_ key: Span<UInt8>) throws(StoreError) -> TokenKeyParts {
         var reader = try reader(key, .tokens)
         return try reader.finish(TokenKeyParts.init)
@@ -252,11 +252,11 @@ extension ZoneKeys {
     }
 }
 
-extension LayoutRange {
+extension KeyRange {
     /// The rest of a range whose keys are `lower` and a name: from this name on, or after it.
-    package func names(from name: RecordName, isInclusive: Bool) -> LayoutRange {
+    package func names(from name: RecordName, isInclusive: Bool) -> KeyRange {
         var start = lower
         name.append(to: &start)
-        return isInclusive ? LayoutRange(lower: start, upper: upper) : after(start)
+        return isInclusive ? KeyRange(from: start, upTo: upper) : after(start)
     }
 }

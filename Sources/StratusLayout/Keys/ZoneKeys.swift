@@ -107,10 +107,10 @@ package struct ZoneKeys: Hashable, Sendable {
     }
 
     /// Every key of the zone and no other.
-    package var all: LayoutRange { KeyBuilder.range(of: prefix) }
+    package var all: KeyRange { KeyBuilder.range(of: prefix) }
 
     /// Every key of one keyspace of the zone.
-    package func keyspace(_ keyspace: ZoneKeyspace) -> LayoutRange { range(keyspace) }
+    package func keyspace(_ keyspace: ZoneKeyspace) -> KeyRange { range(keyspace) }
 
     func append(
         _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
@@ -129,7 +129,7 @@ package struct ZoneKeys: Hashable, Sendable {
     /// All keys of a keyspace that begin with these parts.
     func range(
         _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement()
-    ) -> LayoutRange {
+    ) -> KeyRange {
         KeyBuilder.range(of: key(keyspace, first, second))
     }
 
@@ -204,11 +204,11 @@ extension ZoneKeys {
     }
 
     /// Every record, tombstone and chunk, in the order of names.
-    package var records: LayoutRange { range(.records) }
+    package var records: KeyRange { range(.records) }
     /// The records after `name` and all its chunks.
-    package func records(after name: RecordName) -> LayoutRange { records.after(prefix: record(name)) }
+    package func records(after name: RecordName) -> KeyRange { records.after(prefix: record(name)) }
     /// A record with all its chunks.
-    package func recordWithChunks(_ name: RecordName) -> LayoutRange { range(.records, name) }
+    package func recordWithChunks(_ name: RecordName) -> KeyRange { range(.records, name) }
 
     package func readRecordKey(_ key: Span<UInt8>) throws(StoreError) -> RecordKeyParts {
         var reader = try reader(key, .records)
@@ -223,20 +223,20 @@ extension ZoneKeys {
 
     package func change(sequence: UInt64, into key: inout [UInt8]) { append(.changes, sequence, to: &key) }
     package func change(sequence: UInt64) -> [UInt8] { key(.changes, sequence) }
-    package var changes: LayoutRange { range(.changes) }
-    package func changes(after sequence: UInt64) -> LayoutRange { changes.after(change(sequence: sequence)) }
+    package var changes: KeyRange { range(.changes) }
+    package func changes(after sequence: UInt64) -> KeyRange { changes.after(change(sequence: sequence)) }
     /// The changes after `sequence`, up to and including `last`.
-    package func changes(after sequence: UInt64, upTo last: UInt64) -> LayoutRange {
-        LayoutRange(
-            lower: KeyBuilder.successor(of: change(sequence: sequence)),
-            upper: KeyBuilder.successor(of: change(sequence: max(sequence, last))))
+    package func changes(after sequence: UInt64, upTo last: UInt64) -> KeyRange {
+        KeyRange(
+            from: KeyBuilder.successor(of: change(sequence: sequence)),
+            upTo: KeyBuilder.successor(of: change(sequence: max(sequence, last))))
     }
     /// The sequence in a key of the changes keyspace.
     package func readChangeKey(_ key: Span<UInt8>) throws(StoreError) -> UInt64 { try read(key, .changes) }
 
     /// The key of the last token that a user's client sent with a change of the zone.
     package func clientToken(of user: UserName) -> [UInt8] { key(.clientTokens, user) }
-    package var clientTokens: LayoutRange { range(.clientTokens) }
+    package var clientTokens: KeyRange { range(.clientTokens) }
     package func readClientTokenKey(_ key: Span<UInt8>) throws(StoreError) -> UserName { try read(key, .clientTokens) }
 }
 
@@ -246,7 +246,7 @@ extension ZoneKeys {
     /// The key of the small entry that names a record's parent and share.
     package func parent(of name: RecordName, into key: inout [UInt8]) { append(.parents, name, to: &key) }
     package func parent(of name: RecordName) -> [UInt8] { key(.parents, name) }
-    package var parents: LayoutRange { range(.parents) }
+    package var parents: KeyRange { range(.parents) }
     /// The record in a key of the parents keyspace.
     package func readParentKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName { try read(key, .parents) }
 
@@ -254,10 +254,10 @@ extension ZoneKeys {
         append(.children, parent, name, to: &key)
     }
     package func child(parent: RecordName, name: RecordName) -> [UInt8] { key(.children, parent, name) }
-    package var children: LayoutRange { range(.children) }
+    package var children: KeyRange { range(.children) }
     /// The children of a record. `readChild(_:prefixByteCount:)` wants the number of bytes of `lower`.
-    package func children(of parent: RecordName) -> LayoutRange { range(.children, parent) }
-    package func children(of parent: RecordName, after child: RecordName) -> LayoutRange {
+    package func children(of parent: RecordName) -> KeyRange { range(.children, parent) }
+    package func children(of parent: RecordName, after child: RecordName) -> KeyRange {
         children(of: parent).after(self.child(parent: parent, name: child))
     }
     package func readChildKey(_ key: Span<UInt8>) throws(StoreError) -> ChildKeyParts {
@@ -272,7 +272,7 @@ extension ZoneKeys {
 
     package func shareRoot(_ name: RecordName, into key: inout [UInt8]) { append(.shareRoots, name, to: &key) }
     package func shareRoot(_ name: RecordName) -> [UInt8] { key(.shareRoots, name) }
-    package var shareRoots: LayoutRange { range(.shareRoots) }
+    package var shareRoots: KeyRange { range(.shareRoots) }
     package func readShareRootKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName { try read(key, .shareRoots) }
 
     /// The key of a record's share count. The parent, nil for a record that has none, comes first.
@@ -280,9 +280,9 @@ extension ZoneKeys {
         append(.shareCounts, parent, name, to: &key)
     }
     package func shareCount(parent: RecordName?, name: RecordName) -> [UInt8] { key(.shareCounts, parent, name) }
-    package var shareCounts: LayoutRange { range(.shareCounts) }
+    package var shareCounts: KeyRange { range(.shareCounts) }
     /// The share counts of a record's children, or of the records that have no parent.
-    package func shareCounts(below parent: RecordName?) -> LayoutRange { range(.shareCounts, parent) }
+    package func shareCounts(below parent: RecordName?) -> KeyRange { range(.shareCounts, parent) }
     package func readShareCountKey(_ key: Span<UInt8>) throws(StoreError) -> ShareCountKeyParts {
         var reader = try reader(key, .shareCounts)
         return try reader.finish(ShareCountKeyParts.init)
@@ -298,9 +298,9 @@ extension ZoneKeys {
     ) -> [UInt8] {
         key(.references, target, source, field, action)
     }
-    package var references: LayoutRange { range(.references) }
+    package var references: KeyRange { range(.references) }
     /// Every reference to a record.
-    package func references(to target: RecordName) -> LayoutRange { range(.references, target) }
+    package func references(to target: RecordName) -> KeyRange { range(.references, target) }
     package func readReferenceKey(_ key: Span<UInt8>) throws(StoreError) -> ReferenceKeyParts {
         var reader = try reader(key, .references)
         return try reader.finish(ReferenceKeyParts.init)
@@ -310,10 +310,10 @@ extension ZoneKeys {
         append(.types, type, name, to: &key)
     }
     package func type(_ type: RecordType, name: RecordName) -> [UInt8] { key(.types, type, name) }
-    package var types: LayoutRange { range(.types) }
+    package var types: KeyRange { range(.types) }
     /// The live records of a type, in the order of names.
-    package func types(of type: RecordType) -> LayoutRange { range(.types, type) }
-    package func types(of type: RecordType, after name: RecordName) -> LayoutRange {
+    package func types(of type: RecordType) -> KeyRange { range(.types, type) }
+    package func types(of type: RecordType, after name: RecordName) -> KeyRange {
         types(of: type).after(self.type(type, name: name))
     }
     package func readTypeKey(_ key: Span<UInt8>) throws(StoreError) -> TypeKeyParts {
@@ -330,10 +330,10 @@ extension ZoneKeys {
         append(.endedParents, child, ended, to: &key)
     }
     package func endedParent(child: RecordName, ended: UInt64) -> [UInt8] { key(.endedParents, child, ended) }
-    package var endedParents: LayoutRange { range(.endedParents) }
-    package func endedParents(of child: RecordName) -> LayoutRange { range(.endedParents, child) }
+    package var endedParents: KeyRange { range(.endedParents) }
+    package func endedParents(of child: RecordName) -> KeyRange { range(.endedParents, child) }
     /// The parents that ended after the change `sequence`.
-    package func endedParents(of child: RecordName, after sequence: UInt64) -> LayoutRange {
+    package func endedParents(of child: RecordName, after sequence: UInt64) -> KeyRange {
         endedParents(of: child).after(endedParent(child: child, ended: sequence))
     }
     package func readEndedParentKey(_ key: Span<UInt8>) throws(StoreError) -> EndedKeyParts {
@@ -349,11 +349,11 @@ extension ZoneKeys {
     package func endedChild(parent: RecordName, child: RecordName, ended: UInt64) -> [UInt8] {
         key(.endedChildren, parent, ended, child)
     }
-    package var endedChildren: LayoutRange { range(.endedChildren) }
+    package var endedChildren: KeyRange { range(.endedChildren) }
     /// Every child a record once had, in the order of the changes that ended it.
-    package func endedChildren(of parent: RecordName) -> LayoutRange { range(.endedChildren, parent) }
+    package func endedChildren(of parent: RecordName) -> KeyRange { range(.endedChildren, parent) }
     /// The children of a record that ended after the change `sequence`.
-    package func endedChildren(of parent: RecordName, after sequence: UInt64) -> LayoutRange {
+    package func endedChildren(of parent: RecordName, after sequence: UInt64) -> KeyRange {
         endedChildren(of: parent).after(prefix: key(.endedChildren, parent, sequence))
     }
     package func readEndedChildKey(_ key: Span<UInt8>) throws(StoreError) -> EndedChildKeyParts {
@@ -366,10 +366,10 @@ extension ZoneKeys {
         append(.endedShares, root, ended, to: &key)
     }
     package func endedShare(root: RecordName, ended: UInt64) -> [UInt8] { key(.endedShares, root, ended) }
-    package var endedShares: LayoutRange { range(.endedShares) }
-    package func endedShares(of root: RecordName) -> LayoutRange { range(.endedShares, root) }
+    package var endedShares: KeyRange { range(.endedShares) }
+    package func endedShares(of root: RecordName) -> KeyRange { range(.endedShares, root) }
     /// The shares that ended after the change `sequence`.
-    package func endedShares(of root: RecordName, after sequence: UInt64) -> LayoutRange {
+    package func endedShares(of root: RecordName, after sequence: UInt64) -> KeyRange {
         endedShares(of: root).after(endedShare(root: root, ended: sequence))
     }
     package func readEndedShareKey(_ key: Span<UInt8>) throws(StoreError) -> EndedKeyParts {
@@ -383,7 +383,7 @@ extension ZoneKeys {
 extension ZoneKeys {
     /// The key of the secret of a root's URL; nil for that of the whole zone.
     package func shareToken(_ root: RecordName?) -> [UInt8] { key(.shareTokens, root) }
-    package var shareTokens: LayoutRange { range(.shareTokens) }
+    package var shareTokens: KeyRange { range(.shareTokens) }
     /// The root in a key of the share tokens keyspace; nil for the whole zone.
     package func readShareTokenKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName? {
         try read(key, .shareTokens)
@@ -392,8 +392,8 @@ extension ZoneKeys {
     package func shareEvent(_ parts: ShareEventKeyParts) -> [UInt8] { key(.shareEvents, parts.sequence, parts.index) }
     package func shareEvent(sequence: UInt64, index: UInt64) -> [UInt8] { key(.shareEvents, sequence, index) }
     /// The events of shares of the zone, in their order.
-    package var shareEvents: LayoutRange { range(.shareEvents) }
-    package func shareEvents(after parts: ShareEventKeyParts) -> LayoutRange { shareEvents.after(shareEvent(parts)) }
+    package var shareEvents: KeyRange { range(.shareEvents) }
+    package func shareEvents(after parts: ShareEventKeyParts) -> KeyRange { shareEvents.after(shareEvent(parts)) }
     package func readShareEventKey(_ key: Span<UInt8>) throws(StoreError) -> ShareEventKeyParts {
         var reader = try reader(key, .shareEvents)
         return try reader.finish(ShareEventKeyParts.init)
@@ -404,10 +404,10 @@ extension ZoneKeys {
     package func endedAcceptance(user: UserName, ended: UInt64, share: RecordName) -> [UInt8] {
         key(.endedAcceptances, user, ended, share)
     }
-    package var endedAcceptances: LayoutRange { range(.endedAcceptances) }
-    package func endedAcceptances(of user: UserName) -> LayoutRange { range(.endedAcceptances, user) }
+    package var endedAcceptances: KeyRange { range(.endedAcceptances) }
+    package func endedAcceptances(of user: UserName) -> KeyRange { range(.endedAcceptances, user) }
     /// The acceptances of a user that ended after the change `sequence`.
-    package func endedAcceptances(of user: UserName, after sequence: UInt64) -> LayoutRange {
+    package func endedAcceptances(of user: UserName, after sequence: UInt64) -> KeyRange {
         endedAcceptances(of: user).after(prefix: key(.endedAcceptances, user, sequence))
     }
     package func readEndedAcceptanceKey(_ key: Span<UInt8>) throws(StoreError) -> EndedAcceptanceKeyParts {

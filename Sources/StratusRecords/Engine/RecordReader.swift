@@ -166,18 +166,18 @@ package class RecordReader {
     }
 
     private func visitDatabases(
-        in range: LayoutRange, _ visit: (DatabaseID, DatabaseEntry) throws -> ScanStep
+        in range: KeyRange, _ visit: (DatabaseID, DatabaseEntry) throws -> ScanStep
     ) throws {
-        try store.scan(range.keyRange) { key, value in
+        try store.scan(range) { key, value in
             try visit(GlobalKeys.readDatabaseKey(key), DatabaseEntry(decoding: value))
         }
     }
 
     private func visitZones(
-        of database: DatabaseNumber, in range: LayoutRange, _ visit: (ZoneListing) throws -> ScanStep
+        of database: DatabaseNumber, in range: KeyRange, _ visit: (ZoneListing) throws -> ScanStep
     ) throws {
         let keys = DatabaseKeys(database)
-        try store.scan(range.keyRange) { key, value in
+        try store.scan(range) { key, value in
             let entry = try ZoneEntry(decoding: value)
             return try visit(ZoneListing(name: keys.readZoneKey(key), database: database, entry: entry))
         }

@@ -116,7 +116,7 @@ struct DirectoryVerifier {
     private func verifyRanges(
         of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
     ) throws {
-        let all = DatabaseKeys(database).zoneContents.keyRange
+        let all = DatabaseKeys(database).zoneContents
         var position = all.lower
         while position.lexicographicallyPrecedes(all.upper) {
             var found: ZoneNumber?
@@ -148,17 +148,17 @@ struct UnfinishedZones {
     ///
     /// Throws what the store throws, and `corruption` for an entry that cannot be read.
     init(_ reader: RecordReader, _ report: inout IndexReport) throws {
-        try reader.store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
+        try reader.store.scan(GlobalKeys.rebuilds) { key, _ in
             rebuilds.append(try GlobalKeys.readRebuildKey(key))
             return .next
         }
-        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
+        try reader.store.scan(GlobalKeys.purges) { key, value in
             let (place, entry) = (try GlobalKeys.readPurgeKey(key), try PurgeEntry(decoding: value))
             purges.append(place)
             Self.compare(key, place, (entry.database, entry.zone), &report)
             return .next
         }
-        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
+        try reader.store.scan(GlobalKeys.releases) { key, value in
             let (place, entry) = (try GlobalKeys.readReleaseKey(key), try ReleaseEntry(decoding: value))
             releases.append(place)
             Self.compare(key, place, (entry.database, entry.zone), &report)
@@ -261,11 +261,11 @@ struct IdentityVerifier {
             visit(Bearer(isZone: true, identity: listing.entry.identity, key: key))
             return .next
         }
-        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
+        try reader.store.scan(GlobalKeys.purges) { key, value in
             visit(Bearer(isZone: true, identity: try PurgeEntry(decoding: value).identity, key: [UInt8](copying: key)))
             return .next
         }
-        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
+        try reader.store.scan(GlobalKeys.releases) { key, value in
             let identity = try ReleaseEntry(decoding: value).identity
             visit(Bearer(isZone: true, identity: identity, key: [UInt8](copying: key)))
             return .next

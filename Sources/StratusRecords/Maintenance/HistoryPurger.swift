@@ -63,11 +63,11 @@ extension ZoneReader {
         let horizon = try header().horizon
         var range =
             switch keyspace {
-            case .tombstones: keys.changes(after: 0, upTo: horizon).keyRange
-            case .endedParents: keys.endedParents.keyRange
-            case .endedChildren: keys.endedChildren.keyRange
-            case .endedShares: keys.endedShares.keyRange
-            case .endedAcceptances: keys.endedAcceptances.keyRange
+            case .tombstones: keys.changes(after: 0, upTo: horizon)
+            case .endedParents: keys.endedParents
+            case .endedChildren: keys.endedChildren
+            case .endedShares: keys.endedShares
+            case .endedAcceptances: keys.endedAcceptances
             }
         if let last { range.lower = last + [0] }
         var batch = HistoryBatch()

@@ -77,7 +77,7 @@ private struct ZoneRebuilder {
         }
     }
 
-    private func entryCount(in range: (ZoneKeys) -> LayoutRange) throws -> Int {
+    private func entryCount(in range: (ZoneKeys) -> KeyRange) throws -> Int {
         let counter = makeCounter()
         return try engine.read { reader in
             try reader.entryCount(in: range(reader.existingZone(id, identity: identity).keys), counter)
@@ -244,7 +244,7 @@ private struct ZoneRebuilder {
     /// Calls `body` for every entry of a range, in a transaction for each batch. Each makes the ancestor cache forget
     /// the zone.
     private func inBatches(
-        _ range: (ZoneReader) -> LayoutRange, batchCount: Int = Self.batchCount,
+        _ range: (ZoneReader) -> KeyRange, batchCount: Int = Self.batchCount,
         reporting report: (_ entriesDone: Int) -> Void,
         _ body: (RecordTransaction, ZoneReader, _ key: [UInt8], _ value: [UInt8]) throws -> Void
     ) throws {
@@ -254,7 +254,7 @@ private struct ZoneRebuilder {
             let start = position
             let (next, count) = try engine.transact { transaction in
                 let zone = try transaction.existingZone(id, identity: identity)
-                var rest = range(zone).keyRange
+                var rest = range(zone)
                 if let start { rest.lower = start + [0] }
                 var batch: [(key: [UInt8], value: [UInt8])] = []
                 var byteCount = 0

@@ -110,7 +110,7 @@ struct ZoneVerifier {
     // MARK: Forwards
 
     mutating func verifyRecords() throws {
-        try zone.store.scan(zone.keys.records.keyRange) { key, value in
+        try zone.store.scan(zone.keys.records) { key, value in
             let parts = try zone.keys.readRecordKey(key)
             if let chunk = parts.chunkIndex {
                 if current?.name != parts.name || chunk >= current?.chunkCount ?? 0 {
@@ -228,7 +228,7 @@ struct ZoneVerifier {
 
     private mutating func verifyShareCount(_ name: RecordName, _ record: RecordHeader) throws {
         var below: UInt64 = record.share == nil ? 0 : 1
-        try zone.store.scan(zone.keys.shareCounts(below: name).keyRange) { _, value in
+        try zone.store.scan(zone.keys.shareCounts(below: name)) { _, value in
             below &+= try ShareCountEntry(decoding: value).count
             return .next
         }
@@ -267,7 +267,7 @@ struct ZoneVerifier {
             reached += 1
             progress.tell(.places, reached, of: liveCount)
         }
-        try zone.store.scan(zone.keys.parents.keyRange) { key, value in
+        try zone.store.scan(zone.keys.parents) { key, value in
             guard try ParentEntry(decoding: value).parent == nil else { return .next }
             reach()
             // A subtree that was moved may be deeper than a record may be saved. The number of records ends the visit.

@@ -113,9 +113,9 @@ extension RecordReader {
     }
 
     /// The number of entries in a range. Scans all of them, until the `counter` stops.
-    package func entryCount(in range: LayoutRange, _ counter: WorkCounter? = nil) throws -> Int {
+    package func entryCount(in range: KeyRange, _ counter: WorkCounter? = nil) throws -> Int {
         var count = 0
-        try store.scan(range.keyRange) { _, _ in
+        try store.scan(range) { _, _ in
             count += 1
             return counter?.add() ?? .next
         }
@@ -162,7 +162,7 @@ package struct ZoneVerifierProgress {
     mutating func foretell(_ zone: ZoneReader, recordCount count: Int) throws {
         if count >= toldCount {
             for range in [zone.keys.endedParents, zone.keys.endedChildren, zone.keys.endedShares] {
-                try zone.store.scan(range.keyRange) { _, _ in
+                try zone.store.scan(range) { _, _ in
                     historyCount += 1
                     tellOfLook()
                     return .next

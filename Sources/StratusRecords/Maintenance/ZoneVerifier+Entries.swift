@@ -48,7 +48,7 @@ extension ZoneVerifier {
         _ keyspace: ZoneKeyspace, looksAtEntries: Bool, _ done: inout Int, of total: Int
     ) throws -> EntryTally {
         var tally = EntryTally()
-        try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
+        try zone.store.scan(zone.keys.keyspace(keyspace)) { key, value in
             report.entriesChecked += 1
             done += 1
             progress.tell(.entries, done, of: total)
@@ -70,7 +70,7 @@ extension ZoneVerifier {
     }
 
     private mutating func findDangling(_ keyspace: ZoneKeyspace, unfinishedOnly: Bool = false) throws {
-        try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
+        try zone.store.scan(zone.keys.keyspace(keyspace)) { key, value in
             progress.tellOfLook()
             if unfinishedOnly, try !isUnfinished(key, keyspace) { return .next }
             if try !zone.isAccountedFor(key, value, keyspace) {
@@ -86,7 +86,7 @@ extension ZoneVerifier {
     /// It cannot detect a lost period without a parent, a lost share, or a link that is lost on both sides.
     mutating func verifyHistory() throws {
         var previous: EndedTime?
-        try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
+        try zone.store.scan(zone.keys.endedParents) { key, value in
             progress.tellOfHistory()
             let parts = try zone.keys.readEndedParentKey(key)
             guard parts.ended > header.horizon else { return .next }
@@ -104,7 +104,7 @@ extension ZoneVerifier {
         if let previous { try checkParentNow(previous) }
         try verifyEndedChildren()
         previous = nil
-        try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
+        try zone.store.scan(zone.keys.endedShares) { key, value in
             progress.tellOfHistory()
             let parts = try zone.keys.readEndedShareKey(key)
             guard parts.ended > header.horizon else { return .next }
@@ -146,7 +146,7 @@ extension ZoneVerifier {
 
     private mutating func verifyEndedChildren() throws {
         var found = 0
-        try zone.store.scan(zone.keys.endedChildren.keyRange) { key, _ in
+        try zone.store.scan(zone.keys.endedChildren) { key, _ in
             progress.tellOfHistory()
             let parts = try zone.keys.readEndedChildKey(key)
             guard parts.ended > header.horizon else { return .next }
@@ -220,7 +220,7 @@ extension StoredRecord {
 extension ZoneVerifier {
     mutating func verifyQueryIndexes() throws {
         var isUnfinished = false
-        try zone.store.scan(zone.keys.queryIndexes.keyRange) { key, value in
+        try zone.store.scan(zone.keys.queryIndexes) { key, value in
             report.entriesChecked += 1
             guard let entry = try? QueryIndexesEntry(decoding: value) else {
                 report.note(.wrong, key: [UInt8](copying: key), "the list of the type's indexes cannot be read")
@@ -245,7 +245,7 @@ extension ZoneVerifier {
 extension ZoneVerifier {
     /// Looks up the entries of every record in one of the keyspaces, in the finished indexes.
     mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
-        try zone.store.scan(zone.keys.records.keyRange) { key, _ in
+        try zone.store.scan(zone.keys.records) { key, _ in
             let parts = try zone.keys.readRecordKey(key)
             progress.tellOfLook()
             // A record that cannot be read has been reported.
@@ -297,7 +297,7 @@ extension ZoneReader {
 extension ZoneVerifier {
     mutating func verifySharing() throws {
         try verifyEndedAcceptances()
-        try zone.store.scan(zone.keys.clientTokens.keyRange) { key, value in
+        try zone.store.scan(zone.keys.clientTokens) { key, value in
             _ = try zone.keys.readClientTokenKey(key)
             noteEntry()
             guard let entry = try? ClientTokenEntry(decoding: value) else {
@@ -309,7 +309,7 @@ extension ZoneVerifier {
             }
             return .next
         }
-        try zone.store.scan(zone.keys.shareTokens.keyRange) { key, value in
+        try zone.store.scan(zone.keys.shareTokens) { key, value in
             _ = try zone.keys.readShareTokenKey(key)
             noteEntry()
             if (try? ShareTokenEntry(decoding: value)) == nil {
@@ -317,7 +317,7 @@ extension ZoneVerifier {
             }
             return .next
         }
-        try zone.store.scan(zone.keys.shareEvents.keyRange) { key, value in
+        try zone.store.scan(zone.keys.shareEvents) { key, value in
             let parts = try zone.keys.readShareEventKey(key)
             noteEntry()
             if parts.sequence > header.sequence {
@@ -339,7 +339,7 @@ extension ZoneVerifier {
     private mutating func verifyEndedAcceptances() throws {
         var user: UserName?
         var lastEnded: [RecordName: UInt64] = [:]
-        try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, value in
+        try zone.store.scan(zone.keys.endedAcceptances) { key, value in
             let parts = try zone.keys.readEndedAcceptanceKey(key)
             progress.tellOfLook()
             guard parts.ended > header.horizon else { return .next }

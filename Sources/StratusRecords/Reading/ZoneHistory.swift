@@ -127,7 +127,7 @@ package final class ZoneHistory {
         var found: [PastChild] = []
         var next: RecordName?
         var count = 0
-        try zone.store.scan(range.keyRange, .forward, limit: limit) { key, value in
+        try zone.store.scan(range, .forward, limit: limit) { key, value in
             let name = try ZoneKeys.readChild(key, prefixByteCount: prefixByteCount)
             let entry = try ChildEntry(decoding: value)
             count += 1
@@ -157,7 +157,7 @@ package final class ZoneHistory {
         guard moment < now else { return nil }
         var found: RecordName?
         // A share that was stopped since, or got another root under its name: rare, so there is no index for it.
-        try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
+        try zone.store.scan(zone.keys.endedShares) { key, value in
             let entry = try EndedShareEntry(decoding: value)
             guard entry.share == share, entry.began <= moment else { return .next }
             let parts = try zone.keys.readEndedShareKey(key)
@@ -267,7 +267,7 @@ struct EndedTable {
             }
         var entries: [RecordName: [EndedSpan]] = [:]
         var count = 0
-        try zone.store.scan(range.keyRange, .forward, limit: Self.largestCount + 1) { key, value in
+        try zone.store.scan(range, .forward, limit: Self.largestCount + 1) { key, value in
             let (name, time) = try read(key, value, zone)
             entries[name, default: []].append(time)
             count += 1

@@ -132,7 +132,7 @@ extension ZoneReader {
         let whole = keys.children(of: parent)
         let range = last.map { keys.children(of: parent, after: $0) } ?? whole
         let prefixByteCount = whole.lower.count
-        try store.scan(range.keyRange, .forward, limit: limit) { key, value in
+        try store.scan(range, .forward, limit: limit) { key, value in
             let name = try ZoneKeys.readChild(key, prefixByteCount: prefixByteCount)
             return try visit(Child(name: name, hasChildren: ChildEntry(decoding: value).hasChildren))
         }

@@ -83,11 +83,11 @@ struct Stats: ParsableCommand {
     ) throws -> JSONObject {
         let header = try zone.header()
         let database = zone.id.database
-        let byteCount = try session.approximateByteCount(of: zone.keys.all.keyRange)
+        let byteCount = try session.approximateByteCount(of: zone.keys.all)
         var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
         var keyspaces: [JSONValue] = []
         let byteCounts = try ZoneKeyspace.allCases.map {
-            try session.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
+            try session.approximateByteCount(of: zone.keys.keyspace($0))
         }
         let entryCounts = try counter?.entryCounts(
             of: zone, recordCount: header.recordCount, byteCounts: byteCounts)
@@ -150,7 +150,7 @@ private final class EntryCounter {
         meter.begin(recordCount: Int(summable: recordCount), weights: byteCounts)
         defer { meter.end() }
         return try ZoneKeyspace.allCases.enumerated().map { step, keyspace in
-            let range = zone.keys.keyspace(keyspace).keyRange
+            let range = zone.keys.keyspace(keyspace)
             var count = 0
             try zone.store.scan(range) { key, _ in
                 count += 1

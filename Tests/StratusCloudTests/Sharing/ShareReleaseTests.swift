@@ -237,12 +237,12 @@ struct ShareReleaseTests {
         let (ended, events) = try town.engine.read { reader in
             let zone = try reader.existingZone(town.zoneID())
             var ended: [EndedAcceptanceKeyParts] = []
-            try zone.store.scan(zone.keys.endedAcceptances(of: town.bob.userName).keyRange) { key, _ in
+            try zone.store.scan(zone.keys.endedAcceptances(of: town.bob.userName)) { key, _ in
                 ended.append(try zone.keys.readEndedAcceptanceKey(key))
                 return .next
             }
             var events: [ShareTrailEvent] = []
-            try zone.store.scan(zone.keys.shareEvents.keyRange) { _, value in
+            try zone.store.scan(zone.keys.shareEvents) { _, value in
                 events.append(try ShareEventEntry(decoding: value).event)
                 return .next
             }

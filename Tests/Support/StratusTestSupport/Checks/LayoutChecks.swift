@@ -166,7 +166,7 @@ package enum LayoutChecks {
     }
 }
 
-extension LayoutRange {
+extension KeyRange {
     /// Whether `key` is in the range.
     package func contains(_ key: [UInt8]) -> Bool {
         !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
