@@ -1,7 +1,7 @@
 // The progress of long work. The work counts what it has done; the total is known before from the zones' counts and
 // keys.
 
-package import StratusLayout
+import StratusLayout
 package import StratusModel
 package import StratusStore
 
