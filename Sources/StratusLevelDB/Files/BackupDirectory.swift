@@ -225,10 +225,7 @@ final class DirectoryLock: Sendable {
 
     /// Whether the locked directory is at the path.
     func isOf(_ path: String) throws(SystemError) -> Bool {
-        var held = stat()
-        guard unsafe fstat(descriptor, &held) == 0 else {
-            throw SystemError(number: errno, call: "fstat", path: path)
-        }
-        return try SystemFiles.status(path)?.identity == SystemFiles.status(held).identity
+        let held = try SystemFiles.status(ofDescriptor: descriptor, path: path)
+        return try SystemFiles.status(path)?.identity == held.identity
     }
 }

@@ -242,9 +242,11 @@ enum DescriptionLock {
 }
 
 /// A process that has a store open.
-struct StoreHolder: Equatable {
-    let processID: Int32
-    let command: String
+package struct StoreHolder: Equatable, Sendable {
+    /// The process ID, as this process sees it.
+    package let processID: Int32
+    /// The program's name, as the kernel keeps it, or "unknown".
+    package let command: String
     let isThisProcess: Bool
 
     static var thisProcess: StoreHolder {
@@ -253,13 +255,11 @@ struct StoreHolder: Equatable {
 
     func error(path: String, cause: String? = nil) -> StoreError {
         let fields = ["path": path, "holderProcessID": "\(processID)", "holderCommand": command]
-        if isThisProcess {
-            return StoreError(
-                .held, "This process has the store open already: use that one, or close it first.", fields,
-                cause: cause)
-        }
-        return StoreError(
-            .held, "Another process has the store open: close it there first.", fields, cause: cause)
+        let message: StaticString =
+            isThisProcess
+            ? "This process has the store open already: use that one, or close it first."
+            : "Another process has the store open: close it there first."
+        return StoreError(.held, message, fields, cause: cause)
     }
 
     /// An unknown process.
