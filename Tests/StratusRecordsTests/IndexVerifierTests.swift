@@ -141,12 +141,12 @@ struct IndexVerifierTests {
             (zone.shareCount(parent: "alone", name: "file"), ShareCountEntry(count: 1).encoded()),
             (
                 zone.reference(target: "top", source: "large", field: "x", action: .none),
-                ReferenceEntry().encoded()
+                EmptyEntry().encoded()
             ),
-            (zone.type("Ghost", name: "file"), TypeEntry().encoded()),
+            (zone.type("Ghost", name: "file"), EmptyEntry().encoded()),
             (zone.change(sequence: 1), ChangeEntry(name: "shared", kind: .saved).encoded()),
             (zone.recordChunk("large", index: 9), try sample.chunk()),
-            (zone.token("word", field: "x", name: "file"), TypeEntry().encoded()),
+            (zone.token("word", field: "x", name: "file"), EmptyEntry().encoded()),
         ]
         for (key, value) in planted {
             let old = try sample.store.read { try $0.value(forKey: key) }

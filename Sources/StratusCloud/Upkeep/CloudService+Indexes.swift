@@ -70,7 +70,7 @@ extension CloudService {
                 guard try !transaction.store.contains(key) else { continue }
                 try transaction.set(key, to: IndexReviewEntry().encoded())
             }
-            try transaction.set(GlobalKeys.indexing(), to: IndexingEntry().encoded())
+            try transaction.set(GlobalKeys.indexing(), to: EmptyEntry().encoded())
         }
     }
 

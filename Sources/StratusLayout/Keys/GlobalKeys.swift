@@ -7,13 +7,6 @@ package import FoundationEssentials
 package import StratusModel
 package import StratusStore
 
-/// The parts of a key of the zone usage keyspace.
-package struct ZoneUsageKeyParts: Hashable, Sendable {
-    package var owner: UserName
-    /// The zone's identity.
-    package var zone: UUID
-}
-
 /// The parts of a key of the acceptances keyspace.
 package struct AcceptanceKeyParts: Hashable, Sendable {
     package var user: UserName
@@ -57,22 +50,6 @@ package struct SubscriptionKeyParts: Hashable, Sendable {
     }
 }
 
-/// The parts of a key of the notifications keyspace.
-package struct NotificationKeyParts: Hashable, Sendable {
-    package var account: AccountID
-    package var device: String
-    package var order: UInt64
-}
-
-/// The parts of a key of the outbox.
-package struct OutboxKeyParts: Hashable, Sendable {
-    package var database: DatabaseNumber
-    /// The database's change counter after the commit.
-    package var counter: UInt64
-    /// Entries of one commit are numbered from 0.
-    package var index: UInt64
-}
-
 /// Builds and reads the keys outside every database.
 package enum GlobalKeys {
     private static let prefix = KeyBuilder.prefix(.outside, .outside)
@@ -82,40 +59,22 @@ package enum GlobalKeys {
 
     package static func keyspace(_ keyspace: GlobalKeyspace) -> KeyRange { range(keyspace) }
 
-    private static func key(
-        _ keyspace: GlobalKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
-    ) -> [UInt8] {
-        KeyBuilder.key(prefix, tag: keyspace.rawValue, first, second, third, fourth)
+    private static func key<each Part: KeyElement>(_ keyspace: GlobalKeyspace, _ parts: repeat each Part) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, repeat each parts)
     }
 
     /// All keys of a keyspace that begin with these parts.
-    private static func range(
-        _ keyspace: GlobalKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement()
-    ) -> KeyRange {
-        KeyBuilder.range(of: key(keyspace, first, second, third))
+    private static func range<each Part: KeyElement>(_ keyspace: GlobalKeyspace, _ parts: repeat each Part) -> KeyRange
+    {
+        KeyBuilder.range(of: key(keyspace, repeat each parts))
     }
 
-    @_lifetime(copy key)
-    private static func reader(_ key: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(StoreError) -> KeyReader {
-        try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
-    }
-
-    /// The only part of a key.
-    private static func read<Part: KeyElement>(
-        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
-    ) throws(StoreError) -> Part {
-        var reader = try reader(key, keyspace)
-        return try reader.finish { (part: Part) in part }
-    }
-
-    /// Both parts of a key.
-    private static func readPair<First: KeyElement, Second: KeyElement>(
-        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
-    ) throws(StoreError) -> (First, Second) {
-        var reader = try reader(key, keyspace)
-        return try reader.finish { (first: First, second: Second) in (first, second) }
+    /// What `make` builds from the parts of a key.
+    private static func read<each Part: KeyElement, Parts>(
+        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace, _ make: (repeat each Part) -> Parts
+    ) throws(StoreError) -> Parts {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
+        return try reader.finish(make)
     }
 }
 
@@ -134,8 +93,7 @@ extension GlobalKeys {
     package static var databases: KeyRange { range(.databases) }
     package static func databases(of container: ContainerName) -> KeyRange { range(.databases, container) }
     package static func readDatabaseKey(_ key: Span<UInt8>) throws(StoreError) -> DatabaseID {
-        var reader = try reader(key, .databases)
-        return try reader.finish { DatabaseID(container: $0, owner: $1, scope: $2) }
+        try read(key, .databases, DatabaseID.init)
     }
 
     package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
@@ -144,7 +102,7 @@ extension GlobalKeys {
     package static var purges: KeyRange { range(.purges) }
     package static func purges(in database: DatabaseNumber) -> KeyRange { range(.purges, database) }
     package static func readPurgeKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .purges)
+        try read(key, .purges) { ($0, $1) }
     }
 
     package static func release(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
@@ -156,7 +114,7 @@ extension GlobalKeys {
         releases.after(release(database, zone))
     }
     package static func readReleaseKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .releases)
+        try read(key, .releases) { ($0, $1) }
     }
 
     package static func rebuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
@@ -164,7 +122,7 @@ extension GlobalKeys {
     }
     package static var rebuilds: KeyRange { range(.rebuilds) }
     package static func readRebuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .rebuilds)
+        try read(key, .rebuilds) { ($0, $1) }
     }
 
     package static func indexBuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
@@ -172,7 +130,7 @@ extension GlobalKeys {
     }
     package static var indexBuilds: KeyRange { range(.indexBuilds) }
     package static func readIndexBuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .indexBuilds)
+        try read(key, .indexBuilds) { ($0, $1) }
     }
 
     package static func indexReview(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
@@ -182,7 +140,7 @@ extension GlobalKeys {
     package static func readIndexReviewKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (container: ContainerName, type: RecordType) {
-        try readPair(key, .indexReviews)
+        try read(key, .indexReviews) { ($0, $1) }
     }
 
     package static func schema(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
@@ -196,8 +154,7 @@ extension GlobalKeys {
     package static func readSchemaKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (container: ContainerName, type: RecordType?) {
-        let (container, type): (ContainerName, RecordType) = try readPair(key, .schema)
-        return (container, type.text.isEmpty ? nil : type)
+        try read(key, .schema) { (container, type: RecordType) in (container, type.text.isEmpty ? nil : type) }
     }
 }
 
@@ -207,7 +164,9 @@ extension GlobalKeys {
     package static func account(_ id: AccountID) -> [UInt8] { key(.accounts, id) }
     package static var accounts: KeyRange { range(.accounts) }
     package static func accounts(after id: AccountID) -> KeyRange { accounts.after(account(id)) }
-    package static func readAccountKey(_ key: Span<UInt8>) throws(StoreError) -> AccountID { try read(key, .accounts) }
+    package static func readAccountKey(_ key: Span<UInt8>) throws(StoreError) -> AccountID {
+        try read(key, .accounts) { $0 }
+    }
 
     package static func identity(_ kind: IdentityKind, _ value: String) -> [UInt8] { key(.identities, kind, value) }
     /// The key of a handle in its normalised form.
@@ -216,27 +175,29 @@ extension GlobalKeys {
 
     package static func usage(of owner: UserName) -> [UInt8] { key(.usage, owner) }
     package static var usages: KeyRange { range(.usage) }
-    package static func readUsageKey(_ key: Span<UInt8>) throws(StoreError) -> UserName { try read(key, .usage) }
+    package static func readUsageKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
+        try read(key, .usage) { $0 }
+    }
 
     package static func zoneUsage(of owner: UserName, zone: UUID) -> [UInt8] { key(.zoneUsage, owner, zone) }
     package static var zoneUsages: KeyRange { range(.zoneUsage) }
     package static func zoneUsages(of owner: UserName) -> KeyRange { range(.zoneUsage, owner) }
-    package static func readZoneUsageKey(_ key: Span<UInt8>) throws(StoreError) -> ZoneUsageKeyParts {
-        var reader = try reader(key, .zoneUsage)
-        return try reader.finish(ZoneUsageKeyParts.init)
+    /// The zone is named by its identity.
+    package static func readZoneUsageKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, zone: UUID) {
+        try read(key, .zoneUsage) { ($0, $1) }
     }
 
     package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] { key(.assets, owner, digest) }
     package static var assets: KeyRange { range(.assets) }
     package static func assets(of owner: UserName) -> KeyRange { range(.assets, owner) }
     package static func readAssetKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, digest: [UInt8]) {
-        try readPair(key, .assets)
+        try read(key, .assets) { ($0, $1) }
     }
 
     package static func departure(of owner: UserName) -> [UInt8] { key(.departures, owner) }
     package static var departures: KeyRange { range(.departures) }
     package static func readDepartureKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
-        try read(key, .departures)
+        try read(key, .departures) { $0 }
     }
 }
 
@@ -258,8 +219,7 @@ extension GlobalKeys {
     /// What a user has accepted in one zone.
     package static func acceptances(of user: UserName, zone: UUID) -> KeyRange { range(.acceptances, user, zone) }
     package static func readAcceptanceKey(_ key: Span<UInt8>) throws(StoreError) -> AcceptanceKeyParts {
-        var reader = try reader(key, .acceptances)
-        return try reader.finish(AcceptanceKeyParts.init)
+        try read(key, .acceptances, AcceptanceKeyParts.init)
     }
 }
 
@@ -288,7 +248,7 @@ extension GlobalKeys {
             upTo: subscriptions(of: user, in: container, database: last).upper)
     }
     package static func readSubscriptionKey(_ key: Span<UInt8>) throws(StoreError) -> SubscriptionKeyParts {
-        var reader = try reader(key, .subscriptions)
+        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.subscriptions))
         let container = try ContainerName.read(&reader)
         let user = try UserName.read(&reader)
         guard let database = UInt8(exactly: try reader.readNumber()), (1...3).contains(database) else {
@@ -303,7 +263,7 @@ extension GlobalKeys {
     package static func readDeviceKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (account: AccountID, name: String) {
-        try readPair(key, .devices)
+        try read(key, .devices) { ($0, $1) }
     }
 
     package static func notification(for account: AccountID, _ device: String, order: UInt64) -> [UInt8] {
@@ -314,9 +274,10 @@ extension GlobalKeys {
     package static func notifications(for account: AccountID, _ device: String) -> KeyRange {
         range(.notifications, account, device)
     }
-    package static func readNotificationKey(_ key: Span<UInt8>) throws(StoreError) -> NotificationKeyParts {
-        var reader = try reader(key, .notifications)
-        return try reader.finish(NotificationKeyParts.init)
+    package static func readNotificationKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (account: AccountID, device: String, order: UInt64) {
+        try read(key, .notifications) { ($0, $1, $2) }
     }
 
     package static func outbox(_ database: DatabaseNumber, counter: UInt64, index: UInt64) -> [UInt8] {
@@ -324,8 +285,10 @@ extension GlobalKeys {
     }
     package static var outbox: KeyRange { range(.outbox) }
     package static func outbox(after key: [UInt8]) -> KeyRange { outbox.after(key) }
-    package static func readOutboxKey(_ key: Span<UInt8>) throws(StoreError) -> OutboxKeyParts {
-        var reader = try reader(key, .outbox)
-        return try reader.finish(OutboxKeyParts.init)
+    /// The counter is the database's change counter after the commit. Entries of one commit are numbered from 0.
+    package static func readOutboxKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (database: DatabaseNumber, counter: UInt64, index: UInt64) {
+        try read(key, .outbox) { ($0, $1, $2) }
     }
 }

@@ -56,12 +56,6 @@ protocol KeyElement {
     static func read(_ reader: inout KeyReader) throws(StoreError) -> Self
 }
 
-/// Fills the places of parts that a key does not have.
-struct NoElement: KeyElement {
-    func append(to key: inout [UInt8]) {}
-    static func read(_ reader: inout KeyReader) throws(StoreError) -> NoElement { NoElement() }
-}
-
 extension String: KeyElement {
     func append(to key: inout [UInt8]) { TupleWriter.appendString(self, to: &key) }
     static func read(_ reader: inout KeyReader) throws(StoreError) -> String { try reader.readText() }
@@ -128,6 +122,19 @@ extension ReferenceAction: KeyElement {}
 extension DatabaseScope: KeyElement {}
 extension IdentityKind: KeyElement {}
 
+/// An element that nests no tuples, such as those of `IndexedValue`.
+extension TupleElement: KeyElement {
+    func append(to key: inout [UInt8]) {
+        do throws(TupleError) {
+            try TupleWriter.append(self, to: &key)
+        } catch {
+            preconditionFailure("An element of an index nests no tuples.")
+        }
+    }
+
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> TupleElement { try reader.readElement() }
+}
+
 extension UUID: KeyElement {
     func append(to key: inout [UInt8]) { TupleWriter.appendUUID(self, to: &key) }
 
@@ -157,39 +164,26 @@ extension [UInt8]: KeyElement {
 enum KeyBuilder {
     static func prefix(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         var bytes: [UInt8] = []
-        append(database, zone, to: &bytes)
+        database.append(to: &bytes)
+        zone.append(to: &bytes)
         return bytes
     }
 
     /// A single key: the prefix, the keyspace's tag and the parts.
-    static func key(
-        _ prefix: [UInt8], tag: UInt8, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
-    ) -> [UInt8] {
+    static func key<each Part: KeyElement>(_ prefix: [UInt8], tag: UInt8, _ parts: repeat each Part) -> [UInt8] {
         var key: [UInt8] = []
         key.reserveCapacity(prefix.count + 64)
-        append(prefix, tag: tag, first, second, third, fourth, to: &key)
+        append(prefix, tag: tag, repeat each parts, to: &key)
         return key
     }
 
     /// Appends the same key to a buffer.
-    static func append(
-        _ prefix: [UInt8], tag: UInt8, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
+    static func append<each Part: KeyElement>(
+        _ prefix: [UInt8], tag: UInt8, _ parts: repeat each Part, to key: inout [UInt8]
     ) {
         key.append(contentsOf: prefix)
         TupleWriter.appendInteger(UInt64(tag), to: &key)
-        append(first, second, third, fourth, to: &key)
-    }
-
-    private static func append(
-        _ first: some KeyElement, _ second: some KeyElement, _ third: some KeyElement = NoElement(),
-        _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
-    ) {
-        first.append(to: &key)
-        second.append(to: &key)
-        third.append(to: &key)
-        fourth.append(to: &key)
+        repeat (each parts).append(to: &key)
     }
 
     /// The first bytes after all keys that begin with `prefix`. Every element's type code is below 0xFF.
@@ -277,31 +271,12 @@ struct KeyReader: ~Escapable {
     }
 
     /// Reads the last parts of the key and builds a value from them.
-    mutating func finish<A: KeyElement, Parts>(_ make: (A) -> Parts) throws(StoreError) -> Parts {
-        let parts = make(try A.read(&self))
+    mutating func finish<each Part: KeyElement, Parts>(
+        _ make: (repeat each Part) -> Parts
+    ) throws(StoreError) -> Parts {
+        let parts = make(repeat try (each Part).read(&self))
         try expectEnd()
         return parts
-    }
-
-    mutating func finish<A: KeyElement, B: KeyElement, Parts>(
-        _ make: (A, B) -> Parts
-    ) throws(StoreError) -> Parts {
-        let first = try A.read(&self)
-        return try finish { make(first, $0) }
-    }
-
-    mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, Parts>(
-        _ make: (A, B, C) -> Parts
-    ) throws(StoreError) -> Parts {
-        let first = try A.read(&self)
-        return try finish { make(first, $0, $1) }
-    }
-
-    mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, D: KeyElement, Parts>(
-        _ make: (A, B, C, D) -> Parts
-    ) throws(StoreError) -> Parts {
-        let first = try A.read(&self)
-        return try finish { make(first, $0, $1, $2) }
     }
 
     /// Throws if parts are left.

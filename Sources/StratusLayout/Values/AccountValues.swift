@@ -44,8 +44,7 @@ package struct AccountEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(userName.text, to: &bytes)
-        bytes.append(standing.rawValue)
+        ValueWriter.append(userName, standing.rawValue, to: &bytes)
         bytes.append((externalID == nil ? 0 : 1) | (isDiscoverable ? 2 : 0) | (quotaByteCount == nil ? 0 : 4))
         if let externalID { ValueWriter.append(externalID, to: &bytes) }
         if let quotaByteCount { ValueWriter.append(number: UInt64(bitPattern: quotaByteCount), to: &bytes) }
@@ -59,7 +58,7 @@ package struct AccountEntry: VersionedValue {
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        userName = UserName(try reader.readText())
+        userName = try reader.read()
         standing = try reader.readCase("No standing of an account has this number.")
         let flags = try reader.readFlags(below: 8)
         externalID = flags & 1 == 0 ? nil : try reader.readText()
@@ -96,9 +95,9 @@ package struct IdentityEntry: VersionedValue {
 
     package init(account: AccountID) { self.account = account }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { account = AccountID(try reader.readText()) }
+    package init(parts reader: inout ValueReader) throws(StoreError) { account = try reader.read() }
 }
 
 /// How many bytes an owner's zones hold, or one of them. Bytes: version 1 · number: bytes.
@@ -107,9 +106,9 @@ package struct UsageEntry: VersionedValue {
 
     package init(byteCount: UInt64) { self.byteCount = byteCount }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: byteCount, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(byteCount, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { byteCount = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { byteCount = try reader.read() }
 }
 
 /// A deleted account whose data is still being removed. Bytes: version 1 · text: account.
@@ -118,9 +117,9 @@ package struct DepartureEntry: VersionedValue {
 
     package init(account: AccountID) { self.account = account }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { account = AccountID(try reader.readText()) }
+    package init(parts reader: inout ValueReader) throws(StoreError) { account = try reader.read() }
 }
 
 extension ValueWriter {

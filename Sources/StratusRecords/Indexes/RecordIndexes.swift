@@ -91,7 +91,7 @@ package enum TypeIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.types
 
     package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
-        mutations.set(TypeEntry()) { zone.type(facts.type, name: facts.name, into: &$0) }
+        mutations.set(EmptyEntry()) { zone.type(facts.type, name: facts.name, into: &$0) }
     }
 }
 
@@ -101,7 +101,7 @@ package enum ReferenceIndex: IndexRule {
 
     package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
         for source in Set(facts.references) {
-            mutations.set(ReferenceEntry()) {
+            mutations.set(EmptyEntry()) {
                 zone.reference(
                     target: source.reference.target, source: facts.name, field: source.field,
                     action: source.reference.action, into: &$0)
