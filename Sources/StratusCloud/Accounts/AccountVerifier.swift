@@ -208,15 +208,15 @@ extension RecordReader {
     func account(of user: UserName) throws -> AccountID? {
         let key = GlobalKeys.identity(.userRecord, user.text)
         guard let id = try store.withValue(forKey: key, { try IdentityEntry(decoding: $0).account }) else { return nil }
-        let found = try store.withValue(forKey: GlobalKeys.account(id)) { try AccountEntry(decoding: $0).userName }
-        return found == user ? id : nil
+        let found = try store.withValue(forKey: GlobalKeys.account(id)) { try AccountEntry(decoding: $0) }
+        return found?.content.userName == user ? id : nil
     }
 
     /// The users whose names do not lead to their accounts. Reads all accounts.
     func unledUsers(_ meter: WorkMeter? = nil) throws -> Set<UserName> {
         var users: Set<UserName> = []
         try store.scan(GlobalKeys.accounts) { key, value in
-            let user = try AccountEntry(decoding: value).userName
+            let user = try AccountEntry(decoding: value).content.userName
             meter?.add(0)
             if try account(of: user) != GlobalKeys.readAccountKey(key) { users.insert(user) }
             return .next

@@ -59,7 +59,7 @@ package struct DatabaseKeys: Hashable, Sendable {
     private func read<each Part: KeyElement, Parts>(
         _ key: Span<UInt8>, _ keyspace: DatabaseKeyspace, _ make: (repeat each Part) -> Parts
     ) throws(StoreError) -> Parts {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .database(keyspace))
+        var reader = try KeyReader(key, after: prefix.count + 2, in: keyspace)
         return try reader.finish(make)
     }
 }

@@ -73,7 +73,7 @@ package enum GlobalKeys {
     private static func read<each Part: KeyElement, Parts>(
         _ key: Span<UInt8>, _ keyspace: GlobalKeyspace, _ make: (repeat each Part) -> Parts
     ) throws(StoreError) -> Parts {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
+        var reader = try KeyReader(key, after: prefix.count + 2, in: keyspace)
         return try reader.finish(make)
     }
 }
@@ -248,7 +248,7 @@ extension GlobalKeys {
             upTo: subscriptions(of: user, in: container, database: last).upper)
     }
     package static func readSubscriptionKey(_ key: Span<UInt8>) throws(StoreError) -> SubscriptionKeyParts {
-        var reader = try KeyReader(key, after: prefix.count + 2, in: .global(.subscriptions))
+        var reader = try KeyReader(key, after: prefix.count + 2, in: GlobalKeyspace.subscriptions)
         let container = try ContainerName.read(&reader)
         let user = try UserName.read(&reader)
         guard let database = UInt8(exactly: try reader.readNumber()), (1...3).contains(database) else {

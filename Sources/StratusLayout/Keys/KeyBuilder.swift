@@ -205,36 +205,21 @@ enum KeyBuilder {
 
 // MARK: Reading
 
-/// The keyspace a key is read in.
-enum KeyspaceLabel {
-    case zone(ZoneKeyspace)
-    case database(DatabaseKeyspace)
-    case global(GlobalKeyspace)
-    case unknown
-
-    var name: String {
-        switch self {
-        case .zone(let keyspace): keyspace.name
-        case .database(let keyspace): keyspace.name
-        case .global(let keyspace): keyspace.name
-        case .unknown: "unknown"
-        }
-    }
-}
-
 /// Reads the parts of one key, one after the other.
 struct KeyReader: ~Escapable {
     private let key: Span<UInt8>
-    private let keyspace: KeyspaceLabel
+    /// The keyspace that the key is read in; nil if it is not known.
+    private let keyspace: (any Keyspace)?
     private let prefixByteCount: Int
     private var reader: TupleReader
 
     /// Begins after the first `prefixByteCount` bytes.
     @_lifetime(copy key)
-    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: KeyspaceLabel) throws(StoreError) {
+    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: (any Keyspace)? = nil) throws(StoreError) {
         guard prefixByteCount >= 0, key.count >= prefixByteCount else {
             throw .corruptKey(
-                "The key ends within its prefix: check or restore the store.", key, at: 0, in: keyspace.name)
+                "The key ends within its prefix: check or restore the store.", key, at: 0,
+                in: keyspace?.name ?? "unknown")
         }
         self.key = key
         self.keyspace = keyspace
@@ -286,7 +271,8 @@ struct KeyReader: ~Escapable {
 
     /// The error for a part that is readable but means nothing here.
     func corrupt(_ message: StaticString, cause: TupleError? = nil) -> StoreError {
-        .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace.name, cause: cause)
+        .corruptKey(
+            message, key, at: prefixByteCount + reader.position, in: keyspace?.name ?? "unknown", cause: cause)
     }
 
     private func corrupt(_ error: TupleError) -> StoreError {

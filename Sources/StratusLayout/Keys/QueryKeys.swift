@@ -185,7 +185,7 @@ extension ZoneKeys {
     package static func readFieldEntry(
         _ key: Span<UInt8>, prefixByteCount: Int
     ) throws(StoreError) -> (element: TupleElement, nameOffset: Int) {
-        var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.fields))
+        var reader = try KeyReader(key, after: prefixByteCount, in: ZoneKeyspace.fields)
         let entry = (try reader.readElement(), try reader.skipName())
         try reader.expectEnd()
         return entry
@@ -193,7 +193,7 @@ extension ZoneKeys {
 
     /// The name that is the rest of a key after the prefix of a range. Throws `.corruption`.
     package static func readName(_ key: Span<UInt8>, prefixByteCount: Int) throws(StoreError) -> RecordName {
-        var reader = try KeyReader(key, after: prefixByteCount, in: .unknown)
+        var reader = try KeyReader(key, after: prefixByteCount)
         return try reader.finish { $0 }
     }
 

@@ -86,7 +86,7 @@ package struct ZoneKeys: Hashable, Sendable {
             throw .corruptKey(
                 "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: keyspace.name)
         }
-        return try KeyReader(key, after: prefix.count + 2, in: .zone(keyspace))
+        return try KeyReader(key, after: prefix.count + 2, in: keyspace)
     }
 
     /// What `make` builds from the parts of a key.
@@ -99,13 +99,13 @@ package struct ZoneKeys: Hashable, Sendable {
 
     /// The database number of any key of a database.
     package static func databaseNumber(of key: Span<UInt8>) throws(StoreError) -> DatabaseNumber {
-        var reader = try KeyReader(key, after: 0, in: .unknown)
+        var reader = try KeyReader(key, after: 0)
         return DatabaseNumber(try reader.readNumber())
     }
 
     /// The zone number of any key of a database.
     package static func zoneNumber(of key: Span<UInt8>) throws(StoreError) -> ZoneNumber {
-        var reader = try KeyReader(key, after: 0, in: .unknown)
+        var reader = try KeyReader(key, after: 0)
         _ = try reader.readNumber()
         return ZoneNumber(try reader.readNumber())
     }
@@ -219,7 +219,7 @@ extension ZoneKeys {
     }
     /// The child in a key out of `children(of:)`, whose lower bound is `prefixByteCount` bytes long.
     package static func readChild(_ key: Span<UInt8>, prefixByteCount: Int) throws(StoreError) -> RecordName {
-        var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.children))
+        var reader = try KeyReader(key, after: prefixByteCount, in: ZoneKeyspace.children)
         return try reader.finish { $0 }
     }
 

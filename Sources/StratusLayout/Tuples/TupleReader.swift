@@ -4,6 +4,7 @@
 // Only the canonical encoding of a value is read, so writing a value that was read gives the same bytes.
 
 package import FoundationEssentials
+import StratusStore
 
 /// Reads elements one after the other from bytes that it does not copy.
 ///
@@ -204,36 +205,36 @@ extension TupleReader {
 extension TupleReader {
     /// Reads bytes. Throws `.notCanonical` for an invalid escape.
     package mutating func readBytes() throws(TupleError) -> [UInt8] {
-        try expect(TupleTypeCode.bytes)
-        let content = try content()
-        let value =
-            content.escapeCount == 0
-            ? [UInt8](copying: bytes.extracting(content.start..<content.end)) : unescaped(content)
-        position = content.end + 1
-        return value
+        try readContent(TupleTypeCode.bytes) { [UInt8](copying: $0) }
     }
 
     /// Reads a string. Throws `.invalidText` if it is not UTF-8, and `.notCanonical` for an invalid escape.
     package mutating func readString() throws(TupleError) -> String {
-        try expect(TupleTypeCode.string)
-        let content = try content()
-        let value =
-            content.escapeCount == 0
-            ? text(bytes.extracting(content.start..<content.end)) : text(unescaped(content).span)
-        guard let value else { throw failure(.invalidText) }
-        position = content.end + 1
-        return value
+        try readContent(TupleTypeCode.string) { bytes in
+            guard let text = try? UTF8Span(validating: bytes) else { return nil }
+            return String(copying: text)
+        }
     }
 
     /// Skips a string, with the checks of `readString`.
     package mutating func skipString() throws(TupleError) {
-        try expect(TupleTypeCode.string)
+        try readContent(TupleTypeCode.string) { bytes in
+            (try? UTF8Span(validating: bytes)) == nil ? nil : ()
+        }
+    }
+
+    /// Reads what `decode` makes of the content of bytes or a string. Throws `.invalidText` for nil.
+    private mutating func readContent<Value>(
+        _ typeCode: UInt8, _ decode: (Span<UInt8>) -> Value?
+    ) throws(TupleError) -> Value {
+        try expect(typeCode)
         let content = try content()
-        let isValid =
+        let value =
             content.escapeCount == 0
-            ? isUTF8(bytes.extracting(content.start..<content.end)) : isUTF8(unescaped(content).span)
-        guard isValid else { throw failure(.invalidText) }
+            ? decode(bytes.extracting(content.start..<content.end)) : decode(unescaped(content).span)
+        guard let value else { throw failure(.invalidText) }
         position = content.end + 1
+        return value
     }
 
     /// The offsets of the content of bytes or a string, and the number of its escapes.
@@ -291,14 +292,5 @@ extension TupleReader {
             offset += 1
         }
         return value
-    }
-
-    private func text(_ bytes: Span<UInt8>) -> String? {
-        guard let text = try? UTF8Span(validating: bytes) else { return nil }
-        return String(copying: text)
-    }
-
-    private func isUTF8(_ bytes: Span<UInt8>) -> Bool {
-        (try? UTF8Span(validating: bytes)) != nil
     }
 }

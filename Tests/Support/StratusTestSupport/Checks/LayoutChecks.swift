@@ -5,6 +5,7 @@
 import FoundationEssentials
 package import StratusLayout
 import StratusModel
+package import StratusStore
 
 /// Checks of decoders over arbitrary bytes. Each returns the fault, or nil.
 package enum LayoutChecks {
