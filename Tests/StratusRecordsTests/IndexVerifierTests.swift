@@ -134,7 +134,7 @@ struct IndexVerifierTests {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
         let planted: [([UInt8], [UInt8])] = [
-            (zone.parent(of: "ghost"), ParentEntry(HierarchyNode.top).encoded()),
+            (zone.parent(of: "ghost"), ParentEntry.top.encoded()),
             (zone.child(parent: "alone", name: "file"), ChildEntry(since: 1, hasChildren: false).encoded()),
             (zone.shareRoot("file"), ShareRootEntry(share: "S", since: 1).encoded()),
             (zone.shareCount(parent: nil, name: "alone"), ShareCountEntry(count: 2).encoded()),
@@ -164,7 +164,7 @@ struct IndexVerifierTests {
     func wrong() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
-        var node = HierarchyNode.top
+        var node = ParentEntry.top
         node.hasChildren = true
         let planted: [([UInt8], [UInt8])] = [
             (zone.parent(of: "alone"), ParentEntry(node).encoded()),
@@ -327,9 +327,9 @@ extension IndexReport {
     fileprivate var faultKinds: Set<IndexFinding.Kind> { Set(findings.map(\.kind)) }
 }
 
-extension HierarchyNode {
-    fileprivate static var top: HierarchyNode {
-        HierarchyNode(parent: nil, parentSince: 1, share: nil, shareSince: 0, hasChildren: false)
+extension ParentEntry {
+    fileprivate static var top: ParentEntry {
+        ParentEntry(parent: nil, parentSince: 1, share: nil, shareSince: 0, hasChildren: false)
     }
 }
 

@@ -21,6 +21,7 @@
 // generation for each link (each link must be checked and each child must keep its parent's name: counting references
 // takes less memory and no check).
 
+package import StratusLayout
 package import StratusModel
 package import StratusStore
 import Synchronization
@@ -88,7 +89,7 @@ package final class AncestorCache: Sendable {
 
     /// Stores what a reader at `version` found in the store, unless something newer has been published in the name's
     /// stripe.
-    package func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
+    package func fill(zone: CacheZone, name: RecordName, node: ParentEntry, at version: StoreVersion) {
         guard !isOff, version != AncestorTable.noValue else { return }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
         withAllLanes { table in
@@ -175,7 +176,7 @@ package final class AncestorCache: Sendable {
 
 extension AncestorCache {
     /// The node of a record at `version`, or nil if the cache does not know it.
-    package func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode? {
+    package func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> ParentEntry? {
         guard !isOff, version != AncestorTable.noValue else { return nil }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
         return withLane(forHash: hash) { table, lane in

@@ -58,21 +58,14 @@ struct DirectoryVerifier {
         for number in known where number.rawValue >= header?.nextDatabaseNumber ?? .max {
             report.note(.wrong, key: GlobalKeys.header(), "\(number) is in use, but not yet given out")
         }
-        var position = GlobalKeys.all.upper
-        let end = [UInt8](repeating: 0xFF, count: 32)
-        while position.lexicographicallyPrecedes(end) {
-            var found: DatabaseNumber?
-            var first: [UInt8] = []
-            try reader.store.scan(KeyRange(from: position, upTo: end), .forward, limit: 1) { key, _ in
-                first = [UInt8](copying: key)
-                found = try? ZoneKeys.databaseNumber(of: key)
-                return .stop
+        var rest = KeyRange(from: GlobalKeys.all.upper, upTo: KeyRange.everything.upper)
+        while let first = try reader.store.keys(in: rest, limit: 1).first {
+            guard let found = try? ZoneKeys.databaseNumber(of: first.span) else {
+                return report.note(.dangling, key: first, "no key of this store begins like it")
             }
-            guard !first.isEmpty else { return }
-            guard let found else { return report.note(.dangling, key: first, "no key of this store begins like it") }
             if !known.contains(found) { report.note(.dangling, key: first, "a key of no known database") }
             tellOfSeek()
-            position = DatabaseKeys(found).all.upper
+            rest.lower = DatabaseKeys(found).all.upper
         }
     }
 
@@ -116,21 +109,13 @@ struct DirectoryVerifier {
     private func verifyRanges(
         of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
     ) throws {
-        let all = DatabaseKeys(database).zoneContents
-        var position = all.lower
-        while position.lexicographicallyPrecedes(all.upper) {
-            var found: ZoneNumber?
-            try reader.store.scan(KeyRange(from: position, upTo: all.upper), .forward, limit: 1) { key, _ in
-                found = try ZoneKeys.zoneNumber(of: key)
-                return .stop
-            }
-            guard let found else { return }
+        var rest = DatabaseKeys(database).zoneContents
+        while let found = try reader.store.first(in: rest, { key, _ in try ZoneKeys.zoneNumber(of: key) }) {
             tellOfSeek()
-            let keys = ZoneKeys(database: database, zone: found)
             if !zones.contains(found) {
                 report.note(.dangling, "\(database) / \(found)", "keys of a zone that is neither listed nor purged")
             }
-            position = keys.all.upper
+            rest.lower = ZoneKeys(database: database, zone: found).all.upper
         }
     }
 }
@@ -148,21 +133,18 @@ struct UnfinishedZones {
     ///
     /// Throws what the store throws, and `corruption` for an entry that cannot be read.
     init(_ reader: RecordReader, _ report: inout IndexReport) throws {
-        try reader.store.scan(GlobalKeys.rebuilds) { key, _ in
+        try reader.store.forEach(in: GlobalKeys.rebuilds) { key, _ in
             rebuilds.append(try GlobalKeys.readRebuildKey(key))
-            return .next
         }
-        try reader.store.scan(GlobalKeys.purges) { key, value in
+        try reader.store.forEach(in: GlobalKeys.purges) { key, value in
             let (place, entry) = (try GlobalKeys.readPurgeKey(key), try PurgeEntry(decoding: value))
             purges.append(place)
             Self.compare(key, place, (entry.database, entry.zone), &report)
-            return .next
         }
-        try reader.store.scan(GlobalKeys.releases) { key, value in
+        try reader.store.forEach(in: GlobalKeys.releases) { key, value in
             let (place, entry) = (try GlobalKeys.readReleaseKey(key), try ReleaseEntry(decoding: value))
             releases.append(place)
             Self.compare(key, place, (entry.database, entry.zone), &report)
-            return .next
         }
     }
 
@@ -224,10 +206,7 @@ struct IdentityVerifier {
     }
 
     func verify(_ report: inout IndexReport) throws {
-        let incarnation = try reader.store.withValue(forKey: GlobalKeys.format()) {
-            try FormatEntry(decoding: $0).incarnation
-        }
-        if incarnation == .withoutRandomness {
+        if try reader.store.format()?.incarnation == .withoutRandomness {
             report.note(
                 .identity, key: GlobalKeys.format(),
                 "the store's incarnation is predictable: restore the store from a backup of itself, which draws another"
@@ -261,14 +240,12 @@ struct IdentityVerifier {
             visit(Bearer(isZone: true, identity: listing.entry.identity, key: key))
             return .next
         }
-        try reader.store.scan(GlobalKeys.purges) { key, value in
+        try reader.store.forEach(in: GlobalKeys.purges) { key, value in
             visit(Bearer(isZone: true, identity: try PurgeEntry(decoding: value).identity, key: [UInt8](copying: key)))
-            return .next
         }
-        try reader.store.scan(GlobalKeys.releases) { key, value in
+        try reader.store.forEach(in: GlobalKeys.releases) { key, value in
             let identity = try ReleaseEntry(decoding: value).identity
             visit(Bearer(isZone: true, identity: identity, key: [UInt8](copying: key)))
-            return .next
         }
     }
 }

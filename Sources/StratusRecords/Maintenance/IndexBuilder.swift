@@ -65,10 +65,9 @@ extension RecordReader {
             let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }
             guard header?.identity == build.entry.identity else { return .next }
             var rest: [KeyRange] = []
-            try store.scan(build.keys.queryIndexes) { key, value in
+            try store.forEach(in: build.keys.queryIndexes) { key, value in
                 let entry = try QueryIndexesEntry(decoding: value)
                 if entry.isUnfinished { rest.append(build.rest(of: try build.keys.readQueryIndexesKey(key), entry)) }
-                return .next
             }
             count += try rest.reduce(0) { try $0 + entryCount(in: $1, counter) }
             return counter?.step ?? .next

@@ -87,12 +87,11 @@ private struct ZoneRebuilder {
     // MARK: 2. Dangling entries
 
     func deleteDangling() throws {
-        let keyspaces = [.records] + ZoneVerifier.indexKeyspaces.filter { $0 != .shareCounts }
+        let keyspaces = [.records] + ZoneVerifier.indexKeyspaces.filter { $0 != .shareCounts } + [.endedChildren]
         let counter = makeCounter()
         let counts = try engine.read { reader in
             let keys = try reader.existingZone(id, identity: identity).keys
-            let ranges = keyspaces.map { keys.keyspace($0) } + [keys.endedChildren]
-            return try ranges.map { try reader.entryCount(in: $0, counter) }
+            return try keyspaces.map { try reader.entryCount(in: keys.keyspace($0), counter) }
         }
         let total = counts.reduce(0, +)
         for (index, keyspace) in keyspaces.enumerated() {
@@ -104,15 +103,6 @@ private struct ZoneRebuilder {
                 guard try !zone.isAccountedFor(key.span, value.span, keyspace) else { return }
                 try transaction.delete(key)
             }
-        }
-        let before = counts.dropLast().reduce(0, +)
-        try inBatches(
-            { $0.keys.endedChildren }, reporting: { tell(.entries, before + $0, of: total) }
-        ) { transaction, zone, key, _ in
-            let parts = try zone.keys.readEndedChildKey(key.span)
-            let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
-            let parent = try zone.store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
-            if parent != .some(parts.parent) { try transaction.delete(key) }
         }
     }
 
@@ -152,8 +142,8 @@ private struct ZoneRebuilder {
     ) throws {
         let sequence = record.system.changeSequence
         var node =
-            try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0).node }
-            ?? HierarchyNode(parent: nil, parentSince: sequence, share: nil, shareSince: 0, hasChildren: false)
+            try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0) }
+            ?? ParentEntry(parent: nil, parentSince: sequence)
         if node.parent != record.parent {
             node.parent = record.parent
             node.parentSince = sequence
@@ -166,7 +156,7 @@ private struct ZoneRebuilder {
     }
 
     private func write(
-        _ node: HierarchyNode, _ name: RecordName, _ zone: ZoneReader, _ transaction: RecordTransaction
+        _ node: ParentEntry, _ name: RecordName, _ zone: ZoneReader, _ transaction: RecordTransaction
     ) throws {
         let facts = HierarchyFacts(name: name, node: node)
         try write(ParentIndex.self, facts, zone, transaction)
@@ -190,7 +180,7 @@ private struct ZoneRebuilder {
         try inBatches(
             { $0.keys.parents }, reporting: { tell(.places, $0, of: total) }
         ) { transaction, zone, key, value in
-            var node = try ParentEntry(decoding: value.span).node
+            var node = try ParentEntry(decoding: value.span)
             let name = try zone.keys.readParentKey(key.span)
             node.hasChildren = try !zone.children(of: name, limit: 1).isEmpty
             try write(node, name, zone, transaction)

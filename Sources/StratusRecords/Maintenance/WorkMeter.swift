@@ -162,10 +162,9 @@ package struct ZoneVerifierProgress {
     mutating func foretell(_ zone: ZoneReader, recordCount count: Int) throws {
         if count >= toldCount {
             for range in [zone.keys.endedParents, zone.keys.endedChildren, zone.keys.endedShares] {
-                try zone.store.scan(range) { _, _ in
+                try zone.store.forEach(in: range) { _, _ in
                     historyCount += 1
                     tellOfLook()
-                    return .next
                 }
             }
         }

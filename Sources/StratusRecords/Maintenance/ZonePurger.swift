@@ -71,7 +71,7 @@ extension RecordEngine {
     ) throws -> Entry? {
         var range = list
         if let position { range.lower = position }
-        let found = try read { try $0.store.collect(range, limit: 1, decode).first }
+        let found = try read { try $0.store.first(in: range, decode) }
         return try found == nil && position != nil ? next(in: list, from: nil, decode) : found
     }
 
@@ -126,13 +126,13 @@ package enum BackgroundRest {
 extension RecordReader {
     /// The releases after `position`, at most `limit` of them.
     package func releases(after position: ReleaseEntry? = nil, limit: Int = .max) throws -> [ReleaseEntry] {
-        try releases(
-            in: position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.releases, limit: limit)
+        let range = position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.releases
+        return try store.collect(range, limit: limit) { try ReleaseEntry(decoding: $1) }
     }
 
     /// Those of one database.
     package func releases(in database: DatabaseNumber, limit: Int = .max) throws -> [ReleaseEntry] {
-        try releases(in: GlobalKeys.releases(in: database), limit: limit)
+        try store.collect(GlobalKeys.releases(in: database), limit: limit) { try ReleaseEntry(decoding: $1) }
     }
 
     /// Visits the records of a deleted zone that still count, in the order of their names, until the visitor stops or
@@ -189,10 +189,6 @@ extension RecordReader {
             return names.count < limit ? .next : .stop
         }
         return names
-    }
-
-    private func releases(in range: KeyRange, limit: Int) throws -> [ReleaseEntry] {
-        try store.collect(range, limit: limit) { _, value in try ReleaseEntry(decoding: value) }
     }
 }
 

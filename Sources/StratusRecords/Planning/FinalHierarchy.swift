@@ -36,7 +36,7 @@ final class RecordDraft {
     /// Whether this request makes it a share root.
     let becomesRoot: Bool
     /// The old place in the hierarchy. Loaded when the place changes; nil otherwise and for a record that is new.
-    var oldNode: HierarchyNode?
+    var oldNode: ParentEntry?
     /// Its place after the request, once that is known.
     var position: FinalPosition?
     /// The sequence number of this write; 0 when nothing is written.

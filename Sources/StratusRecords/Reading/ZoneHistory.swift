@@ -5,7 +5,7 @@
 // zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry. If they
 // are large, every look-up is a seek. Answers are kept as long as the history: for one page of a feed.
 
-import StratusLayout
+package import StratusLayout
 package import StratusModel
 import StratusStore
 
@@ -33,7 +33,7 @@ package final class ZoneHistory {
     package let zone: ZoneReader
     /// The zone's last change.
     package let now: UInt64
-    private var nodes: [RecordName: HierarchyNode?] = [:]
+    private var nodes: [RecordName: ParentEntry?] = [:]
     private var memberships: [UInt64: [RecordName: PastMembership]] = [:]
     private var links: EndedTable
     private var marks: EndedTable
@@ -49,7 +49,7 @@ package final class ZoneHistory {
     }
 
     /// The present place of a record, or nil if no live record has this name.
-    package func node(_ name: RecordName) throws -> HierarchyNode? {
+    package func node(_ name: RecordName) throws -> ParentEntry? {
         if let known = nodes[name] { return known }
         let node = try zone.node(name)
         nodes[name] = .some(node)

@@ -80,7 +80,7 @@ extension ZoneReader {
             }
         }
         while true {
-            let node: HierarchyNode
+            let node: ParentEntry
             if level == 0 {
                 guard let found = try self.node(current) else { return .absent }
                 node = found
@@ -139,7 +139,7 @@ extension ZoneReader {
     }
 
     /// The node of a record that another record names as its ancestor. Its absence is corruption.
-    func ancestorNode(_ name: RecordName, below descendant: RecordName, level: Int) throws -> HierarchyNode {
+    func ancestorNode(_ name: RecordName, below descendant: RecordName, level: Int) throws -> ParentEntry {
         guard level <= limits.hierarchyDepth else { throw StoreError.tooDeep(descendant, in: self) }
         guard let node = try node(name) else {
             throw StoreError(

@@ -142,7 +142,7 @@ package final class ZoneReader {
     }
 
     /// The place of a record in the hierarchy, or nil if no live record has this name.
-    package func node(_ name: RecordName) throws -> HierarchyNode? {
+    package func node(_ name: RecordName) throws -> ParentEntry? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.parent(of: name, into: &keyBuffer)
         let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
@@ -159,7 +159,7 @@ package final class ZoneReader {
         var byteCount = 0
         let read = try store.withValue(forKey: keyBuffer) { value in
             byteCount = value.count
-            return try ParentEntry(decoding: value).node
+            return try ParentEntry(decoding: value)
         }
         guard let node = read else { return nil }
         if mayUseCache { cache.fill(zone: cacheZone, name: name, node: node, at: store.version) }
@@ -205,12 +205,17 @@ package final class ZoneReader {
 extension StoreReader {
     /// Whether the range holds any key. One seek.
     package func hasEntries(in range: KeyRange) throws -> Bool {
-        var isThere = false
-        try scan(range, .forward, limit: 1) { _, _ in
-            isThere = true
-            return .stop
+        try first(in: range) { _, _ in true } ?? false
+    }
+
+    /// Visits all entries of a range.
+    package func forEach(
+        in range: KeyRange, _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
+    ) throws {
+        try scan(range) { key, value in
+            try visit(key, value)
+            return .next
         }
-        return isThere
     }
 
     /// What `read` returns for the entries of a range, at most `limit` of them.
@@ -223,6 +228,13 @@ extension StoreReader {
             return .next
         }
         return values
+    }
+
+    /// What `read` returns for the first entry of a range; nil if the range is empty. One seek.
+    package func first<Value>(
+        in range: KeyRange, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
+    ) throws -> Value? {
+        try collect(range, limit: 1, read).first
     }
 
     /// The first keys of a range.
