@@ -167,7 +167,7 @@ struct IndexVerifierTests {
         var node = ParentEntry.top
         node.hasChildren = true
         let planted: [([UInt8], [UInt8])] = [
-            (zone.parent(of: "alone"), ParentEntry(node).encoded()),
+            (zone.parent(of: "alone"), node.encoded()),
             (zone.shareCount(parent: nil, name: "top"), ShareCountEntry(count: 5).encoded()),
             (zone.child(parent: "top", name: "other"), ChildEntry(since: 3, hasChildren: false).encoded()),
             (zone.shareRoot("shared"), ShareRootEntry(share: "Share-9", since: 4).encoded()),

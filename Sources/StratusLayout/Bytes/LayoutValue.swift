@@ -412,20 +412,14 @@ extension Stamp: ValuePart {
     }
 }
 
+/// Its 16 bytes.
 extension UUID: ValuePart {
     func write(to bytes: inout [UInt8]) {
-        let b = uuid
-        let content: InlineArray<16, UInt8> = [
-            b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7, b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15,
-        ]
-        bytes.append(copying: content.span)
+        let own = self.bytes
+        bytes.append(copying: own.span)
     }
 
     static func read(from reader: inout ValueReader) throws(StoreError) -> UUID {
-        let s = try reader.readSpan(byteCount: 16)
-        return UUID(
-            uuid: (
-                s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15]
-            ))
+        UUID(try reader.readSpan(byteCount: 16))
     }
 }

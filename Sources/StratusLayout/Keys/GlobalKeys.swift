@@ -96,14 +96,18 @@ extension GlobalKeys {
         try read(key, .databases, DatabaseID.init)
     }
 
+    /// The zone of a key of the purges, releases, rebuilds or index builds keyspace.
+    package static func readZoneKey(
+        _ key: Span<UInt8>, in keyspace: GlobalKeyspace
+    ) throws(StoreError) -> (database: DatabaseNumber, zone: ZoneNumber) {
+        try read(key, keyspace) { ($0, $1) }
+    }
+
     package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.purges, database, zone)
     }
     package static var purges: KeyRange { range(.purges) }
     package static func purges(in database: DatabaseNumber) -> KeyRange { range(.purges, database) }
-    package static func readPurgeKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try read(key, .purges) { ($0, $1) }
-    }
 
     package static func release(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.releases, database, zone)
@@ -113,25 +117,16 @@ extension GlobalKeys {
     package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> KeyRange {
         releases.after(release(database, zone))
     }
-    package static func readReleaseKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try read(key, .releases) { ($0, $1) }
-    }
 
     package static func rebuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.rebuilds, database, zone)
     }
     package static var rebuilds: KeyRange { range(.rebuilds) }
-    package static func readRebuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try read(key, .rebuilds) { ($0, $1) }
-    }
 
     package static func indexBuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.indexBuilds, database, zone)
     }
     package static var indexBuilds: KeyRange { range(.indexBuilds) }
-    package static func readIndexBuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try read(key, .indexBuilds) { ($0, $1) }
-    }
 
     package static func indexReview(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
         key(.indexReviews, container, type)

@@ -57,10 +57,9 @@ package struct TupleReader: ~Escapable {
 
     package mutating func readUUID() throws(TupleError) -> UUID {
         try expect(TupleTypeCode.uuid)
-        let high = try bigEndian(at: position + 1, byteCount: 8)
-        let low = try bigEndian(at: position + 9, byteCount: 8)
+        guard bytes.count - position >= 17 else { throw failure(.endOfBytes) }
         position += 17
-        return UUID(high: high, low: low)
+        return UUID(bytes.extracting(position - 16..<position))
     }
 
     /// Enters the next nested tuple. Throws `.nestedTooDeep` beyond `TupleLimits.maximumNestedDepth`.

@@ -40,9 +40,8 @@ package enum TupleWriter {
 
     package static func appendUUID(_ value: UUID, to buffer: inout [UInt8]) {
         buffer.append(TupleTypeCode.uuid)
-        let halves = value.bigEndianHalves
-        appendBigEndian(halves.high, byteCount: 8, to: &buffer)
-        appendBigEndian(halves.low, byteCount: 8, to: &buffer)
+        let bytes = value.bytes
+        buffer.append(copying: bytes.span)
     }
 
     package static func appendInteger(_ value: Int64, to buffer: inout [UInt8]) {

@@ -134,15 +134,15 @@ struct UnfinishedZones {
     /// Throws what the store throws, and `corruption` for an entry that cannot be read.
     init(_ reader: RecordReader, _ report: inout IndexReport) throws {
         try reader.store.forEach(in: GlobalKeys.rebuilds) { key, _ in
-            rebuilds.append(try GlobalKeys.readRebuildKey(key))
+            rebuilds.append(try GlobalKeys.readZoneKey(key, in: .rebuilds))
         }
         try reader.store.forEach(in: GlobalKeys.purges) { key, value in
-            let (place, entry) = (try GlobalKeys.readPurgeKey(key), try PurgeEntry(decoding: value))
+            let (place, entry) = (try GlobalKeys.readZoneKey(key, in: .purges), try PurgeEntry(decoding: value))
             purges.append(place)
             Self.compare(key, place, (entry.database, entry.zone), &report)
         }
         try reader.store.forEach(in: GlobalKeys.releases) { key, value in
-            let (place, entry) = (try GlobalKeys.readReleaseKey(key), try ReleaseEntry(decoding: value))
+            let (place, entry) = (try GlobalKeys.readZoneKey(key, in: .releases), try ReleaseEntry(decoding: value))
             releases.append(place)
             Self.compare(key, place, (entry.database, entry.zone), &report)
         }

@@ -82,7 +82,7 @@ private struct IndexBuild {
     var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
 
     init(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(StoreError) {
-        let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
+        let (database, zone) = try GlobalKeys.readZoneKey(key, in: .indexBuilds)
         keys = ZoneKeys(database: database, zone: zone)
         entry = try IndexBuildEntry(decoding: value)
     }

@@ -24,7 +24,7 @@ package enum LayoutChecks {
         let isRead = readsAsZoneKey(key, zone)
         if isRead, isDamaged { return "a reader accepts what \(line) says" }
         _ = try? GlobalKeys.readDatabaseKey(key)
-        _ = try? GlobalKeys.readPurgeKey(key)
+        _ = try? GlobalKeys.readZoneKey(key, in: .purges)
         _ = try? GlobalKeys.readAssetKey(key)
         _ = try? GlobalKeys.readSchemaKey(key)
         _ = try? GlobalKeys.readAccountKey(key)
@@ -34,7 +34,7 @@ package enum LayoutChecks {
         _ = try? GlobalKeys.readAcceptanceKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readZoneKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
-        _ = try? GlobalKeys.readIndexBuildKey(key)
+        _ = try? GlobalKeys.readZoneKey(key, in: .indexBuilds)
         _ = try? GlobalKeys.readIndexReviewKey(key)
         _ = try? GlobalKeys.readSubscriptionKey(key)
         _ = try? GlobalKeys.readDeviceKey(key)
