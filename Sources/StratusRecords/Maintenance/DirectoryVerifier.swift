@@ -33,9 +33,9 @@ struct DirectoryVerifier {
         _ work: UnfinishedZones, in database: DatabaseNumber, _ zones: inout Set<ZoneNumber>,
         _ report: inout IndexReport
     ) {
-        for place in work.rebuilds.zones(of: database) {
-            let key = GlobalKeys.rebuild(database, place.zone)
-            if zones.contains(place.zone) {
+        for zone in work.rebuilds[database] ?? [] {
+            let key = GlobalKeys.rebuild(database, zone)
+            if zones.contains(zone) {
                 // The zone takes no requests, so the report must say so.
                 report.note(
                     .wrong, key: key, "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
@@ -43,11 +43,11 @@ struct DirectoryVerifier {
                 report.note(.dangling, key: key, "a rebuild of a zone that does not exist")
             }
         }
-        for place in work.purges.zones(of: database) where !zones.insert(place.zone).inserted {
-            report.note(.wrong, "\(database) / \(place.zone)", "is listed and waits to be purged")
+        for zone in work.purges[database] ?? [] where !zones.insert(zone).inserted {
+            report.note(.wrong, "\(database) / \(zone)", "is listed and waits to be purged")
         }
-        for place in work.releases.zones(of: database) where !zones.insert(place.zone).inserted {
-            report.note(.wrong, "\(database) / \(place.zone)", "is listed or purged and waits to be released")
+        for zone in work.releases[database] ?? [] where !zones.insert(zone).inserted {
+            report.note(.wrong, "\(database) / \(zone)", "is listed or purged and waits to be released")
         }
     }
 
@@ -125,65 +125,50 @@ struct DirectoryVerifier {
 /// The zones that are being rebuilt, and the deleted ones that wait to be purged or released. Each list is read in one
 /// scan: a scan for each database would pass over all deleted entries that are not compacted yet, each time.
 struct UnfinishedZones {
-    private(set) var rebuilds = NumberedZones()
-    private(set) var purges = NumberedZones()
-    private(set) var releases = NumberedZones()
+    typealias Zones = [DatabaseNumber: [ZoneNumber]]
+
+    private(set) var rebuilds: Zones = [:]
+    private(set) var purges: Zones = [:]
+    private(set) var releases: Zones = [:]
 
     /// Notes entries that do not agree with their keys.
     ///
     /// Throws what the store throws, and `corruption` for an entry that cannot be read.
     init(_ reader: RecordReader, _ report: inout IndexReport) throws {
-        try reader.store.forEach(in: GlobalKeys.rebuilds) { key, _ in
-            rebuilds.append(try GlobalKeys.readZoneKey(key, in: .rebuilds))
+        func zones(
+            _ keyspace: GlobalKeyspace, _ read: (Span<UInt8>) throws -> (DatabaseNumber, ZoneNumber)?
+        ) throws -> Zones {
+            var zones: Zones = [:]
+            try reader.store.forEach(in: GlobalKeys.keyspace(keyspace)) { key, value in
+                let place = try GlobalKeys.readZoneKey(key, in: keyspace)
+                zones[place.database, default: []].append(place.zone)
+                if let entry = try read(value), entry != place {
+                    report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
+                }
+            }
+            return zones
         }
-        try reader.store.forEach(in: GlobalKeys.purges) { key, value in
-            let (place, entry) = (try GlobalKeys.readZoneKey(key, in: .purges), try PurgeEntry(decoding: value))
-            purges.append(place)
-            Self.compare(key, place, (entry.database, entry.zone), &report)
+        rebuilds = try zones(.rebuilds) { _ in nil }
+        purges = try zones(.purges) { value in
+            let entry = try PurgeEntry(decoding: value)
+            return (entry.database, entry.zone)
         }
-        try reader.store.forEach(in: GlobalKeys.releases) { key, value in
-            let (place, entry) = (try GlobalKeys.readZoneKey(key, in: .releases), try ReleaseEntry(decoding: value))
-            releases.append(place)
-            Self.compare(key, place, (entry.database, entry.zone), &report)
+        releases = try zones(.releases) { value in
+            let entry = try ReleaseEntry(decoding: value)
+            return (entry.database, entry.zone)
         }
-    }
-
-    private static func compare(
-        _ key: Span<UInt8>, _ place: (DatabaseNumber, ZoneNumber), _ entry: (DatabaseNumber, ZoneNumber),
-        _ report: inout IndexReport
-    ) {
-        guard place != entry else { return }
-        report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
     }
 
     /// Reports work in databases that do not exist.
     func noteStrays(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) {
-        func note(_ zones: NumberedZones, _ key: (DatabaseNumber, ZoneNumber) -> [UInt8], _ detail: String) {
-            for place in zones.all where !known.contains(place.database) {
-                report.note(.dangling, key: key(place.database, place.zone), detail)
+        func note(_ zones: Zones, _ key: (DatabaseNumber, ZoneNumber) -> [UInt8], _ detail: String) {
+            for (database, zones) in zones.sorted(by: { $0.key < $1.key }) where !known.contains(database) {
+                for zone in zones { report.note(.dangling, key: key(database, zone), detail) }
             }
         }
         note(rebuilds, GlobalKeys.rebuild, "a rebuild of a zone that does not exist")
         note(purges, GlobalKeys.purge, "a deleted zone of no known database")
         note(releases, GlobalKeys.release, "a deleted zone of no known database")
-    }
-}
-
-/// Zones by their numbers, in the order of databases and zones.
-struct NumberedZones {
-    private(set) var all: [(database: DatabaseNumber, zone: ZoneNumber)] = []
-
-    /// Adds a zone. Call it in the order of the numbers.
-    mutating func append(_ place: (DatabaseNumber, ZoneNumber)) { all.append(place) }
-
-    /// Those of one database.
-    func zones(of database: DatabaseNumber) -> ArraySlice<(database: DatabaseNumber, zone: ZoneNumber)> {
-        var (low, high) = (0, all.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if all[middle].database < database { low = middle + 1 } else { high = middle }
-        }
-        return all[low...].prefix { $0.database == database }
     }
 }
 
