@@ -14,14 +14,11 @@ package struct TupleReader: ~Escapable {
     private let bytes: Span<UInt8>
     /// How many bytes have been read: the offset of the next element.
     package private(set) var position: Int
-    /// How many nested tuples have been entered and not left.
-    package private(set) var depth: Int
 
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
         self.position = 0
-        self.depth = 0
     }
 
     /// Whether no element is left.
@@ -62,27 +59,18 @@ package struct TupleReader: ~Escapable {
         return UUID(bytes.extracting(position - 16..<position))
     }
 
-    /// Enters the next nested tuple. Throws `.nestedTooDeep` beyond `TupleLimits.maximumNestedDepth`.
-    package mutating func beginNested() throws(TupleError) {
-        try expect(TupleTypeCode.nested)
-        guard depth < TupleLimits.maximumNestedDepth else { throw failure(.nestedTooDeep) }
-        position += 1
-        depth += 1
-    }
-
-    /// Whether the nested tuple entered last has no element left.
-    package var isAtNestedEnd: Bool { depth > 0 && nextTypeCode == TupleTypeCode.end }
-
-    /// Leaves the nested tuple entered last. Throws `.unexpectedType` if it has an element left or none was entered.
-    package mutating func endNested() throws(TupleError) {
-        guard let code = nextTypeCode else { throw failure(.endOfBytes) }
-        guard isAtNestedEnd else { throw TupleError(.unexpectedType, position: position, typeCode: code) }
-        position += 1
-        depth -= 1
-    }
-
     /// Reads the next element of any type. Throws what the typed readers throw, and `.nestedTooDeep`.
     package mutating func readElement() throws(TupleError) -> TupleElement {
+        let start = position
+        do throws(TupleError) {
+            return try readElement(depth: 0)
+        } catch {
+            position = start
+            throw error
+        }
+    }
+
+    private mutating func readElement(depth: Int) throws(TupleError) -> TupleElement {
         guard let code = nextTypeCode else { throw failure(.endOfBytes) }
         switch code {
         case TupleTypeCode.null:
@@ -90,7 +78,7 @@ package struct TupleReader: ~Escapable {
             return .null
         case TupleTypeCode.bytes: return .bytes(try readBytes())
         case TupleTypeCode.string: return .string(try readString())
-        case TupleTypeCode.nested: return .nested(try readNested())
+        case TupleTypeCode.nested: return .nested(try readNested(depth: depth))
         case TupleTypeCode.integerLowest...TupleTypeCode.integerHighest: return try readIntegerElement()
         case TupleTypeCode.double: return .double(try readDouble())
         case TupleTypeCode.booleanFalse, TupleTypeCode.booleanTrue: return .boolean(try readBoolean())
@@ -100,20 +88,14 @@ package struct TupleReader: ~Escapable {
         }
     }
 
-    private mutating func readNested() throws(TupleError) -> [TupleElement] {
-        let start = position
-        let startDepth = depth
-        do throws(TupleError) {
-            var elements: [TupleElement] = []
-            try beginNested()
-            while !isAtNestedEnd { elements.append(try readElement()) }
-            try endNested()
-            return elements
-        } catch {
-            position = start
-            depth = startDepth
-            throw error
-        }
+    /// `depth`: how many tuples contain this one.
+    private mutating func readNested(depth: Int) throws(TupleError) -> [TupleElement] {
+        guard depth < TupleLimits.maximumNestedDepth else { throw failure(.nestedTooDeep) }
+        position += 1
+        var elements: [TupleElement] = []
+        while nextTypeCode != TupleTypeCode.end { elements.append(try readElement(depth: depth + 1)) }
+        position += 1
+        return elements
     }
 
     private mutating func readOrderedDouble() throws(TupleError) -> Double {
