@@ -43,7 +43,7 @@ struct TupleReadWriteTests {
         #expect(bytes == [0x04, 0x01, 0x04, 0x00, 0x11, 0x07, 0x00])
         var reader = TupleReader(bytes.span)
         #expect(try reader.readElement() == element)
-        #expect(reader.isAtEnd)
+        #expect(reader.isAtEnd == true)
     }
 
     @Test("content of every length around a scanned block is read completely, wherever it has a zero byte")
