@@ -62,7 +62,7 @@ struct ShareReleaseTests {
     @Test("entries outside the zone are deleted in batches, and every verifier passes before, between and after")
     func batches() throws {
         let town = try Self.town(
-            shareCount: 20, on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 12)
+            shareCount: 20, on: MemoryStore(runsBodiesTwice: true), batchCount: 12)
         try town.bench.makeZone(Self.photos)
         try Self.fill(town, Self.photos, shareCount: 2, from: 5_000)
         try town.bench.deleteZone(Self.notes)
