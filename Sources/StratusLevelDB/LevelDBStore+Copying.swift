@@ -3,27 +3,6 @@
 
 internal import StratusStore
 
-/// What a copy consists of.
-package struct LevelDBBackupReport: Sendable {
-    /// Entries read when the copy was verified.
-    package var entryCount = 0
-    package var linkedTableCount = 0
-    package var copiedTableCount = 0
-    package var logCount = 0
-    /// How many times the store was read until nothing changed meanwhile.
-    package var attemptCount = 0
-    /// Unfinished directories of other backups to the same destination: they still run, or `sweepUnfinishedCopies` has
-    /// not removed them.
-    package var unfinishedPaths: [String] = []
-
-    init(_ copy: BackupCopy) {
-        linkedTableCount = copy.linkedTableCount
-        copiedTableCount = copy.copiedTableCount
-        logCount = copy.logCount
-        attemptCount = copy.attemptCount
-    }
-}
-
 extension LevelDBStore {
     /// Copies the store in `source` to a new directory `destination`. The store may be open, here or in another
     /// process, and written meanwhile. The copy contains every commit that had returned when this was called, and is a
@@ -53,10 +32,14 @@ extension LevelDBStore {
                 for: destination, formatVersion: marker.formatVersion, making: making)
             do {
                 try begin(target.path)
-                let copy = try Self.copying(source) {
+                var report = try Self.copying(source) {
                     try BackupCopy.make(of: source, in: target.path, progress: copying)
                 }
-                return try fill(target, copy, marker, options, prepare, progress)
+                try marker.write(in: target.path)
+                report.unfinishedPaths = target.unfinishedPaths
+                report.entryCount = try verify(target.path, options, prepare, progress)
+                try target.takeName()
+                return report
             } catch {
                 target.remove()
                 throw error
@@ -109,19 +92,6 @@ extension LevelDBStore {
         }
     }
 
-    /// Turns the copied files in `target` into a store, and gives it its name.
-    private static func fill(
-        _ target: BackupDirectory, _ copy: BackupCopy, _ marker: StoreMarker, _ options: LevelDBOptions,
-        _ prepare: (LevelDBStore) throws -> Void, _ progress: (Int, Int) -> Void
-    ) throws -> LevelDBBackupReport {
-        try marker.write(in: target.path)
-        var report = LevelDBBackupReport(copy)
-        report.unfinishedPaths = target.unfinishedPaths
-        report.entryCount = try verify(target.path, options, prepare, progress)
-        try target.takeName()
-        return report
-    }
-
     /// Opens the copy, reads it whole, lets the caller prepare it, and returns how many entries were copied.
     private static func verify(
         _ path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void,
@@ -140,21 +110,13 @@ extension LevelDBStore {
 }
 
 extension LevelDBStore {
-    /// A process that has a store open.
-    package struct Holder: Sendable {
-        /// The process ID, as this process sees it.
-        package let processID: Int32
-        /// The program's name, as the kernel keeps it, or "unknown".
-        package let command: String
-    }
-
     /// The other process that has the store in `path` open; nil if there is none or nothing is there. Locks nothing.
     ///
     /// Throws `.notPermitted` and `.inputOutput`.
-    package static func holder(ofStoreAt path: String) throws -> Holder? {
+    package static func holder(ofStoreAt path: String) throws -> StoreHolder? {
         do {
             guard let holder = try StoreHolder.find(in: path), !holder.isThisProcess else { return nil }
-            return Holder(processID: holder.processID, command: holder.command)
+            return holder
         } catch { throw error.storeError }
     }
 
@@ -171,13 +133,13 @@ extension LevelDBStore {
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: formatVersion)
-        let copy = try copying(source) {
+        let report = try copying(source) {
             try BackupCopy.make(of: source, in: target, syncs: false, progress: progress)
         }
         do {
             try SystemFiles.create("\(target)/\(StoreMarker.fileName)", Array(marker.contents.utf8))
         } catch { throw error.storeError }
-        return LevelDBBackupReport(copy)
+        return report
     }
 }
 

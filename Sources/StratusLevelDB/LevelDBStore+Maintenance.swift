@@ -112,13 +112,7 @@ extension LevelDBStore {
             var report = LevelDBChecksumReport()
             report.entryCount = reader.entryCount
             report.damages = reader.damages.map { CorruptionCandidates.error($0.error, in: path, $0.range) }
-            for file in CorruptionCandidates.damagedLogs(in: path) {
-                report.damages.append(
-                    StoreError(
-                        .corruption,
-                        "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                        ["path": path, "candidateFiles": file], damage: .files))
-            }
+            report.damages += CorruptionCandidates.damagedLogs(in: path).map { .damagedLog($0, of: path) }
             return report
         }
     }
@@ -143,8 +137,7 @@ extension LevelDBStore {
 
     /// All tables; none if the list is damaged.
     private func tables() throws -> [ManifestTable] {
-        let source = try Manifest.read(in: path)
-        return Manifest(source.manifest).map { Array($0.tables.values) } ?? []
+        try Manifest.read(in: path).manifest.map { Array($0.tables.values) } ?? []
     }
 }
 
@@ -187,7 +180,7 @@ struct ChecksumReader {
     /// Entries between two calls of `progress`.
     private static let progressEntryCount = 10_000
     /// A bound behind every key.
-    static let end = [UInt8](repeating: 0xFF, count: StoreLimits.maximumKeyByteCount + 1)
+    static var end: [UInt8] { KeyRange.everything.upper }
 
     private(set) var entryCount = 0
     private(set) var damages: [(error: EngineError, range: KeyRange)] = []

@@ -47,7 +47,7 @@ package struct PersonName: Hashable, Codable, Sendable {
 
 /// An account of the store: one person, in every container.
 package struct StoredAccount: Hashable, Sendable {
-    package let id: AccountID
+    package var id: AccountID
     /// The host's own identifier of the person, unique in the store; nil if the host knows them only by handle.
     package var externalID: String?
     /// The record name of the person's user record, in every container.

@@ -100,19 +100,18 @@ package enum GreatCircle {
     }
 
     private static func sineSeries(_ angle: Double) -> Double {
-        let square = angle * angle
-        var (term, sum) = (angle, angle)
-        for index in stride(from: 2.0, through: 18, by: 2) {
-            term *= -square / (index * (index + 1))
-            sum += term
-        }
-        return sum
+        series(of: angle, from: angle, stride(from: 2, through: 18, by: 2))
     }
 
     private static func cosineSeries(_ angle: Double) -> Double {
+        series(of: angle, from: 1, stride(from: 1, through: 19, by: 2))
+    }
+
+    /// The sum of a first term and of those that follow from it.
+    private static func series(of angle: Double, from first: Double, _ indexes: StrideThrough<Double>) -> Double {
         let square = angle * angle
-        var (term, sum) = (1.0, 1.0)
-        for index in stride(from: 1.0, through: 19, by: 2) {
+        var (term, sum) = (first, first)
+        for index in indexes {
             term *= -square / (index * (index + 1))
             sum += term
         }

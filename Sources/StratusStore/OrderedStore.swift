@@ -26,6 +26,8 @@ package struct KeyRange: Hashable, Sendable {
         self.lower = lower
         self.upper = upper
     }
+
+    package var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
 }
 
 /// The order in which a scan visits its entries.

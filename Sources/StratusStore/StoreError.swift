@@ -70,7 +70,7 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
     package let damage: Damage?
     package let message: String
     package private(set) var fields: [String: String]
-    package let cause: String?
+    package private(set) var cause: String?
 
     package init(
         _ code: Code, _ message: StaticString, _ fields: [String: String] = [:], cause: String? = nil,
@@ -95,15 +95,10 @@ package struct StoreError: Error, Hashable, Sendable, CustomStringConvertible {
 
     /// The same error with other variables and another cause.
     package func with(fields: [String: String], cause: String?) -> StoreError {
-        StoreError(copying: self, fields: fields, cause: cause)
-    }
-
-    private init(copying other: StoreError, fields: [String: String], cause: String?) {
-        code = other.code
-        damage = other.damage
-        message = other.message
-        self.fields = fields
-        self.cause = cause
+        var error = self
+        error.fields = fields
+        error.cause = cause
+        return error
     }
 
     package var description: String {

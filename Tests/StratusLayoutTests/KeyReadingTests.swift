@@ -98,11 +98,13 @@ struct KeyReadingTests {
         ] {
             #expect(try GlobalKeys.readDatabaseKey(GlobalKeys.database(id).span) == id)
         }
-        let purge = try GlobalKeys.readPurgeKey(GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(256)).span)
+        let purge = try GlobalKeys.readZoneKey(GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(256)).span, in: .purges)
         #expect(purge == (DatabaseNumber(3), ZoneNumber(256)))
-        let release = try GlobalKeys.readReleaseKey(GlobalKeys.release(DatabaseNumber(3), ZoneNumber(256)).span)
+        let release = try GlobalKeys.readZoneKey(
+            GlobalKeys.release(DatabaseNumber(3), ZoneNumber(256)).span, in: .releases)
         #expect(release == (DatabaseNumber(3), ZoneNumber(256)))
-        let rebuild = try GlobalKeys.readRebuildKey(GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(256)).span)
+        let rebuild = try GlobalKeys.readZoneKey(
+            GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(256)).span, in: .rebuilds)
         #expect(rebuild == (DatabaseNumber(3), ZoneNumber(256)))
         try expectSubscriptionKeys()
         let database = LayoutSamples.database
@@ -152,7 +154,7 @@ struct KeyReadingTests {
         #expect(throws: StoreError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: 3) }
         #expect(throws: StoreError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: -1) }
         let zeroPurge = GlobalKeys.purge(.outside, ZoneNumber(1))
-        #expect(throws: StoreError.self) { try GlobalKeys.readPurgeKey(zeroPurge.span) }
+        #expect(throws: StoreError.self) { try GlobalKeys.readZoneKey(zeroPurge.span, in: .purges) }
     }
 
     @Test("a key with an extra part is damage, whichever part is read")
@@ -169,7 +171,9 @@ struct KeyReadingTests {
         expectDamage(zone.change(sequence: 3)) { _ = try zone.readChangeKey($0) }
         expectDamage(zone.endedAcceptance(user: "u", ended: 3, share: "S")) { _ = try zone.readEndedAcceptanceKey($0) }
         expectDamage(GlobalKeys.asset(owner: "u", digest: [1, 2])) { _ = try GlobalKeys.readAssetKey($0) }
-        expectDamage(GlobalKeys.purge(DatabaseNumber(1), ZoneNumber(1))) { _ = try GlobalKeys.readPurgeKey($0) }
+        expectDamage(GlobalKeys.purge(DatabaseNumber(1), ZoneNumber(1))) {
+            _ = try GlobalKeys.readZoneKey($0, in: .purges)
+        }
         let acceptance = AcceptanceKeyParts(user: "u", zone: LayoutSamples.second, share: "S")
         expectDamage(GlobalKeys.acceptance(acceptance)) { _ = try GlobalKeys.readAcceptanceKey($0) }
     }

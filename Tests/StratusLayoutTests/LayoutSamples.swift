@@ -124,7 +124,7 @@ enum LayoutSamples {
         (GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), RebuildEntry(identity: first)),
         (GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), IndexBuildEntry(identity: first)),
         (GlobalKeys.indexReview("iCloud.com.example", "Note"), IndexReviewEntry()),
-        (GlobalKeys.indexing(), IndexingEntry()),
+        (GlobalKeys.indexing(), EmptyEntry()),
         (
             GlobalKeys.indexReview("iCloud.com.example", "Task"),
             IndexReviewEntry(last: (DatabaseNumber(3), ZoneNumber(300)))
@@ -161,8 +161,8 @@ enum LayoutSamples {
         (zone.child(parent: "a", name: "b"), ChildEntry(since: 1, hasChildren: false)),
         (zone.shareRoot("a"), ShareRootEntry(share: "Share-1", since: 9)),
         (zone.shareCount(parent: nil, name: "a"), ShareCountEntry(count: 2)),
-        (zone.reference(target: "t", source: "s", field: "f", action: .none), ReferenceEntry()),
-        (zone.type("T", name: "a"), TypeEntry()),
+        (zone.reference(target: "t", source: "s", field: "f", action: .none), EmptyEntry()),
+        (zone.type("T", name: "a"), EmptyEntry()),
         (zone.change(sequence: 4), ChangeEntry(name: "a", kind: .saved)),
         (zone.change(sequence: 5), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: nil))),
         (zone.change(sequence: 6), ChangeEntry(name: "a", kind: .deleted(type: "File", parent: "p"))),

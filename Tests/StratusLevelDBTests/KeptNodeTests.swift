@@ -2,6 +2,7 @@
 
 import Foundation
 import StratusLevelDB
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore

@@ -75,7 +75,7 @@ import Testing
         let scan = try #require(
             Self.damage {
                 try engine.read { reader in
-                    try reader.store.scan(try reader.existingZone(Self.zone).keys.all.keyRange) { _, _ in .next }
+                    try reader.store.scan(try reader.existingZone(Self.zone).keys.all) { _, _ in .next }
                 }
             })
         #expect(scan.code == .corruption)

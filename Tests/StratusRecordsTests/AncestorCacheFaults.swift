@@ -1,5 +1,6 @@
 // Ancestor caches with one planted fault each, to show that the checker of the histories can fail.
 
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -11,7 +12,7 @@ protocol FaultyAncestorCache: AncestorAnswering {
 }
 
 extension FaultyAncestorCache {
-    func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode? {
+    func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> ParentEntry? {
         cache.node(zone: zone, name: name, at: version)
     }
 
@@ -21,7 +22,7 @@ extension FaultyAncestorCache {
         cache.nearestShareRoot(zone: zone, of: name, at: version, limit: limit)
     }
 
-    func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
+    func fill(zone: CacheZone, name: RecordName, node: ParentEntry, at version: StoreVersion) {
         cache.fill(zone: zone, name: name, node: node, at: version)
     }
 
@@ -38,7 +39,7 @@ final class FillIgnoresPublications: FaultyAncestorCache {
     let cache = AncestorCache(capacityByteCount: 5_000)
     private let newest = Atomic<StoreVersion>(0)
 
-    func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
+    func fill(zone: CacheZone, name: RecordName, node: ParentEntry, at version: StoreVersion) {
         cache.fill(zone: zone, name: name, node: node, at: newest.load(ordering: .relaxed))
     }
 

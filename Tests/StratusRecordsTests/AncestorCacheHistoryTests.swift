@@ -1,6 +1,7 @@
 // Random histories of commits, fills by readers of any version, and questions at any version: the cache may not know an
 // answer, but it never gives a wrong one, at any size; and the checker is shown to find planted faults.
 
+import StratusLayout
 import StratusModel
 @testable import StratusRecords
 import StratusStore
@@ -96,10 +97,10 @@ struct CacheHistory {
 
     private mutating func publish(to cache: some AncestorAnswering) {
         let zone = anyZone()
-        var changes: [RecordName: HierarchyNode?] = [:]
+        var changes: [RecordName: ParentEntry?] = [:]
         for _ in 0..<Int.random(in: 1...6, using: &random) {
             // Any parent, the record itself included: the cache must stay consistent if the hierarchy is damaged.
-            let node = HierarchyNode(
+            let node = ParentEntry(
                 parent: Int.random(in: 0..<6, using: &random) == 0 ? nil : anyName(), parentSince: oracle.newest,
                 share: Int.random(in: 0..<5, using: &random) == 0 ? anyName() : nil,
                 shareSince: UInt64.random(in: 0..<9, using: &random), hasChildren: Bool.random(using: &random))

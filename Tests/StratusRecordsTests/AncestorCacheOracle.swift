@@ -1,6 +1,7 @@
 // The oracle for an ancestor cache: one whole dictionary for each version, and a checker that accepts an answer only if
 // it says "unknown" or exactly what the dictionary of the reader's version says.
 
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -12,11 +13,11 @@ struct OracleKey: Hashable {
 
 /// The subject of the checker: the cache itself, or one with a planted fault.
 protocol AncestorAnswering: Sendable {
-    func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode?
+    func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> ParentEntry?
     func nearestShareRoot(
         zone: CacheZone, of name: RecordName, at version: StoreVersion, limit: Int
     ) -> AncestorShareAnswer
-    func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion)
+    func fill(zone: CacheZone, name: RecordName, node: ParentEntry, at version: StoreVersion)
     func publish(_ changes: [HierarchyChange], version: StoreVersion)
     func forget(zone: CacheZone, version: StoreVersion)
     var statistics: AncestorCacheStatistics { get }
@@ -26,7 +27,7 @@ extension AncestorCache: AncestorAnswering {}
 
 /// All versions of a hierarchy, `versions[0]` empty.
 struct HierarchyOracle {
-    private(set) var versions: [[OracleKey: HierarchyNode]] = [[:]]
+    private(set) var versions: [[OracleKey: ParentEntry]] = [[:]]
 
     var newest: StoreVersion { StoreVersion(versions.count - 1) }
 
@@ -40,15 +41,15 @@ struct HierarchyOracle {
         versions.append(versions[versions.count - 1].filter { $0.key.zone != zone })
     }
 
-    func node(_ zone: CacheZone, _ name: RecordName, at version: StoreVersion) -> HierarchyNode? {
+    func node(_ zone: CacheZone, _ name: RecordName, at version: StoreVersion) -> ParentEntry? {
         versions[Int(version)][OracleKey(zone: zone, name: name)]
     }
 
     /// The records from `name` up, at most `limit`, as far as they exist.
     func chain(
         _ zone: CacheZone, _ name: RecordName, at version: StoreVersion, limit: Int
-    ) -> [(name: RecordName, node: HierarchyNode)] {
-        var chain: [(name: RecordName, node: HierarchyNode)] = []
+    ) -> [(name: RecordName, node: ParentEntry)] {
+        var chain: [(name: RecordName, node: ParentEntry)] = []
         var next: RecordName? = name
         while chain.count < limit, let name = next, let node = node(zone, name, at: version) {
             chain.append((name, node))
@@ -71,12 +72,12 @@ struct HierarchyOracle {
         return lie.map { context + $0 }
     }
 
-    private func nodeLie(_ answer: HierarchyNode?, _ truth: HierarchyNode?) -> String? {
+    private func nodeLie(_ answer: ParentEntry?, _ truth: ParentEntry?) -> String? {
         answer == nil || answer == truth ? nil : "says \(String(describing: answer)) for \(String(describing: truth))"
     }
 
     private func shareLie(
-        _ answer: AncestorShareAnswer, _ chain: [(name: RecordName, node: HierarchyNode)], start: RecordName, limit: Int
+        _ answer: AncestorShareAnswer, _ chain: [(name: RecordName, node: ParentEntry)], start: RecordName, limit: Int
     ) -> String? {
         let root = chain.firstIndex { $0.node.share != nil }
         let isTrue: Bool

@@ -1,5 +1,6 @@
 // What the ancestor cache promises, one behaviour at a time.
 
+import StratusLayout
 import StratusModel
 @testable import StratusRecords
 import StratusStore
@@ -13,15 +14,15 @@ struct AncestorCacheTests {
     /// Records "0" … "count - 1", each the parent of the next; "0" is the root of share "s" on request.
     private func fillChain(_ cache: AncestorCache, count: Int, isShared: Bool = false, at version: StoreVersion = 1) {
         for level in 0..<count {
-            let node = HierarchyNode(
+            let node = ParentEntry(
                 parent: level == 0 ? nil : RecordName("\(level - 1)"), parentSince: UInt64(level),
                 share: level == 0 && isShared ? "s" : nil, shareSince: 3, hasChildren: level + 1 < count)
             cache.fill(zone: zone, name: RecordName("\(level)"), node: node, at: version)
         }
     }
 
-    private func node(under parent: RecordName?, share: RecordName? = nil) -> HierarchyNode {
-        HierarchyNode(parent: parent, parentSince: 1, share: share, shareSince: 2)
+    private func node(under parent: RecordName?, share: RecordName? = nil) -> ParentEntry {
+        ParentEntry(parent: parent, parentSince: 1, share: share, shareSince: 2)
     }
 
     // MARK: Versions

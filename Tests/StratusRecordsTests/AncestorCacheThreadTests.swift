@@ -1,5 +1,6 @@
 // Many threads on one ancestor cache: commits are published while readers fill and look up at their own versions.
 
+import StratusLayout
 import StratusModel
 @testable import StratusRecords
 import StratusStore
@@ -84,7 +85,7 @@ private struct CommittedScene: Sendable {
                 let number = Int.random(in: 0..<names.count, using: &random)
                 let parent = number == 0 ? nil : names[Int.random(in: 0..<number, using: &random)]
                 let isShared = Int.random(in: 0..<6, using: &random) == 0
-                let node = HierarchyNode(parent: parent, parentSince: oracle.newest, share: isShared ? "share" : nil)
+                let node = ParentEntry(parent: parent, parentSince: oracle.newest, share: isShared ? "share" : nil)
                 let isGone = Int.random(in: 0..<20, using: &random) == 0
                 return HierarchyChange(zone: zone, name: names[number], node: isGone ? nil : node)
             }

@@ -134,19 +134,19 @@ struct IndexVerifierTests {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
         let planted: [([UInt8], [UInt8])] = [
-            (zone.parent(of: "ghost"), ParentEntry(HierarchyNode.top).encoded()),
+            (zone.parent(of: "ghost"), ParentEntry.top.encoded()),
             (zone.child(parent: "alone", name: "file"), ChildEntry(since: 1, hasChildren: false).encoded()),
             (zone.shareRoot("file"), ShareRootEntry(share: "S", since: 1).encoded()),
             (zone.shareCount(parent: nil, name: "alone"), ShareCountEntry(count: 2).encoded()),
             (zone.shareCount(parent: "alone", name: "file"), ShareCountEntry(count: 1).encoded()),
             (
                 zone.reference(target: "top", source: "large", field: "x", action: .none),
-                ReferenceEntry().encoded()
+                EmptyEntry().encoded()
             ),
-            (zone.type("Ghost", name: "file"), TypeEntry().encoded()),
+            (zone.type("Ghost", name: "file"), EmptyEntry().encoded()),
             (zone.change(sequence: 1), ChangeEntry(name: "shared", kind: .saved).encoded()),
             (zone.recordChunk("large", index: 9), try sample.chunk()),
-            (zone.token("word", field: "x", name: "file"), TypeEntry().encoded()),
+            (zone.token("word", field: "x", name: "file"), EmptyEntry().encoded()),
         ]
         for (key, value) in planted {
             let old = try sample.store.read { try $0.value(forKey: key) }
@@ -164,10 +164,10 @@ struct IndexVerifierTests {
     func wrong() throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
-        var node = HierarchyNode.top
+        var node = ParentEntry.top
         node.hasChildren = true
         let planted: [([UInt8], [UInt8])] = [
-            (zone.parent(of: "alone"), ParentEntry(node).encoded()),
+            (zone.parent(of: "alone"), node.encoded()),
             (zone.shareCount(parent: nil, name: "top"), ShareCountEntry(count: 5).encoded()),
             (zone.child(parent: "top", name: "other"), ChildEntry(since: 3, hasChildren: false).encoded()),
             (zone.shareRoot("shared"), ShareRootEntry(share: "Share-9", since: 4).encoded()),
@@ -327,9 +327,9 @@ extension IndexReport {
     fileprivate var faultKinds: Set<IndexFinding.Kind> { Set(findings.map(\.kind)) }
 }
 
-extension HierarchyNode {
-    fileprivate static var top: HierarchyNode {
-        HierarchyNode(parent: nil, parentSince: 1, share: nil, shareSince: 0, hasChildren: false)
+extension ParentEntry {
+    fileprivate static var top: ParentEntry {
+        ParentEntry(parent: nil, parentSince: 1, share: nil, shareSince: 0, hasChildren: false)
     }
 }
 

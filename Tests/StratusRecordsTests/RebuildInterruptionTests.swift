@@ -131,7 +131,7 @@ struct RebuildInterruptionTests {
         #expect(try engine.verify().isClean)
         let keys = try store.read { reader in
             var count = 0
-            try reader.scan(GlobalKeys.rebuilds.keyRange) { _, _ in
+            try reader.scan(GlobalKeys.rebuilds) { _, _ in
                 count += 1
                 return .next
             }

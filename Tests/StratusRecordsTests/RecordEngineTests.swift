@@ -121,7 +121,7 @@ struct RecordEngineTests {
             let sample = try SampleZone()
             let content = Field(.bytes([UInt8](repeating: 7, count: 350_000)))
             try sample.apply(.save(Record(name: "large", type: "Note", fields: ["content": content])))
-            let range = try sample.keys().recordWithChunks("large").keyRange
+            let range = try sample.keys().recordWithChunks("large")
             func chunkCount() throws -> Int {
                 try sample.store.read { reader in
                     var count = 0

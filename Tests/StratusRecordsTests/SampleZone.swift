@@ -56,7 +56,7 @@ struct SampleZone {
 
     /// Every key and value of the zone.
     func entries() throws -> [(key: [UInt8], value: [UInt8])] {
-        let range = try keys().all.keyRange
+        let range = try keys().all
         return try store.read { reader in
             var entries: [(key: [UInt8], value: [UInt8])] = []
             try reader.scan(range) { key, value in

@@ -128,7 +128,7 @@ struct SharingKeyspaceTests {
     @Test("deleting a zone removes all of them")
     func zonePurge() throws {
         let sample = try Self.filled()
-        let range = try sample.keys().all.keyRange
+        let range = try sample.keys().all
         try sample.engine.transact { _ = try $0.deleteZone(sample.id) }
         _ = try sample.engine.purgeDeletedZones(pause: {})
         let count = try sample.store.read { reader in

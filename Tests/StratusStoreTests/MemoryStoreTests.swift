@@ -21,7 +21,7 @@ struct MemoryStoreTests {
 
     @Test("a store that runs bodies twice keeps and counts the second run only")
     func bodiesTwice() throws {
-        let store = MemoryStore(options: .init(runsBodiesTwice: true))
+        let store = MemoryStore(runsBodiesTwice: true)
         var runCount: UInt8 = 0
         let found = try store.transact { transaction in
             runCount += 1

@@ -13,7 +13,7 @@ struct MemoryStoreConformanceTests {
 
     @Test("when it runs every body twice", arguments: StoreConformance.allChecks.filter { !$0.plansFaults })
     func bodiesTwice(check: StoreConformance.Check) async throws {
-        let fixture = MemoryStoreFixture(options: .init(runsBodiesTwice: true))
+        let fixture = MemoryStoreFixture(runsBodiesTwice: true)
         try await TestThreads.offPool { try check.run(fixture) }
     }
 }

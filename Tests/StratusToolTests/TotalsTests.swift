@@ -88,11 +88,11 @@ struct TotalsTests {
         let verification = try Verification(of: session) { part, done, total, _ in told.take(part, done, total) }
         #expect(verification.isClean)
         let ends = told.ends()
-        func count(_ ranges: LayoutRange...) throws -> Int {
+        func count(_ ranges: KeyRange...) throws -> Int {
             try session.engine.read { reader in
                 var count = 0
                 for range in ranges {
-                    try reader.store.scan(range.keyRange) { _, _ in
+                    try reader.store.scan(range) { _, _ in
                         count += 1
                         return .next
                     }

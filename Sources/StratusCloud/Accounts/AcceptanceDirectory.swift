@@ -68,7 +68,7 @@ package final class AcceptanceDirectory: Sendable {
     package func isVisible(
         _ zone: ZoneID, identity: UUID, to user: UserName, in reader: RecordReader
     ) throws -> Bool {
-        let range = GlobalKeys.acceptances(of: user, zone: identity).keyRange
+        let range = GlobalKeys.acceptances(of: user, zone: identity)
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(in: range) != true
         let visitor = Visitor(user: user, zone: identity)
@@ -93,7 +93,7 @@ package final class AcceptanceDirectory: Sendable {
     package func visitAcceptances(
         of user: UserName, in reader: RecordReader, _ visit: (AcceptanceKeyParts, AcceptanceEntry) throws -> Void
     ) throws {
-        try reader.store.scan(GlobalKeys.acceptances(of: user).keyRange) { key, value in
+        try reader.store.scan(GlobalKeys.acceptances(of: user)) { key, value in
             try visit(GlobalKeys.readAcceptanceKey(key), AcceptanceEntry(decoding: value))
             return .next
         }

@@ -55,7 +55,7 @@ package final class AccountDirectory: Sendable {
         let range = id.map { GlobalKeys.accounts(after: $0) } ?? GlobalKeys.accounts
         var accounts: [StoredAccount] = []
         var hasMore = false
-        try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
+        try reader.store.scan(range, .forward, limit: limit + 1) { key, value in
             guard accounts.count < limit else {
                 hasMore = true
                 return .stop

@@ -81,7 +81,7 @@ package struct AssetVerifier: Sendable {
             meter.add(ledger.values.reduce(0) { $0 + Int(summable: $1.byteCount) })
         }
         try engine.read { reader in
-            try Self.visitLedger(GlobalKeys.assets(of: owner).keyRange, in: reader) { key, entry in
+            try Self.visitLedger(GlobalKeys.assets(of: owner), in: reader) { key, entry in
                 guard key.digest.first.map({ !folders.contains($0) }) ?? true else { return }
                 report.note(.missing(key))
                 meter.add(Int(summable: entry.byteCount))
@@ -114,7 +114,7 @@ package struct AssetVerifier: Sendable {
                 let counted = try reader.store.withValue(forKey: key) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
                 if counted != found { report.note(.zoneMiscounted(zone.id, counted: counted, held: found)) }
             }
-            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) {
+            try Self.visitLedger(GlobalKeys.assets, in: reader) {
                 counted.add($0, times: $1.count)
                 meter.add()
             }
@@ -141,7 +141,7 @@ package struct AssetVerifier: Sendable {
         try visitHeld(in: reader, owner, meter) { key, times in
             if isIncluded(key) { held[key, default: 0] += times }
         }
-        try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { key, entry in
+        try Self.visitLedger(GlobalKeys.assets, in: reader) { key, entry in
             meter.add()
             guard isIncluded(key) else { return }
             let found = held.removeValue(forKey: key) ?? 0
@@ -169,7 +169,7 @@ package struct AssetVerifier: Sendable {
             let zone = try reader.existingZone(id)
             var sum: UInt64 = 0
             // Every live record has an entry among the parents.
-            try zone.store.scan(zone.keys.parents.keyRange) { key, _ in
+            try zone.store.scan(zone.keys.parents) { key, _ in
                 guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
                 sum += Self.count(record.record, owner, visit)
                 meter.add()
@@ -178,7 +178,7 @@ package struct AssetVerifier: Sendable {
             try onZone((id, listing.database), sum)
             return .next
         }
-        try reader.store.scan(GlobalKeys.releases.keyRange) { _, value in
+        try reader.store.scan(GlobalKeys.releases) { _, value in
             var release = try ReleaseEntry(decoding: value)
             // Page by page, because their names are in memory.
             repeat {
@@ -203,28 +203,28 @@ package struct AssetVerifier: Sendable {
     }
 
     /// The first owner in a part of the ledger: one seek.
-    private func ledgerOwner(in range: LayoutRange) throws -> UserName? {
+    private func ledgerOwner(in range: KeyRange) throws -> UserName? {
         try engine.read { reader in
             try reader.store.collect(range, limit: 1) { key, _ in try GlobalKeys.readAssetKey(key).owner }.first
         }
     }
 
     private func ledgerOwner(behind owner: UserName) throws -> UserName? {
-        try ledgerOwner(in: LayoutRange(lower: GlobalKeys.assets(of: owner).upper, upper: GlobalKeys.assets.upper))
+        try ledgerOwner(in: KeyRange(from: GlobalKeys.assets(of: owner).upper, upTo: GlobalKeys.assets.upper))
     }
 
     /// The size of all contents in the ledger.
     private func ledgerByteCount() throws -> Int {
         try engine.read { reader in
             var count = 0
-            try Self.visitLedger(GlobalKeys.assets.keyRange, in: reader) { count += Int(summable: $1.byteCount) }
+            try Self.visitLedger(GlobalKeys.assets, in: reader) { count += Int(summable: $1.byteCount) }
             return count
         }
     }
 
     /// The ledger's entries for the contents whose digests begin with a byte.
     private func ledger(of owner: UserName, in byte: UInt8) throws -> [AssetKey: AssetEntry] {
-        var range = GlobalKeys.assets(of: owner).keyRange
+        var range = GlobalKeys.assets(of: owner)
         range.lower = GlobalKeys.asset(owner: owner, digest: [byte])
         var ledger: [AssetKey: AssetEntry] = [:]
         try engine.read { reader in

@@ -111,7 +111,7 @@ struct DepartureRunner {
     }
 
     /// The person's own ranges: their zones' usage, their assets, waiting notifications, and devices.
-    private var ownRanges: [LayoutRange] {
+    private var ownRanges: [KeyRange] {
         [
             GlobalKeys.zoneUsages(of: departure.userName), GlobalKeys.assets(of: departure.userName),
             GlobalKeys.notifications(for: departure.account), GlobalKeys.devices(of: departure.account),
@@ -186,7 +186,7 @@ struct DepartureRunner {
     }
 
     private func removeEntries(
-        _ range: LayoutRange, _ didRemove: ([[UInt8]], RecordTransaction) throws -> Void = { _, _ in }
+        _ range: KeyRange, _ didRemove: ([[UInt8]], RecordTransaction) throws -> Void = { _, _ in }
     ) throws {
         var count = Self.entryBatchCount
         while count == Self.entryBatchCount {

@@ -173,14 +173,14 @@ struct Admissions {
 
     /// Reads the periods since `start`: two seeks.
     init(of user: UserName, to zone: ZoneReader, identity: UUID, since start: UInt64) throws {
-        try zone.store.scan(GlobalKeys.acceptances(of: user, zone: identity).keyRange) { key, value in
+        try zone.store.scan(GlobalKeys.acceptances(of: user, zone: identity)) { key, value in
             let entry = try AcceptanceEntry(decoding: value)
             guard entry.isOf(zone.id), SharedAccess(entry).isAdmitted else { return .next }
             let share = try GlobalKeys.readAcceptanceKey(key).share
             stays.append(Stay(share: share, began: entry.since, ended: nil))
             return .next
         }
-        try zone.store.scan(zone.keys.endedAcceptances(of: user, after: start).keyRange) { key, value in
+        try zone.store.scan(zone.keys.endedAcceptances(of: user, after: start)) { key, value in
             let parts = try zone.keys.readEndedAcceptanceKey(key)
             let began = try EndedAcceptanceEntry(decoding: value).began
             stays.append(Stay(share: parts.share, began: began, ended: parts.ended))

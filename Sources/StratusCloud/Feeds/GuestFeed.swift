@@ -298,7 +298,7 @@ extension GuestFeed {
     ) throws -> [(name: RecordName, isTombstone: Bool)] {
         let range = last.map { zone.keys.records(after: $0) } ?? zone.keys.records
         var names: [(name: RecordName, isTombstone: Bool)] = []
-        try zone.store.scan(range.keyRange) { key, value in
+        try zone.store.scan(range) { key, value in
             let parts = try zone.keys.readRecordKey(key)
             if parts.chunkIndex == nil { names.append((parts.name, try RecordCodec.isTombstone(value))) }
             return names.count < limit ? .next : .stop

@@ -95,7 +95,7 @@ extension CloudService {
         let key = GlobalKeys.device(of: device.account, device.name)
         let header = try reader.store.withValue(forKey: key) { try DeviceEntry(decoding: $0) }
         var page = WaitingPage(next: max(start, header?.next ?? 0))
-        var range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+        var range = GlobalKeys.notifications(for: device.account, device.name)
         range.lower = GlobalKeys.notification(for: device.account, device.name, order: start)
         try reader.store.scan(range) { key, value in
             let entry = try NotificationEntry(decoding: value)
@@ -112,7 +112,7 @@ extension CloudService {
     }
 
     private func remove(_ ids: Set<UUID>, because container: ContainerName, from device: DeviceAddress) throws {
-        let range = GlobalKeys.notifications(for: device.account, device.name).keyRange
+        let range = GlobalKeys.notifications(for: device.account, device.name)
         func keys(in reader: RecordReader) throws -> [[UInt8]] {
             var keys: [[UInt8]] = []
             try reader.store.scan(range) { key, value in

@@ -101,7 +101,7 @@ struct Recipients {
         guard let release, release.identity == entry.identity else { return [] }
         let zone = transaction.zone(of: release)
         var viewers: Set<UserName> = []
-        try zone.store.scan(zone.keys.types(of: ShareContent.recordType).keyRange) { key, _ in
+        try zone.store.scan(zone.keys.types(of: ShareContent.recordType)) { key, _ in
             let share = try zone.keys.readTypeKey(key).name
             if let content = try zone.record(share)?.record.shareContent() { viewers.formUnion(content.viewers) }
             return .next

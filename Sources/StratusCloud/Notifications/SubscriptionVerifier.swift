@@ -152,10 +152,10 @@ private final class SubscriptionCheck {
 
     /// Visits a range. An entry that cannot be read is a finding; `judge` checks the others. `line` is the key.
     private func visit<Parts>(
-        _ range: LayoutRange, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts,
+        _ range: KeyRange, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts,
         judge: (_ parts: Parts, _ line: String) throws -> SubscriptionFinding? = { _, _ in nil }
     ) throws {
-        try reader.store.scan(range.keyRange) { key, value in
+        try reader.store.scan(range) { key, value in
             meter.add()
             if let parts = try parts(key, value, read), let found = try judge(parts, KeyDescription.text(of: key)) {
                 report.note(found)

@@ -14,7 +14,7 @@ extension ZoneReader {
     /// Visits the records that hold a `deleteSelf` reference to a record, in the byte order of their names.
     func visitOwned(by target: RecordName, _ visit: (RecordName) throws -> ScanStep) throws {
         var last: RecordName?
-        try store.scan(keys.references(to: target).keyRange) { key, _ in
+        try store.scan(keys.references(to: target)) { key, _ in
             let parts = try keys.readReferenceKey(key)
             guard parts.action == .deleteSelf, parts.source != last else { return .next }
             last = parts.source

@@ -149,7 +149,7 @@ extension SchemaKeeper {
     /// The whole schema of a container.
     package func schema(of container: ContainerName, in reader: RecordReader) throws -> ContainerSchema {
         var schema = ContainerSchema()
-        try reader.store.scan(GlobalKeys.schema(of: container).keyRange) { key, value in
+        try reader.store.scan(GlobalKeys.schema(of: container)) { key, value in
             let type = try GlobalKeys.readSchemaKey(key).type
             switch (type, try SchemaEntry(decoding: value)) {
             case (let type?, .type(let fields, let grants, let isImported)):

@@ -162,7 +162,7 @@ extension CloudService {
             let range = position.map { keys.shareEvents(after: $0) } ?? keys.shareEvents
             var page = ShareTrailPage(events: [], next: nil)
             var last: ShareEventPosition?
-            try reader.store.scan(range.keyRange, .forward, limit: limit + 1) { key, value in
+            try reader.store.scan(range, .forward, limit: limit + 1) { key, value in
                 guard page.events.count < limit else {
                     page.next = last
                     return .stop
@@ -206,7 +206,7 @@ extension CloudService {
             guard let keys = try reader.zone(zone)?.keys else { return nil }
             var count = 0
             var found: [UInt8]?
-            try reader.store.scan(keys.shareEvents.keyRange, .backward, limit: options.shareEventCount + 1) { key, _ in
+            try reader.store.scan(keys.shareEvents, .backward, limit: options.shareEventCount + 1) { key, _ in
                 count += 1
                 if count > options.shareEventCount { found = [UInt8](copying: key) }
                 return .next

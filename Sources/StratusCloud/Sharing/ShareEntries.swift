@@ -223,7 +223,7 @@ struct ShareReleaser {
         let type = ShareContent.recordType
         let range = position.map { zone.keys.types(of: type, after: $0) } ?? zone.keys.types(of: type)
         var batch = Batch()
-        try zone.store.scan(range.keyRange) { key, _ in
+        try zone.store.scan(range) { key, _ in
             let name = try zone.keys.readTypeKey(key).name
             batch.shareCount += 1
             guard let record = try zone.record(name)?.record else { return .next }

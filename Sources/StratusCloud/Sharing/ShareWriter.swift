@@ -145,7 +145,7 @@ package struct ShareWriter {
     /// The index after the events of the zone's last change.
     private func nextEventIndex(at sequence: UInt64) throws -> UInt64 {
         var next: UInt64 = 0
-        try zone.store.scan(zone.keys.shareEvents.keyRange, .backward, limit: 1) { key, _ in
+        try zone.store.scan(zone.keys.shareEvents, .backward, limit: 1) { key, _ in
             let parts = try zone.keys.readShareEventKey(key)
             if parts.sequence == sequence { next = parts.index + 1 }
             return .stop
@@ -201,7 +201,7 @@ package struct ShareWriter {
             let key = zone.keys.clientToken(of: user)
             guard try transaction.store.contains(key) else { continue }
             var isElsewhere = false
-            try transaction.store.scan(GlobalKeys.acceptances(of: user, zone: zoneIdentity).keyRange) { other, _ in
+            try transaction.store.scan(GlobalKeys.acceptances(of: user, zone: zoneIdentity)) { other, _ in
                 isElsewhere = !gone.contains([UInt8](copying: other))
                 return isElsewhere ? .stop : .next
             }

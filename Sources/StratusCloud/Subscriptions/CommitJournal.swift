@@ -134,7 +134,7 @@ package struct CommitJournal: Sendable {
             of: owner, in: id.database.container, database: DatabaseSelector.private.rawValue)
         var ended: [SubscriptionKeyParts] = []
         var told: [(parts: SubscriptionKeyParts, template: NotificationTemplate?)] = []
-        try transaction.store.scan(range.keyRange) { key, value in
+        try transaction.store.scan(range) { key, value in
             let entry = try SubscriptionEntry(decoding: value)
             switch entry.subject {
             case .zone(id.name, _):

@@ -111,7 +111,7 @@ package final class SubscriptionDirectory: Sendable {
 
     /// Whether a range has an entry.
     private func flag(
-        _ question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange
+        _ question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> KeyRange
     ) throws -> Bool {
         let answer = try answer(to: question, transaction, range()) { range in
             (.flag(try transaction.store.hasEntries(in: range)), 0)
@@ -126,7 +126,7 @@ package final class SubscriptionDirectory: Sendable {
     }
 
     private func answer(
-        to question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> LayoutRange,
+        to question: Question, _ transaction: RecordTransaction, _ range: @autoclosure () -> KeyRange,
         _ read: (KeyRange) throws -> (Answer, byteCount: Int)
     ) throws -> Answer {
         let version = transaction.store.version
@@ -136,7 +136,7 @@ package final class SubscriptionDirectory: Sendable {
         {
             return known.answer
         }
-        let range = known?.range ?? range().keyRange
+        let range = known?.range ?? range()
         let isUnchanged = !transaction.hasUnpublishedWrite(in: range)
         let (answer, byteCount) = try read(range)
         guard isUnchanged else { return answer }
@@ -156,7 +156,7 @@ package final class SubscriptionDirectory: Sendable {
         in container: ContainerName, _ transaction: RecordTransaction
     ) throws -> PublicSubscriptions.Queries {
         if let known = state.withLock({ $0.publics[container] }) { return known.queries }
-        let found = try PublicSubscriptions(GlobalKeys.subscriptions(in: container).keyRange, transaction)
+        let found = try PublicSubscriptions(GlobalKeys.subscriptions(in: container), transaction)
         state.withLock { $0.publics[container] = found }
         return found.queries
     }

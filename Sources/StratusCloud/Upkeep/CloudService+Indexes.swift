@@ -59,7 +59,7 @@ extension CloudService {
                 guard try !transaction.store.contains(key) else { continue }
                 try transaction.set(key, to: IndexReviewEntry().encoded())
             }
-            try transaction.set(GlobalKeys.indexing(), to: IndexingEntry().encoded())
+            try transaction.set(GlobalKeys.indexing(), to: EmptyEntry().encoded())
         }
     }
 
@@ -75,7 +75,7 @@ extension CloudService {
             var count = 0
             // Most reviews go over all zones of a container, which are counted once for all types.
             var all: [ContainerName: Int] = [:]
-            try reader.store.scan(GlobalKeys.indexReviews.keyRange) { key, value in
+            try reader.store.scan(GlobalKeys.indexReviews) { key, value in
                 let container = try GlobalKeys.readIndexReviewKey(key).container
                 let position = try IndexReviewEntry(decoding: value).last
                 if position == nil, let known = all[container] {

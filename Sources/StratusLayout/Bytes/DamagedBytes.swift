@@ -12,10 +12,9 @@ extension StoreError {
     static func corruptKey(
         _ message: StaticString, _ key: Span<UInt8>, at position: Int, in keyspace: String, cause: TupleError? = nil
     ) -> StoreError {
-        let digits = Hex.text(key.extracting(0..<min(key.count, shownByteCount)))
-        let hex = key.count > shownByteCount ? "\(digits)… (\(key.count.counting("byte")))" : digits
-        return StoreError(
-            .corruption, message, ["keyspace": keyspace, "position": "\(position)", "hex": hex],
+        StoreError(
+            .corruption, message,
+            ["keyspace": keyspace, "position": "\(position)", "hex": Hex.text(key, limit: shownByteCount)],
             cause: cause.map { "\($0)" }, damage: .entry)
     }
 

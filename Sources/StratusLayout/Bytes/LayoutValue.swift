@@ -96,18 +96,6 @@ enum ValueWriter {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// Byte 0, or byte 1 and a text.
-    static func append(optional text: String?, to bytes: inout [UInt8]) {
-        bytes.append(text == nil ? 0 : 1)
-        if let text { append(text, to: &bytes) }
-    }
-
-    /// Number (how many), a text for each.
-    static func append(texts: [String], to bytes: inout [UInt8]) {
-        append(number: UInt64(texts.count), to: &bytes)
-        for text in texts { append(text, to: &bytes) }
-    }
-
     /// Number (how many bytes), those.
     static func append(_ content: [UInt8], to bytes: inout [UInt8]) {
         append(number: UInt64(content.count), to: &bytes)
@@ -118,12 +106,20 @@ enum ValueWriter {
         append(fixed: date.timeIntervalSinceReferenceDate.bitPattern, to: &bytes)
     }
 
-    static func append(_ identifier: UUID, to bytes: inout [UInt8]) {
-        let b = identifier.uuid
-        let content: InlineArray<16, UInt8> = [
-            b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7, b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15,
-        ]
-        bytes.append(copying: content.span)
+    /// Appends parts, one after the other.
+    static func append<each Part: ValuePart>(_ parts: repeat each Part, to bytes: inout [UInt8]) {
+        repeat (each parts).write(to: &bytes)
+    }
+
+    /// Number (how many), in the byte order of the names a text: name · what `appendValue` appends.
+    static func append<Name: ByteComparedName, Value>(
+        _ values: [Name: Value], to bytes: inout [UInt8], _ appendValue: (Value, inout [UInt8]) -> Void
+    ) {
+        append(number: UInt64(values.count), to: &bytes)
+        for (name, value) in values.sorted(by: { $0.key < $1.key }) {
+            append(name.text, to: &bytes)
+            appendValue(value, &bytes)
+        }
     }
 }
 
@@ -234,24 +230,33 @@ package struct ValueReader: ~Escapable {
         return String(copying: text)
     }
 
-    mutating func readOptionalText() throws(StoreError) -> String? { try readFlag() ? try readText() : nil }
-
-    mutating func readTexts() throws(StoreError) -> [String] {
-        var texts: [String] = []
-        for _ in 0..<(try readCount()) { texts.append(try readText()) }
-        return texts
+    /// Reads parts, one after the other.
+    mutating func read<each Part: ValuePart>() throws(StoreError) -> (repeat each Part) {
+        (repeat try (each Part).read(from: &self))
     }
 
-    /// Reads a name that must come after the previous one, and remembers it.
-    mutating func readName<Name: ByteComparedName>(after last: inout Name?) throws(StoreError) -> Name {
-        let name = Name(try readText())
-        if let last, !(last < name) { throw corrupt("The names of the value are not in ascending order.") }
-        last = name
-        return name
+    /// Reads names in ascending order, each with what `readValue` reads.
+    mutating func readDictionary<Name: ByteComparedName, Value>(
+        _ readValue: (inout ValueReader) throws(StoreError) -> Value
+    ) throws(StoreError) -> [Name: Value] {
+        var values: [Name: Value] = [:]
+        var last: Name?
+        for _ in 0..<(try readCount()) {
+            let name = Name(try readText())
+            if let last, !(last < name) { throw corrupt("The names of the value are not in ascending order.") }
+            last = name
+            values[name] = try readValue(&self)
+        }
+        return values
     }
 
     mutating func readBytes() throws(StoreError) -> [UInt8] {
         [UInt8](copying: try readSpan(byteCount: try readCount()))
+    }
+
+    /// Reads as many bytes, without their number.
+    mutating func readBytes(count: Int) throws(StoreError) -> [UInt8] {
+        [UInt8](copying: try readSpan(byteCount: count))
     }
 
     /// The bytes of a text in place, not checked to be UTF-8.
@@ -277,14 +282,6 @@ package struct ValueReader: ~Escapable {
         position += byteCount
     }
 
-    mutating func readUUID() throws(StoreError) -> UUID {
-        let s = try readSpan(byteCount: 16)
-        return UUID(
-            uuid: (
-                s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15]
-            ))
-    }
-
     mutating func expectVersion(_ version: UInt8) throws(StoreError) {
         let found = try readByte()
         guard found == version else {
@@ -305,4 +302,124 @@ package struct ValueReader: ~Escapable {
     }
 
     private func cutOff() -> StoreError { corrupt("The value ends too early: check or restore the store.") }
+}
+
+// MARK: Parts of values
+
+/// A type that values have as a part.
+protocol ValuePart {
+    func write(to bytes: inout [UInt8])
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Self
+}
+
+/// A number.
+extension UInt64: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(number: self, to: &bytes) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> UInt64 { try reader.readNumber() }
+}
+
+/// The number of a database or zone, which is never 0.
+extension ValuePart where Self: RawRepresentable<UInt64> {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(number: rawValue, to: &bytes) }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Self {
+        guard let value = Self(rawValue: try reader.readPositive()) else {
+            throw reader.corrupt("No database or zone has this number.")
+        }
+        return value
+    }
+}
+
+/// A byte.
+extension UInt8: ValuePart {
+    func write(to bytes: inout [UInt8]) { bytes.append(self) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> UInt8 { try reader.readByte() }
+}
+
+/// A byte that is the raw value of a case.
+extension ValuePart where Self: RawRepresentable<UInt8> {
+    func write(to bytes: inout [UInt8]) { bytes.append(rawValue) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Self { try reader.readCase() }
+}
+
+extension ParticipantRole: ValuePart {}
+extension ParticipantPermission: ValuePart {}
+extension AcceptanceStatus: ValuePart {}
+
+/// Byte 0 or 1.
+extension Bool: ValuePart {
+    func write(to bytes: inout [UInt8]) { bytes.append(self ? 1 : 0) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Bool { try reader.readFlag() }
+}
+
+/// A text.
+extension String: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(self, to: &bytes) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> String { try reader.readText() }
+}
+
+/// A name, as a text.
+extension ValuePart where Self: ByteComparedName {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(text, to: &bytes) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Self { Self(try reader.readText()) }
+}
+
+extension RecordName: ValuePart {}
+extension ZoneName: ValuePart {}
+extension RecordType: ValuePart {}
+extension UserName: ValuePart {}
+extension ContainerName: ValuePart {}
+extension AccountID: ValuePart {}
+extension ParticipantID: ValuePart {}
+
+/// Number (how many), each of them.
+extension Array: ValuePart where Element: ValuePart {
+    func write(to bytes: inout [UInt8]) {
+        ValueWriter.append(number: UInt64(count), to: &bytes)
+        for element in self { element.write(to: &bytes) }
+    }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> [Element] {
+        var elements: [Element] = []
+        for _ in 0..<(try reader.readCount()) { elements.append(try Element.read(from: &reader)) }
+        return elements
+    }
+}
+
+/// Byte 0, or byte 1 and the part.
+extension Optional: ValuePart where Wrapped: ValuePart {
+    func write(to bytes: inout [UInt8]) {
+        bytes.append(self == nil ? 0 : 1)
+        if let self { self.write(to: &bytes) }
+    }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Wrapped? {
+        try reader.readFlag() ? try Wrapped.read(from: &reader) : nil
+    }
+}
+
+extension Date: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(self, to: &bytes) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Date { try reader.readDate() }
+}
+
+/// Date · text: user.
+extension Stamp: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(date, user, to: &bytes) }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Stamp {
+        Stamp(date: try reader.readDate(), user: UserName(try reader.readText()))
+    }
+}
+
+/// Its 16 bytes.
+extension UUID: ValuePart {
+    func write(to bytes: inout [UInt8]) {
+        let own = self.bytes
+        bytes.append(copying: own.span)
+    }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> UUID {
+        UUID(try reader.readSpan(byteCount: 16))
+    }
 }

@@ -19,10 +19,8 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     /// The line for a key with any bytes.
     package static func text(of key: Span<UInt8>) -> String {
-        var pieces: [String] = []
         do throws(StoreError) {
-            try read(key, into: &pieces)
-            return pieces.joined(separator: " / ")
+            return try line(of: key)
         } catch {
             return "damaged key x'\(Hex.text(key))': \(error.message) (position \(error.fields["position"] ?? "0"))"
         }
@@ -32,10 +30,10 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     /// Appends the pieces of a line. Throws at the first part of the key that cannot be read; earlier pieces stay.
     static func read(_ key: Span<UInt8>, into pieces: inout [String]) throws(StoreError) {
-        var reader = try KeyReader(key, after: 0, in: .unknown)
+        var reader = try KeyReader(key, after: 0)
         let place = try KeyPlace(&reader)
         pieces = beginning(of: place)
-        for part in place.shape.parts {
+        for part in place.keyspace.parts {
             if case .chunk = part, reader.isAtEnd { break }
             pieces.append(try text(part, &reader))
         }
@@ -44,9 +42,9 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
 
     private static func beginning(of place: KeyPlace) -> [String] {
         switch place {
-        case .global: ["global", place.shape.name]
-        case .database(let database, _): ["\(database)", place.shape.name]
-        case .zone(let database, let zone, _): ["\(database)", "\(zone)", place.shape.name]
+        case .global(let keyspace): ["global", keyspace.name]
+        case .database(let database, let keyspace): ["\(database)", keyspace.name]
+        case .zone(let database, let zone, let keyspace): ["\(database)", "\(zone)", keyspace.name]
         }
     }
 
@@ -76,8 +74,8 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
         guard let first = bound.first else { return "start of the store" }
         // No element begins with this byte.
         if first == 0xFF { return "end of the store" }
-        if let line = line(of: bound) { return line }
-        if bound.last == 0, let line = line(of: Array(bound.dropLast())) { return "after \(line)" }
+        if let line = try? line(of: bound.span) { return line }
+        if bound.last == 0, let line = try? line(of: bound.span.extracting(droppingLast: 1)) { return "after \(line)" }
         var pieces: [String] = []
         do throws(StoreError) {
             try read(bound.span, into: &pieces)
@@ -87,22 +85,18 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
         return pieces.isEmpty ? "x'\(Hex.text(bound, limit: 64))'" : (pieces + ["…"]).joined(separator: " / ")
     }
 
-    /// The line of a whole key; nil if the bytes are none.
-    private static func line(of key: [UInt8]) -> String? {
+    /// The line of a whole key. Throws if the bytes are none.
+    private static func line(of key: Span<UInt8>) throws(StoreError) -> String {
         var pieces: [String] = []
-        do throws(StoreError) {
-            try read(key.span, into: &pieces)
-            return pieces.joined(separator: " / ")
-        } catch {
-            return nil
-        }
+        try read(key, into: &pieces)
+        return pieces.joined(separator: " / ")
     }
 
     /// The database, and the zone if there is one.
     private static func beginning(of bound: [UInt8]) -> [String] {
         var pieces: [String] = []
         do throws(StoreError) {
-            var reader = try KeyReader(bound.span, after: 0, in: .unknown)
+            var reader = try KeyReader(bound.span, after: 0)
             let database = DatabaseNumber(try reader.readNumber())
             pieces.append(database == .outside ? "global" : "\(database)")
             let zone = ZoneNumber(try reader.readNumber())
@@ -137,88 +131,6 @@ extension TupleElement: CustomStringConvertible {
     }
 }
 
-// MARK: The parts of each keyspace
-
-/// One part of a key.
-enum KeyPart {
-    case text
-    /// A text or null.
-    case optionalText
-    case number
-    case uuid
-    case bytes
-    /// Any element.
-    case element
-    case database
-    case zone
-    /// The index of a chunk. A record's own key does not have it.
-    case chunk
-    case action
-    case scope
-    case identityKind
-}
-
-/// The name of a keyspace and the parts of its keys after the tag. Descriptions and `KeyLine.swift` use the same table.
-struct KeyShape {
-    let name: String
-    let parts: [KeyPart]
-
-    init(_ keyspace: ZoneKeyspace) {
-        name = keyspace.name
-        parts =
-            switch keyspace {
-            case .header: []
-            case .records: [.text, .chunk]
-            case .parents, .shareRoots: [.text]
-            case .children, .types: [.text, .text]
-            case .shareCounts: [.optionalText, .text]
-            case .references: [.text, .text, .text, .action]
-            case .fields: [.text, .text, .element, .text]
-            case .tokens: [.text, .text, .text]
-            case .changes: [.number]
-            case .endedParents, .endedShares: [.text, .number]
-            case .endedChildren, .endedAcceptances: [.text, .number, .text]
-            case .shareTokens: [.optionalText]
-            case .shareEvents: [.number, .number]
-            case .clientTokens: [.text]
-            case .queryIndexes: [.text]
-            }
-    }
-
-    init(_ keyspace: DatabaseKeyspace) {
-        name = keyspace.name
-        parts =
-            switch keyspace {
-            case .header: []
-            case .zones, .schema, .zoneSettings, .zoneMarkers, .zoneAssets: [.text]
-            case .changes: [.number]
-            case .subscriptions: [.text, .text]
-            }
-    }
-
-    init(_ keyspace: GlobalKeyspace) {
-        name = keyspace.name
-        parts =
-            switch keyspace {
-            case .format, .header, .tokenSecret, .indexing: []
-            case .databases: [.text, .optionalText, .scope]
-            case .purges, .releases, .rebuilds, .indexBuilds: [.database, .zone]
-            case .receipts, .shareURLs: [.bytes]
-            case .accounts: [.text]
-            case .identities: [.identityKind, .text]
-            case .acceptances: [.text, .uuid, .text]
-            case .assets: [.text, .bytes]
-            case .schema, .indexReviews: [.text, .text]
-            case .usage, .departures: [.text]
-            case .zoneUsage: [.text, .uuid]
-            case .subscriptions: [.text, .text, .number, .text]
-            case .devices: [.text, .text]
-            case .notifications: [.text, .text, .number]
-            case .outbox: [.database, .number, .number]
-            }
-    }
-}
-
 /// The keyspace of a key, from the key's first three elements.
 enum KeyPlace {
     case global(GlobalKeyspace)
@@ -243,7 +155,7 @@ enum KeyPlace {
 
     /// The place of a key; nil if this software writes no such key.
     init?(of key: Span<UInt8>) {
-        guard var reader = try? KeyReader(key, after: 0, in: .unknown), let place = try? KeyPlace(&reader) else {
+        guard var reader = try? KeyReader(key, after: 0), let place = try? KeyPlace(&reader) else {
             return nil
         }
         self = place
@@ -257,11 +169,11 @@ enum KeyPlace {
         }
     }
 
-    var shape: KeyShape {
+    var keyspace: any Keyspace {
         switch self {
-        case .global(let keyspace): KeyShape(keyspace)
-        case .database(_, let keyspace): KeyShape(keyspace)
-        case .zone(_, _, let keyspace): KeyShape(keyspace)
+        case .global(let keyspace): keyspace
+        case .database(_, let keyspace): keyspace
+        case .zone(_, _, let keyspace): keyspace
         }
     }
 }

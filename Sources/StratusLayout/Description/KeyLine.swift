@@ -23,7 +23,7 @@ extension KeyDescription {
     }
 
     /// Every key that a line, or its beginning, describes.
-    package static func range(of line: String) throws(StoreError) -> LayoutRange {
+    package static func range(of line: String) throws(StoreError) -> KeyRange {
         KeyBuilder.range(of: try bytes(of: line))
     }
 
@@ -35,7 +35,7 @@ extension KeyDescription {
         if scanner.take("global") {
             key = KeyBuilder.prefix(.outside, .outside)
             guard !scanner.isAtEnd else { return nil }
-            return try readKeyspace(GlobalKeyspace.self, &scanner, &key) { KeyShape($0) }
+            return try readKeyspace(GlobalKeyspace.self, &scanner, &key)
         }
         try scanner.expect("db ")
         let database = DatabaseNumber(try scanner.readNumber())
@@ -46,25 +46,25 @@ extension KeyDescription {
         }
         guard scanner.take(" / zone ") else {
             key = KeyBuilder.prefix(database, .outside)
-            return try readKeyspace(DatabaseKeyspace.self, &scanner, &key) { KeyShape($0) }
+            return try readKeyspace(DatabaseKeyspace.self, &scanner, &key)
         }
         let zone = ZoneNumber(try scanner.readNumber())
         guard zone != .outside else { throw scanner.invalid("No zone has the number 0.") }
         key = KeyBuilder.prefix(database, zone)
         guard !scanner.isAtEnd else { return nil }
-        return try readKeyspace(ZoneKeyspace.self, &scanner, &key) { KeyShape($0) }
+        return try readKeyspace(ZoneKeyspace.self, &scanner, &key)
     }
 
-    private static func readKeyspace<Keyspace: CaseIterable & RawRepresentable<UInt8>>(
-        _ type: Keyspace.Type, _ scanner: inout LineScanner, _ key: inout [UInt8], _ shape: (Keyspace) -> KeyShape
+    private static func readKeyspace<Level: Keyspace>(
+        _ level: Level.Type, _ scanner: inout LineScanner, _ key: inout [UInt8]
     ) throws(StoreError) -> [KeyPart] {
         try scanner.expect(" / ")
         let name = scanner.takeWord()
-        guard let keyspace = Keyspace.allCases.first(where: { shape($0).name == name }) else {
+        guard let keyspace = level.allCases.first(where: { $0.name == name }) else {
             throw scanner.invalid("No keyspace has this name.").adding(["name": name])
         }
         TupleWriter.appendInteger(UInt64(keyspace.rawValue), to: &key)
-        return shape(keyspace).parts
+        return keyspace.parts
     }
 
     private static func read(

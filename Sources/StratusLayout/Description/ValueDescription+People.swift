@@ -5,19 +5,23 @@ package import StratusModel
 import StratusStore
 
 extension ValueDescription {
-    static func text(_ entry: AccountEntry) -> String {
-        var pieces = ["user \(quoted(entry.userName.text))", "standing \(entry.standing)"]
-        if let externalID = entry.externalID { pieces.append("external \(quoted(externalID))") }
-        if let quota = entry.quotaByteCount { pieces.append("quota \(quota.counting("byte"))") }
-        pieces.append(entry.isDiscoverable ? "discoverable" : "not discoverable")
-        pieces.append("created \(ReadableDate.text(entry.created))")
-        let parts = [
-            ("prefix", entry.name.prefix), ("given", entry.name.given), ("middle", entry.name.middle),
-            ("family", entry.name.family), ("suffix", entry.name.suffix), ("nickname", entry.name.nickname),
-        ]
-        for case (let label, let part?) in parts { pieces.append("\(label) \(quoted(part))") }
-        let handles = entry.handles.map { text($0) }
-        return (pieces + handles.sorted()).joined(separator: ", ")
+    static func text(_ account: StoredAccount) -> String {
+        var pieces = ["user \(quoted(account.userName.text))", "standing \(account.standing)"]
+        pieces += named([("external", account.externalID)])
+        if let quota = account.quotaByteCount { pieces.append("quota \(quota.counting("byte"))") }
+        pieces.append(account.isDiscoverable ? "discoverable" : "not discoverable")
+        pieces.append("created \(ReadableDate.text(account.created))")
+        let name = account.name
+        pieces += named([
+            ("prefix", name.prefix), ("given", name.given), ("middle", name.middle), ("family", name.family),
+            ("suffix", name.suffix), ("nickname", name.nickname),
+        ])
+        return (pieces + account.handles.map { text($0) }.sorted()).joined(separator: ", ")
+    }
+
+    /// A piece for each text that is there: its name, and the text in quotes.
+    static func named(_ texts: [(name: String, text: String?)]) -> [String] {
+        texts.compactMap { name, text in text.map { "\(name) \(quoted($0))" } }
     }
 }
 
@@ -39,10 +43,10 @@ extension ValueDescription {
 
     static func text(_ event: ShareTrailEvent) -> String {
         var pieces = ["\(event.kind) \(ReadableDate.text(event.date)) by \(quoted(event.actor.text))"]
-        pieces.append("share \(quoted(event.share.text))")
-        if let root = event.root { pieces.append("root \(quoted(root.text))") }
-        if let participant = event.participant { pieces.append("participant \(quoted(participant.text))") }
-        if let user = event.user { pieces.append("user \(quoted(user.text))") }
+        pieces += named([
+            ("share", event.share.text), ("root", event.root?.text), ("participant", event.participant?.text),
+            ("user", event.user?.text),
+        ])
         if let handle = event.handle { pieces.append(text(handle)) }
         pieces += change("permission", event.oldPermission, event.newPermission)
         pieces += change("role", event.oldRole, event.newRole)
@@ -89,7 +93,7 @@ extension ValueDescription {
         case .oneTime(let token): pieces.append("by one-time URL \(token)")
         case nil: break
         }
-        if let user = participant.user { pieces.append("user \(quoted(user.text))") }
+        pieces += named([("user", participant.user?.text)])
         if participant.isApprovedRequester { pieces.append("had asked") }
         pieces.append("added \(ReadableDate.text(participant.added))")
         return "\(participant.role)(\(pieces.joined(separator: ", ")))"
@@ -117,7 +121,7 @@ extension ValueDescription {
         case .query(let query):
             pieces.append("query of \(quoted(query.recordType.text)), \(query.query.count.counting("byte"))")
             if query.matchesNothing { pieces.append("matches nothing") }
-            if let zone = query.zone { pieces.append("zone \(quoted(zone.text))") }
+            pieces += named([("zone", query.zone?.text)])
             pieces.append("triggers \(query.triggers), archive \(query.predicateArchive.count.counting("byte"))")
         case .zone(let zone, let type): pieces.append("zone \(quoted(zone.text))" + ofType(type))
         case .database(let type): pieces.append("database" + ofType(type))
@@ -142,7 +146,7 @@ extension ValueDescription {
         if let badge = entry.badge { pieces.append("badge \(badge)") }
         pieces += flags(of: entry.alert)
         if entry.isPruned { pieces.append("pruned") }
-        if let container = entry.container { pieces.append("container \(quoted(container.text))") }
+        pieces += named([("container", entry.container?.text)])
         if let id = entry.id { pieces.append("identifier \(id)") }
         return pieces.joined(separator: ", ")
     }
@@ -171,15 +175,14 @@ extension ValueDescription {
         let owner = entry.owner.map { " of \(quoted($0.text))" } ?? ""
         pieces.append("\(entry.zoneNumber) \(quoted(entry.zone.text))\(owner), sequence \(entry.sequence)")
         pieces.append("container \(quoted(entry.container.text)), identity \(entry.identity)")
-        if let account = entry.originAccount { pieces.append("by account \(quoted(account.text))") }
-        if let device = entry.originDevice { pieces.append("device \(quoted(device))") }
-        if let last = entry.last { pieces.append("told up to \(quoted(last.text))") }
+        pieces += named([
+            ("by account", entry.originAccount?.text), ("device", entry.originDevice), ("told up to", entry.last?.text),
+        ])
         return pieces.joined(separator: ", ")
     }
 
     private static func text(_ template: NotificationTemplate) -> [String] {
-        var pieces = words(of: template.alert)
-        if let key = template.collapseKey { pieces.append("collapse \(quoted(key))") }
+        var pieces = words(of: template.alert) + named([("collapse", template.collapseKey)])
         if let keys = template.desiredKeys {
             pieces.append("desired \(keys.map { quoted($0) }.joined(separator: " "))")
         }
@@ -189,12 +192,11 @@ extension ValueDescription {
 
     private static func words(of alert: NotificationAlert) -> [String] {
         let phrases = [("alert", alert.body), ("title", alert.title), ("subtitle", alert.subtitle)]
-        let texts = [
-            ("action", alert.actionLocalizationKey), ("image", alert.launchImage), ("sound", alert.soundName),
-            ("category", alert.category),
-        ]
         return phrases.flatMap { text($0, $1) }
-            + texts.compactMap { label, text in text.map { "\(label) \(quoted($0))" } }
+            + named([
+                ("action", alert.actionLocalizationKey), ("image", alert.launchImage), ("sound", alert.soundName),
+                ("category", alert.category),
+            ])
     }
 
     private static func flags(of alert: NotificationAlert) -> [String] {
@@ -202,9 +204,7 @@ extension ValueDescription {
     }
 
     private static func text(_ label: String, _ phrase: NotificationPhrase) -> [String] {
-        var pieces: [String] = []
-        if let text = phrase.text { pieces.append("\(label) \(quoted(text))") }
-        if let key = phrase.localizationKey { pieces.append("\(label) key \(quoted(key))") }
+        var pieces = named([(label, phrase.text), ("\(label) key", phrase.localizationKey)])
         if let arguments = phrase.arguments {
             pieces.append("\(label) arguments \(arguments.map { quoted($0) }.joined(separator: " "))")
         }

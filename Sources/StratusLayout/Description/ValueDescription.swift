@@ -67,7 +67,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .indexReviews:
             let last = try IndexReviewEntry(decoding: value).last
             return last.map { "reviewed up to \($0.database) / \($0.zone)" } ?? "nothing reviewed"
-        case .accounts: return text(try AccountEntry(decoding: value))
+        case .accounts: return text(try AccountEntry(decoding: value).content)
         case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
         case .usage, .zoneUsage: return try UsageEntry(decoding: value).byteCount.counting("byte")
         case .departures: return "was account \(quoted(try DepartureEntry(decoding: value).account.text))"
@@ -153,10 +153,9 @@ extension ValueDescription {
     private static func text(_ entry: QueryIndexesEntry) -> String {
         let kinds: [(QueryIndexKinds, String)] = [(.values, "values"), (.missing, "missing"), (.words, "words")]
         var pieces = entry.fields.sorted { $0.key < $1.key }.map { key, state in
-            let names = kinds.filter { state.kinds.contains($0.0) }.map(\.1).joined(separator: "+")
-            return "\(quoted(key.text)) \(names) \(state.phase)"
+            "\(quoted(key.text)) \(names(state.kinds, kinds).joined(separator: "+")) \(state.phase)"
         }
-        if let position = entry.position { pieces.append("up to \(quoted(position.text))") }
+        pieces += named([("up to", entry.position?.text)])
         return pieces.isEmpty ? "no fields" : pieces.joined(separator: ", ")
     }
 
@@ -199,13 +198,13 @@ extension ValueDescription {
     }
 
     private static func text(_ header: RecordHeader) -> String {
-        var pieces = ["type \(quoted(header.type.text))", "sequence \(header.system.changeSequence)"]
-        pieces.append("tag \(header.system.changeTag)")
-        pieces.append("created \(text(header.system.created))")
-        pieces.append("modified \(text(header.system.modified))")
-        if let parent = header.parent { pieces.append("parent \(quoted(parent.text))") }
-        if let share = header.share { pieces.append("share \(quoted(share.text))") }
-        return pieces.joined(separator: ", ")
+        let system = header.system
+        let pieces = [
+            "type \(quoted(header.type.text))", "sequence \(system.changeSequence)", "tag \(system.changeTag)",
+            "created \(text(system.created))", "modified \(text(system.modified))",
+        ]
+        return (pieces + named([("parent", header.parent?.text), ("share", header.share?.text)]))
+            .joined(separator: ", ")
     }
 
     private static func text(_ key: FieldKey, _ field: Field, ofShare isShare: Bool) -> String {
@@ -267,14 +266,16 @@ extension ValueDescription {
     }
 
     private static func names(_ indexes: FieldIndexes) -> [String] {
-        let all: [(FieldIndexes, String)] = [
-            (.queryable, "queryable"), (.sortable, "sortable"), (.searchable, "searchable"),
-        ]
-        return all.filter { indexes.contains($0.0) }.map(\.1)
+        names(indexes, [(.queryable, "queryable"), (.sortable, "sortable"), (.searchable, "searchable")])
     }
 
     private static func names(_ permissions: TypePermissions) -> [String] {
-        let all: [(TypePermissions, String)] = [(.read, "read"), (.create, "create"), (.write, "write")]
-        return all.filter { permissions.contains($0.0) }.map(\.1)
+        names(permissions, [(.read, "read"), (.create, "create"), (.write, "write")])
+    }
+
+    private static func names<Options: OptionSet>(
+        _ options: Options, _ all: [(option: Options, name: String)]
+    ) -> [String] where Options.Element == Options {
+        all.filter { options.contains($0.option) }.map(\.name)
     }
 }

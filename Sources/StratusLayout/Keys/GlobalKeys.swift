@@ -7,13 +7,6 @@ package import FoundationEssentials
 package import StratusModel
 package import StratusStore
 
-/// The parts of a key of the zone usage keyspace.
-package struct ZoneUsageKeyParts: Hashable, Sendable {
-    package var owner: UserName
-    /// The zone's identity.
-    package var zone: UUID
-}
-
 /// The parts of a key of the acceptances keyspace.
 package struct AcceptanceKeyParts: Hashable, Sendable {
     package var user: UserName
@@ -57,65 +50,31 @@ package struct SubscriptionKeyParts: Hashable, Sendable {
     }
 }
 
-/// The parts of a key of the notifications keyspace.
-package struct NotificationKeyParts: Hashable, Sendable {
-    package var account: AccountID
-    package var device: String
-    package var order: UInt64
-}
-
-/// The parts of a key of the outbox.
-package struct OutboxKeyParts: Hashable, Sendable {
-    package var database: DatabaseNumber
-    /// The database's change counter after the commit.
-    package var counter: UInt64
-    /// Entries of one commit are numbered from 0.
-    package var index: UInt64
-}
-
 /// Builds and reads the keys outside every database.
 package enum GlobalKeys {
     private static let prefix = KeyBuilder.prefix(.outside, .outside)
 
     /// Every key outside every database.
-    package static var all: LayoutRange { KeyBuilder.range(of: prefix) }
+    package static var all: KeyRange { KeyBuilder.range(of: prefix) }
 
-    package static func keyspace(_ keyspace: GlobalKeyspace) -> LayoutRange { range(keyspace) }
+    package static func keyspace(_ keyspace: GlobalKeyspace) -> KeyRange { range(keyspace) }
 
-    private static func key(
-        _ keyspace: GlobalKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
-    ) -> [UInt8] {
-        KeyBuilder.key(prefix, tag: keyspace.rawValue, first, second, third, fourth)
+    private static func key<each Part: KeyElement>(_ keyspace: GlobalKeyspace, _ parts: repeat each Part) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, repeat each parts)
     }
 
     /// All keys of a keyspace that begin with these parts.
-    private static func range(
-        _ keyspace: GlobalKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement()
-    ) -> LayoutRange {
-        KeyBuilder.range(of: key(keyspace, first, second, third))
+    private static func range<each Part: KeyElement>(_ keyspace: GlobalKeyspace, _ parts: repeat each Part) -> KeyRange
+    {
+        KeyBuilder.range(of: key(keyspace, repeat each parts))
     }
 
-    @_lifetime(copy key)
-    private static func reader(_ key: Span<UInt8>, _ keyspace: GlobalKeyspace) throws(StoreError) -> KeyReader {
-        try KeyReader(key, after: prefix.count + 2, in: .global(keyspace))
-    }
-
-    /// The only part of a key.
-    private static func read<Part: KeyElement>(
-        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
-    ) throws(StoreError) -> Part {
-        var reader = try reader(key, keyspace)
-        return try reader.finish { (part: Part) in part }
-    }
-
-    /// Both parts of a key.
-    private static func readPair<First: KeyElement, Second: KeyElement>(
-        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace
-    ) throws(StoreError) -> (First, Second) {
-        var reader = try reader(key, keyspace)
-        return try reader.finish { (first: First, second: Second) in (first, second) }
+    /// What `make` builds from the parts of a key.
+    private static func read<each Part: KeyElement, Parts>(
+        _ key: Span<UInt8>, _ keyspace: GlobalKeyspace, _ make: (repeat each Part) -> Parts
+    ) throws(StoreError) -> Parts {
+        var reader = try KeyReader(key, after: prefix.count + 2, in: keyspace)
+        return try reader.finish(make)
     }
 }
 
@@ -128,76 +87,69 @@ extension GlobalKeys {
     package static func tokenSecret() -> [UInt8] { key(.tokenSecret) }
     package static func indexing() -> [UInt8] { key(.indexing) }
     package static func receipt(_ id: [UInt8]) -> [UInt8] { key(.receipts, id) }
-    package static var receipts: LayoutRange { range(.receipts) }
+    package static var receipts: KeyRange { range(.receipts) }
 
     package static func database(_ id: DatabaseID) -> [UInt8] { key(.databases, id.container, id.owner, id.scope) }
-    package static var databases: LayoutRange { range(.databases) }
-    package static func databases(of container: ContainerName) -> LayoutRange { range(.databases, container) }
+    package static var databases: KeyRange { range(.databases) }
+    package static func databases(of container: ContainerName) -> KeyRange { range(.databases, container) }
     package static func readDatabaseKey(_ key: Span<UInt8>) throws(StoreError) -> DatabaseID {
-        var reader = try reader(key, .databases)
-        return try reader.finish { DatabaseID(container: $0, owner: $1, scope: $2) }
+        try read(key, .databases, DatabaseID.init)
+    }
+
+    /// The zone of a key of the purges, releases, rebuilds or index builds keyspace.
+    package static func readZoneKey(
+        _ key: Span<UInt8>, in keyspace: GlobalKeyspace
+    ) throws(StoreError) -> (database: DatabaseNumber, zone: ZoneNumber) {
+        try read(key, keyspace) { ($0, $1) }
     }
 
     package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.purges, database, zone)
     }
-    package static var purges: LayoutRange { range(.purges) }
-    package static func purges(in database: DatabaseNumber) -> LayoutRange { range(.purges, database) }
-    package static func readPurgeKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .purges)
-    }
+    package static var purges: KeyRange { range(.purges) }
+    package static func purges(in database: DatabaseNumber) -> KeyRange { range(.purges, database) }
 
     package static func release(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.releases, database, zone)
     }
-    package static var releases: LayoutRange { range(.releases) }
-    package static func releases(in database: DatabaseNumber) -> LayoutRange { range(.releases, database) }
-    package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> LayoutRange {
+    package static var releases: KeyRange { range(.releases) }
+    package static func releases(in database: DatabaseNumber) -> KeyRange { range(.releases, database) }
+    package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> KeyRange {
         releases.after(release(database, zone))
-    }
-    package static func readReleaseKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .releases)
     }
 
     package static func rebuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.rebuilds, database, zone)
     }
-    package static var rebuilds: LayoutRange { range(.rebuilds) }
-    package static func readRebuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .rebuilds)
-    }
+    package static var rebuilds: KeyRange { range(.rebuilds) }
 
     package static func indexBuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.indexBuilds, database, zone)
     }
-    package static var indexBuilds: LayoutRange { range(.indexBuilds) }
-    package static func readIndexBuildKey(_ key: Span<UInt8>) throws(StoreError) -> (DatabaseNumber, ZoneNumber) {
-        try readPair(key, .indexBuilds)
-    }
+    package static var indexBuilds: KeyRange { range(.indexBuilds) }
 
     package static func indexReview(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
         key(.indexReviews, container, type)
     }
-    package static var indexReviews: LayoutRange { range(.indexReviews) }
+    package static var indexReviews: KeyRange { range(.indexReviews) }
     package static func readIndexReviewKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (container: ContainerName, type: RecordType) {
-        try readPair(key, .indexReviews)
+        try read(key, .indexReviews) { ($0, $1) }
     }
 
     package static func schema(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
         key(.schema, container, type)
     }
-    package static var schema: LayoutRange { range(.schema) }
-    package static func schema(of container: ContainerName) -> LayoutRange { range(.schema, container) }
+    package static var schema: KeyRange { range(.schema) }
+    package static func schema(of container: ContainerName) -> KeyRange { range(.schema, container) }
     /// The container's roles are stored under the empty record type, which no record has.
     package static func schemaRoles(_ container: ContainerName) -> [UInt8] { schema(container, "") }
     /// The type is nil for the container's roles.
     package static func readSchemaKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (container: ContainerName, type: RecordType?) {
-        let (container, type): (ContainerName, RecordType) = try readPair(key, .schema)
-        return (container, type.text.isEmpty ? nil : type)
+        try read(key, .schema) { (container, type: RecordType) in (container, type.text.isEmpty ? nil : type) }
     }
 }
 
@@ -205,38 +157,42 @@ extension GlobalKeys {
 
 extension GlobalKeys {
     package static func account(_ id: AccountID) -> [UInt8] { key(.accounts, id) }
-    package static var accounts: LayoutRange { range(.accounts) }
-    package static func accounts(after id: AccountID) -> LayoutRange { accounts.after(account(id)) }
-    package static func readAccountKey(_ key: Span<UInt8>) throws(StoreError) -> AccountID { try read(key, .accounts) }
+    package static var accounts: KeyRange { range(.accounts) }
+    package static func accounts(after id: AccountID) -> KeyRange { accounts.after(account(id)) }
+    package static func readAccountKey(_ key: Span<UInt8>) throws(StoreError) -> AccountID {
+        try read(key, .accounts) { $0 }
+    }
 
     package static func identity(_ kind: IdentityKind, _ value: String) -> [UInt8] { key(.identities, kind, value) }
     /// The key of a handle in its normalised form.
     package static func identity(_ handle: Handle) -> [UInt8] { identity(handle.kind, handle.text) }
-    package static var identities: LayoutRange { range(.identities) }
+    package static var identities: KeyRange { range(.identities) }
 
     package static func usage(of owner: UserName) -> [UInt8] { key(.usage, owner) }
-    package static var usages: LayoutRange { range(.usage) }
-    package static func readUsageKey(_ key: Span<UInt8>) throws(StoreError) -> UserName { try read(key, .usage) }
+    package static var usages: KeyRange { range(.usage) }
+    package static func readUsageKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
+        try read(key, .usage) { $0 }
+    }
 
     package static func zoneUsage(of owner: UserName, zone: UUID) -> [UInt8] { key(.zoneUsage, owner, zone) }
-    package static var zoneUsages: LayoutRange { range(.zoneUsage) }
-    package static func zoneUsages(of owner: UserName) -> LayoutRange { range(.zoneUsage, owner) }
-    package static func readZoneUsageKey(_ key: Span<UInt8>) throws(StoreError) -> ZoneUsageKeyParts {
-        var reader = try reader(key, .zoneUsage)
-        return try reader.finish(ZoneUsageKeyParts.init)
+    package static var zoneUsages: KeyRange { range(.zoneUsage) }
+    package static func zoneUsages(of owner: UserName) -> KeyRange { range(.zoneUsage, owner) }
+    /// The zone is named by its identity.
+    package static func readZoneUsageKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, zone: UUID) {
+        try read(key, .zoneUsage) { ($0, $1) }
     }
 
     package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] { key(.assets, owner, digest) }
-    package static var assets: LayoutRange { range(.assets) }
-    package static func assets(of owner: UserName) -> LayoutRange { range(.assets, owner) }
+    package static var assets: KeyRange { range(.assets) }
+    package static func assets(of owner: UserName) -> KeyRange { range(.assets, owner) }
     package static func readAssetKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, digest: [UInt8]) {
-        try readPair(key, .assets)
+        try read(key, .assets) { ($0, $1) }
     }
 
     package static func departure(of owner: UserName) -> [UInt8] { key(.departures, owner) }
-    package static var departures: LayoutRange { range(.departures) }
+    package static var departures: KeyRange { range(.departures) }
     package static func readDepartureKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
-        try read(key, .departures)
+        try read(key, .departures) { $0 }
     }
 }
 
@@ -245,7 +201,7 @@ extension GlobalKeys {
 extension GlobalKeys {
     /// The key of a URL by the SHA-256 of its secret's bytes.
     package static func shareURL(_ digest: [UInt8]) -> [UInt8] { key(.shareURLs, digest) }
-    package static var shareURLs: LayoutRange { range(.shareURLs) }
+    package static var shareURLs: KeyRange { range(.shareURLs) }
 
     package static func acceptance(user: UserName, zone: UUID, share: RecordName) -> [UInt8] {
         key(.acceptances, user, zone, share)
@@ -253,13 +209,12 @@ extension GlobalKeys {
     package static func acceptance(_ parts: AcceptanceKeyParts) -> [UInt8] {
         acceptance(user: parts.user, zone: parts.zone, share: parts.share)
     }
-    package static var acceptances: LayoutRange { range(.acceptances) }
-    package static func acceptances(of user: UserName) -> LayoutRange { range(.acceptances, user) }
+    package static var acceptances: KeyRange { range(.acceptances) }
+    package static func acceptances(of user: UserName) -> KeyRange { range(.acceptances, user) }
     /// What a user has accepted in one zone.
-    package static func acceptances(of user: UserName, zone: UUID) -> LayoutRange { range(.acceptances, user, zone) }
+    package static func acceptances(of user: UserName, zone: UUID) -> KeyRange { range(.acceptances, user, zone) }
     package static func readAcceptanceKey(_ key: Span<UInt8>) throws(StoreError) -> AcceptanceKeyParts {
-        var reader = try reader(key, .acceptances)
-        return try reader.finish(AcceptanceKeyParts.init)
+        try read(key, .acceptances, AcceptanceKeyParts.init)
     }
 }
 
@@ -269,26 +224,26 @@ extension GlobalKeys {
     package static func subscription(_ parts: SubscriptionKeyParts) -> [UInt8] {
         key(.subscriptions, parts.container, parts.user, UInt64(parts.database), parts.id)
     }
-    package static var subscriptions: LayoutRange { range(.subscriptions) }
-    package static func subscriptions(in container: ContainerName) -> LayoutRange { range(.subscriptions, container) }
-    package static func subscriptions(of user: UserName, in container: ContainerName) -> LayoutRange {
+    package static var subscriptions: KeyRange { range(.subscriptions) }
+    package static func subscriptions(in container: ContainerName) -> KeyRange { range(.subscriptions, container) }
+    package static func subscriptions(of user: UserName, in container: ContainerName) -> KeyRange {
         range(.subscriptions, container, user)
     }
     package static func subscriptions(
         of user: UserName, in container: ContainerName, database: UInt8
-    ) -> LayoutRange {
+    ) -> KeyRange {
         range(.subscriptions, container, user, UInt64(database))
     }
     /// A user's subscriptions in several databases with consecutive numbers.
     package static func subscriptions(
         of user: UserName, in container: ContainerName, from first: UInt8, through last: UInt8
-    ) -> LayoutRange {
-        LayoutRange(
-            lower: subscriptions(of: user, in: container, database: first).lower,
-            upper: subscriptions(of: user, in: container, database: last).upper)
+    ) -> KeyRange {
+        KeyRange(
+            from: subscriptions(of: user, in: container, database: first).lower,
+            upTo: subscriptions(of: user, in: container, database: last).upper)
     }
     package static func readSubscriptionKey(_ key: Span<UInt8>) throws(StoreError) -> SubscriptionKeyParts {
-        var reader = try reader(key, .subscriptions)
+        var reader = try KeyReader(key, after: prefix.count + 2, in: GlobalKeyspace.subscriptions)
         let container = try ContainerName.read(&reader)
         let user = try UserName.read(&reader)
         guard let database = UInt8(exactly: try reader.readNumber()), (1...3).contains(database) else {
@@ -298,34 +253,37 @@ extension GlobalKeys {
     }
 
     package static func device(of account: AccountID, _ name: String) -> [UInt8] { key(.devices, account, name) }
-    package static var devices: LayoutRange { range(.devices) }
-    package static func devices(of account: AccountID) -> LayoutRange { range(.devices, account) }
+    package static var devices: KeyRange { range(.devices) }
+    package static func devices(of account: AccountID) -> KeyRange { range(.devices, account) }
     package static func readDeviceKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (account: AccountID, name: String) {
-        try readPair(key, .devices)
+        try read(key, .devices) { ($0, $1) }
     }
 
     package static func notification(for account: AccountID, _ device: String, order: UInt64) -> [UInt8] {
         key(.notifications, account, device, order)
     }
-    package static var notifications: LayoutRange { range(.notifications) }
-    package static func notifications(for account: AccountID) -> LayoutRange { range(.notifications, account) }
-    package static func notifications(for account: AccountID, _ device: String) -> LayoutRange {
+    package static var notifications: KeyRange { range(.notifications) }
+    package static func notifications(for account: AccountID) -> KeyRange { range(.notifications, account) }
+    package static func notifications(for account: AccountID, _ device: String) -> KeyRange {
         range(.notifications, account, device)
     }
-    package static func readNotificationKey(_ key: Span<UInt8>) throws(StoreError) -> NotificationKeyParts {
-        var reader = try reader(key, .notifications)
-        return try reader.finish(NotificationKeyParts.init)
+    package static func readNotificationKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (account: AccountID, device: String, order: UInt64) {
+        try read(key, .notifications) { ($0, $1, $2) }
     }
 
     package static func outbox(_ database: DatabaseNumber, counter: UInt64, index: UInt64) -> [UInt8] {
         key(.outbox, database, counter, index)
     }
-    package static var outbox: LayoutRange { range(.outbox) }
-    package static func outbox(after key: [UInt8]) -> LayoutRange { outbox.after(key) }
-    package static func readOutboxKey(_ key: Span<UInt8>) throws(StoreError) -> OutboxKeyParts {
-        var reader = try reader(key, .outbox)
-        return try reader.finish(OutboxKeyParts.init)
+    package static var outbox: KeyRange { range(.outbox) }
+    package static func outbox(after key: [UInt8]) -> KeyRange { outbox.after(key) }
+    /// The counter is the database's change counter after the commit. Entries of one commit are numbered from 0.
+    package static func readOutboxKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (database: DatabaseNumber, counter: UInt64, index: UInt64) {
+        try read(key, .outbox) { ($0, $1, $2) }
     }
 }

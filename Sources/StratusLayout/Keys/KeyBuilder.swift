@@ -40,23 +40,12 @@ package struct ZoneNumber: RawRepresentable, Hashable, Comparable, Sendable, Cus
     package static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// Keys from `lower` up to but not including `upper`, in byte order.
-package struct LayoutRange: Hashable, Sendable {
-    package var lower: [UInt8]
-    package var upper: [UInt8]
-
-    package init(lower: [UInt8], upper: [UInt8]) {
-        self.lower = lower
-        self.upper = upper
-    }
-
-    package var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
-
+extension KeyRange {
     /// The rest of the range after one of its keys.
-    func after(_ key: [UInt8]) -> LayoutRange { LayoutRange(lower: KeyBuilder.successor(of: key), upper: upper) }
+    func after(_ key: [UInt8]) -> KeyRange { KeyRange(from: KeyBuilder.successor(of: key), upTo: upper) }
 
     /// The rest of the range after all keys that begin with `prefix`.
-    func after(prefix: [UInt8]) -> LayoutRange { LayoutRange(lower: KeyBuilder.upperBound(of: prefix), upper: upper) }
+    func after(prefix: [UInt8]) -> KeyRange { KeyRange(from: KeyBuilder.upperBound(of: prefix), upTo: upper) }
 }
 
 // MARK: Parts of keys
@@ -65,12 +54,6 @@ package struct LayoutRange: Hashable, Sendable {
 protocol KeyElement {
     func append(to key: inout [UInt8])
     static func read(_ reader: inout KeyReader) throws(StoreError) -> Self
-}
-
-/// Fills the places of parts that a key does not have.
-struct NoElement: KeyElement {
-    func append(to key: inout [UInt8]) {}
-    static func read(_ reader: inout KeyReader) throws(StoreError) -> NoElement { NoElement() }
 }
 
 extension String: KeyElement {
@@ -139,6 +122,19 @@ extension ReferenceAction: KeyElement {}
 extension DatabaseScope: KeyElement {}
 extension IdentityKind: KeyElement {}
 
+/// An element that nests no tuples, such as those of `IndexedValue`.
+extension TupleElement: KeyElement {
+    func append(to key: inout [UInt8]) {
+        do throws(TupleError) {
+            try TupleWriter.append(self, to: &key)
+        } catch {
+            preconditionFailure("An element of an index nests no tuples.")
+        }
+    }
+
+    static func read(_ reader: inout KeyReader) throws(StoreError) -> TupleElement { try reader.readElement() }
+}
+
 extension UUID: KeyElement {
     func append(to key: inout [UInt8]) { TupleWriter.appendUUID(self, to: &key) }
 
@@ -168,39 +164,26 @@ extension [UInt8]: KeyElement {
 enum KeyBuilder {
     static func prefix(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         var bytes: [UInt8] = []
-        append(database, zone, to: &bytes)
+        database.append(to: &bytes)
+        zone.append(to: &bytes)
         return bytes
     }
 
     /// A single key: the prefix, the keyspace's tag and the parts.
-    static func key(
-        _ prefix: [UInt8], tag: UInt8, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
-    ) -> [UInt8] {
+    static func key<each Part: KeyElement>(_ prefix: [UInt8], tag: UInt8, _ parts: repeat each Part) -> [UInt8] {
         var key: [UInt8] = []
         key.reserveCapacity(prefix.count + 64)
-        append(prefix, tag: tag, first, second, third, fourth, to: &key)
+        append(prefix, tag: tag, repeat each parts, to: &key)
         return key
     }
 
     /// Appends the same key to a buffer.
-    static func append(
-        _ prefix: [UInt8], tag: UInt8, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
+    static func append<each Part: KeyElement>(
+        _ prefix: [UInt8], tag: UInt8, _ parts: repeat each Part, to key: inout [UInt8]
     ) {
         key.append(contentsOf: prefix)
         TupleWriter.appendInteger(UInt64(tag), to: &key)
-        append(first, second, third, fourth, to: &key)
-    }
-
-    private static func append(
-        _ first: some KeyElement, _ second: some KeyElement, _ third: some KeyElement = NoElement(),
-        _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
-    ) {
-        first.append(to: &key)
-        second.append(to: &key)
-        third.append(to: &key)
-        fourth.append(to: &key)
+        repeat (each parts).append(to: &key)
     }
 
     /// The first bytes after all keys that begin with `prefix`. Every element's type code is below 0xFF.
@@ -212,8 +195,8 @@ enum KeyBuilder {
     }
 
     /// All keys that begin with `prefix`, the prefix itself included.
-    static func range(of prefix: [UInt8]) -> LayoutRange {
-        LayoutRange(lower: prefix, upper: upperBound(of: prefix))
+    static func range(of prefix: [UInt8]) -> KeyRange {
+        KeyRange(from: prefix, upTo: upperBound(of: prefix))
     }
 
     /// The smallest key after `key`: no element is shorter than a byte.
@@ -222,36 +205,21 @@ enum KeyBuilder {
 
 // MARK: Reading
 
-/// The keyspace a key is read in.
-enum KeyspaceLabel {
-    case zone(ZoneKeyspace)
-    case database(DatabaseKeyspace)
-    case global(GlobalKeyspace)
-    case unknown
-
-    var name: String {
-        switch self {
-        case .zone(let keyspace): keyspace.name
-        case .database(let keyspace): keyspace.name
-        case .global(let keyspace): keyspace.name
-        case .unknown: "unknown"
-        }
-    }
-}
-
 /// Reads the parts of one key, one after the other.
 struct KeyReader: ~Escapable {
     private let key: Span<UInt8>
-    private let keyspace: KeyspaceLabel
+    /// The keyspace that the key is read in; nil if it is not known.
+    private let keyspace: (any Keyspace)?
     private let prefixByteCount: Int
     private var reader: TupleReader
 
     /// Begins after the first `prefixByteCount` bytes.
     @_lifetime(copy key)
-    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: KeyspaceLabel) throws(StoreError) {
+    init(_ key: Span<UInt8>, after prefixByteCount: Int, in keyspace: (any Keyspace)? = nil) throws(StoreError) {
         guard prefixByteCount >= 0, key.count >= prefixByteCount else {
             throw .corruptKey(
-                "The key ends within its prefix: check or restore the store.", key, at: 0, in: keyspace.name)
+                "The key ends within its prefix: check or restore the store.", key, at: 0,
+                in: keyspace?.name ?? "unknown")
         }
         self.key = key
         self.keyspace = keyspace
@@ -288,31 +256,12 @@ struct KeyReader: ~Escapable {
     }
 
     /// Reads the last parts of the key and builds a value from them.
-    mutating func finish<A: KeyElement, Parts>(_ make: (A) -> Parts) throws(StoreError) -> Parts {
-        let parts = make(try A.read(&self))
+    mutating func finish<each Part: KeyElement, Parts>(
+        _ make: (repeat each Part) -> Parts
+    ) throws(StoreError) -> Parts {
+        let parts = make(repeat try (each Part).read(&self))
         try expectEnd()
         return parts
-    }
-
-    mutating func finish<A: KeyElement, B: KeyElement, Parts>(
-        _ make: (A, B) -> Parts
-    ) throws(StoreError) -> Parts {
-        let first = try A.read(&self)
-        return try finish { make(first, $0) }
-    }
-
-    mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, Parts>(
-        _ make: (A, B, C) -> Parts
-    ) throws(StoreError) -> Parts {
-        let first = try A.read(&self)
-        return try finish { make(first, $0, $1) }
-    }
-
-    mutating func finish<A: KeyElement, B: KeyElement, C: KeyElement, D: KeyElement, Parts>(
-        _ make: (A, B, C, D) -> Parts
-    ) throws(StoreError) -> Parts {
-        let first = try A.read(&self)
-        return try finish { make(first, $0, $1, $2) }
     }
 
     /// Throws if parts are left.
@@ -322,7 +271,8 @@ struct KeyReader: ~Escapable {
 
     /// The error for a part that is readable but means nothing here.
     func corrupt(_ message: StaticString, cause: TupleError? = nil) -> StoreError {
-        .corruptKey(message, key, at: prefixByteCount + reader.position, in: keyspace.name, cause: cause)
+        .corruptKey(
+            message, key, at: prefixByteCount + reader.position, in: keyspace?.name ?? "unknown", cause: cause)
     }
 
     private func corrupt(_ error: TupleError) -> StoreError {

@@ -78,7 +78,7 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case databases = 3
     /// Key: database number, zone number. Value: `PurgeEntry`. A deleted zone whose keys are still being removed.
     case purges = 4
-    /// Key: identifier. Value: the result of the transaction with that identifier; read first on a retry.
+    /// Key: identifier. Never written: for the results of transactions that callers repeat.
     case receipts = 5
     /// Key: account. Value: `AccountEntry`.
     case accounts = 6
@@ -144,25 +144,97 @@ extension Handle {
     }
 }
 
-// The names of keyspaces in errors and in lines that describe keys are those of their cases. They are made once,
-// because making a name costs more than reading a key.
-
-extension ZoneKeyspace {
-    private static let names = names(of: allCases)
-    var name: String { Self.names[Int(rawValue)] }
+/// The keyspaces at one level.
+protocol Keyspace: CaseIterable, RawRepresentable<UInt8>, Sendable {
+    /// The name in errors and in lines that describe keys, which is that of the case.
+    var name: String { get }
+    /// The parts of a key after the tag.
+    var parts: [KeyPart] { get }
 }
 
-extension DatabaseKeyspace {
-    private static let names = names(of: allCases)
-    var name: String { Self.names[Int(rawValue)] }
+/// One part of a key.
+enum KeyPart {
+    case text
+    /// A text or null.
+    case optionalText
+    case number
+    case uuid
+    case bytes
+    /// Any element.
+    case element
+    case database
+    case zone
+    /// The index of a chunk. A record's own key does not have it.
+    case chunk
+    case action
+    case scope
+    case identityKind
 }
 
-extension GlobalKeyspace {
+// Names are made once, because making a name costs more than reading a key.
+
+extension ZoneKeyspace: Keyspace {
     private static let names = names(of: allCases)
     var name: String { Self.names[Int(rawValue)] }
+
+    var parts: [KeyPart] {
+        switch self {
+        case .header: []
+        case .records: [.text, .chunk]
+        case .parents, .shareRoots: [.text]
+        case .children, .types: [.text, .text]
+        case .shareCounts: [.optionalText, .text]
+        case .references: [.text, .text, .text, .action]
+        case .fields: [.text, .text, .element, .text]
+        case .tokens: [.text, .text, .text]
+        case .changes: [.number]
+        case .endedParents, .endedShares: [.text, .number]
+        case .endedChildren, .endedAcceptances: [.text, .number, .text]
+        case .shareTokens: [.optionalText]
+        case .shareEvents: [.number, .number]
+        case .clientTokens, .queryIndexes: [.text]
+        }
+    }
 }
 
-extension RawRepresentable<UInt8> {
+extension DatabaseKeyspace: Keyspace {
+    private static let names = names(of: allCases)
+    var name: String { Self.names[Int(rawValue)] }
+
+    var parts: [KeyPart] {
+        switch self {
+        case .header: []
+        case .zones, .schema, .zoneSettings, .zoneMarkers, .zoneAssets: [.text]
+        case .changes: [.number]
+        case .subscriptions: [.text, .text]
+        }
+    }
+}
+
+extension GlobalKeyspace: Keyspace {
+    private static let names = names(of: allCases)
+    var name: String { Self.names[Int(rawValue)] }
+
+    var parts: [KeyPart] {
+        switch self {
+        case .format, .header, .tokenSecret, .indexing: []
+        case .databases: [.text, .optionalText, .scope]
+        case .purges, .releases, .rebuilds, .indexBuilds: [.database, .zone]
+        case .receipts, .shareURLs: [.bytes]
+        case .accounts, .usage, .departures: [.text]
+        case .identities: [.identityKind, .text]
+        case .acceptances: [.text, .uuid, .text]
+        case .assets: [.text, .bytes]
+        case .schema, .indexReviews, .devices: [.text, .text]
+        case .zoneUsage: [.text, .uuid]
+        case .subscriptions: [.text, .text, .number, .text]
+        case .notifications: [.text, .text, .number]
+        case .outbox: [.database, .number, .number]
+        }
+    }
+}
+
+extension Keyspace {
     /// The names of cases, each at the index of its raw value.
     fileprivate static func names(of cases: [Self]) -> [String] {
         let highest = Int(cases.map(\.rawValue).max() ?? 0)

@@ -107,19 +107,9 @@ package struct LocationCell: Hashable, Sendable {
 }
 
 /// The parts of a key of the fields keyspace.
-package struct FieldKeyParts: Hashable, Sendable {
-    package var type: RecordType
-    package var field: FieldKey
-    package var value: TupleElement
-    package var name: RecordName
-}
-
+package typealias FieldKeyParts = (type: RecordType, field: FieldKey, value: TupleElement, name: RecordName)
 /// The parts of a key of the tokens keyspace.
-package struct TokenKeyParts: Hashable, Sendable {
-    package var token: String
-    package var field: FieldKey
-    package var name: RecordName
-}
+package typealias TokenKeyParts = (token: String, field: FieldKey, name: RecordName)
 
 /// Where a range of one field's entries begins or ends.
 package enum FieldEdge: Hashable, Sendable {
@@ -140,10 +130,10 @@ package enum FieldEdge: Hashable, Sendable {
 extension ZoneKeys {
     /// The key of the state of a type's indexes in the zone.
     package func queryIndexes(of type: RecordType) -> [UInt8] { key(.queryIndexes, type) }
-    package var queryIndexes: LayoutRange { range(.queryIndexes) }
+    package var queryIndexes: KeyRange { range(.queryIndexes) }
     /// The type in a key of the query indexes keyspace. Throws `.corruption`.
     package func readQueryIndexesKey(_ key: Span<UInt8>) throws(StoreError) -> RecordType {
-        try read(key, .queryIndexes)
+        try read(key, .queryIndexes) { $0 }
     }
 
     /// Throws `.invalidRequest` if `value` nests tuples too deeply.
@@ -160,20 +150,11 @@ extension ZoneKeys {
     package func fieldEntry(
         type: RecordType, field: FieldKey, element: TupleElement, name: RecordName, into key: inout [UInt8]
     ) {
-        append(.fields, type, field, to: &key)
-        do throws(TupleError) {
-            try TupleWriter.append(element, to: &key)
-        } catch {
-            preconditionFailure("An element of an index nests no tuples.")
-        }
-        name.append(to: &key)
+        append(.fields, type, field, element, name, to: &key)
     }
 
     package func readFieldKey(_ key: Span<UInt8>) throws(StoreError) -> FieldKeyParts {
-        var reader = try reader(key, .fields)
-        let (type, field) = (try RecordType.read(&reader), try FieldKey.read(&reader))
-        let value = try reader.readElement()
-        return try reader.finish { FieldKeyParts(type: type, field: field, value: value, name: $0) }
+        try read(key, .fields) { ($0, $1, $2, $3) }
     }
 
     /// The entries of a field between two edges; empty if the first is after the second.
@@ -181,9 +162,9 @@ extension ZoneKeys {
     /// Throws `.invalidRequest` if an element nests tuples too deeply.
     package func fieldEntries(
         type: RecordType, field: FieldKey, from lower: FieldEdge = .start, to upper: FieldEdge = .end
-    ) throws(StoreError) -> LayoutRange {
+    ) throws(StoreError) -> KeyRange {
         let prefix = fieldPrefix(type, field)
-        return LayoutRange(lower: try Self.bound(lower, prefix), upper: try Self.bound(upper, prefix))
+        return KeyRange(from: try Self.bound(lower, prefix), upTo: try Self.bound(upper, prefix))
     }
 
     /// The entries of one element, in the order of names. `readName(_:prefixByteCount:)` wants the number of bytes of
@@ -192,7 +173,7 @@ extension ZoneKeys {
     /// Throws `.invalidRequest` if the element nests tuples too deeply.
     package func fieldEntries(
         type: RecordType, field: FieldKey, element: TupleElement
-    ) throws(StoreError) -> LayoutRange {
+    ) throws(StoreError) -> KeyRange {
         try fieldEntries(type: type, field: field, from: .before(element), to: .after(element))
     }
 
@@ -204,7 +185,7 @@ extension ZoneKeys {
     package static func readFieldEntry(
         _ key: Span<UInt8>, prefixByteCount: Int
     ) throws(StoreError) -> (element: TupleElement, nameOffset: Int) {
-        var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.fields))
+        var reader = try KeyReader(key, after: prefixByteCount, in: ZoneKeyspace.fields)
         let entry = (try reader.readElement(), try reader.skipName())
         try reader.expectEnd()
         return entry
@@ -212,8 +193,8 @@ extension ZoneKeys {
 
     /// The name that is the rest of a key after the prefix of a range. Throws `.corruption`.
     package static func readName(_ key: Span<UInt8>, prefixByteCount: Int) throws(StoreError) -> RecordName {
-        var reader = try KeyReader(key, after: prefixByteCount, in: .unknown)
-        return try reader.finish { (name: RecordName) in name }
+        var reader = try KeyReader(key, after: prefixByteCount)
+        return try reader.finish { $0 }
     }
 
     package func token(_ token: String, field: FieldKey, name: RecordName, into key: inout [UInt8]) {
@@ -223,10 +204,9 @@ extension ZoneKeys {
         key(.tokens, token, field, name)
     }
     /// The records with a word in a field, in the order of names.
-    package func tokens(_ token: String, field: FieldKey) -> LayoutRange { range(.tokens, token, field) }
+    package func tokens(_ token: String, field: FieldKey) -> KeyRange { range(.tokens, token, field) }
     package func readTokenKey(_ key: Span<UInt8>) throws(StoreError) -> TokenKeyParts {
-        var reader = try reader(key, .tokens)
-        return try reader.finish(TokenKeyParts.init)
+        try read(key, .tokens) { ($0, $1, $2) }
     }
 
     private func fieldPrefix(_ type: RecordType, _ field: FieldKey) -> [UInt8] { key(.fields, type, field) }
@@ -252,11 +232,11 @@ extension ZoneKeys {
     }
 }
 
-extension LayoutRange {
+extension KeyRange {
     /// The rest of a range whose keys are `lower` and a name: from this name on, or after it.
-    package func names(from name: RecordName, isInclusive: Bool) -> LayoutRange {
+    package func names(from name: RecordName, isInclusive: Bool) -> KeyRange {
         var start = lower
         name.append(to: &start)
-        return isInclusive ? LayoutRange(lower: start, upper: upper) : after(start)
+        return isInclusive ? KeyRange(from: start, upTo: upper) : after(start)
     }
 }

@@ -9,53 +9,6 @@
 package import StratusModel
 package import StratusStore
 
-/// The parts of a key of the records keyspace.
-package struct RecordKeyParts: Hashable, Sendable {
-    package var name: RecordName
-    /// The index of a later chunk; nil for the record itself.
-    package var chunkIndex: Int?
-}
-
-/// The parts of a key of the children keyspace.
-package struct ChildKeyParts: Hashable, Sendable {
-    package var parent: RecordName
-    package var child: RecordName
-}
-
-/// The parts of a key of the share counts keyspace.
-package struct ShareCountKeyParts: Hashable, Sendable {
-    package var parent: RecordName?
-    package var name: RecordName
-}
-
-/// The parts of a key of the references keyspace.
-package struct ReferenceKeyParts: Hashable, Sendable {
-    package var target: RecordName
-    package var source: RecordName
-    package var field: FieldKey
-    package var action: ReferenceAction
-}
-
-/// The parts of a key of the types keyspace.
-package struct TypeKeyParts: Hashable, Sendable {
-    package var type: RecordType
-    package var name: RecordName
-}
-
-/// The parts of a key of the ended parents or ended shares keyspace.
-package struct EndedKeyParts: Hashable, Sendable {
-    /// The child, or the root.
-    package var name: RecordName
-    package var ended: UInt64
-}
-
-/// The parts of a key of the ended children keyspace.
-package struct EndedChildKeyParts: Hashable, Sendable {
-    package var parent: RecordName
-    package var child: RecordName
-    package var ended: UInt64
-}
-
 /// The parts of a key of the share events keyspace.
 package struct ShareEventKeyParts: Hashable, Sendable {
     /// The change of the zone that the event belongs to.
@@ -107,30 +60,22 @@ package struct ZoneKeys: Hashable, Sendable {
     }
 
     /// Every key of the zone and no other.
-    package var all: LayoutRange { KeyBuilder.range(of: prefix) }
+    package var all: KeyRange { KeyBuilder.range(of: prefix) }
 
     /// Every key of one keyspace of the zone.
-    package func keyspace(_ keyspace: ZoneKeyspace) -> LayoutRange { range(keyspace) }
+    package func keyspace(_ keyspace: ZoneKeyspace) -> KeyRange { range(keyspace) }
 
-    func append(
-        _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement(), to key: inout [UInt8]
-    ) {
-        KeyBuilder.append(prefix, tag: keyspace.rawValue, first, second, third, fourth, to: &key)
+    func append<each Part: KeyElement>(_ keyspace: ZoneKeyspace, _ parts: repeat each Part, to key: inout [UInt8]) {
+        KeyBuilder.append(prefix, tag: keyspace.rawValue, repeat each parts, to: &key)
     }
 
-    func key(
-        _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement(),
-        _ third: some KeyElement = NoElement(), _ fourth: some KeyElement = NoElement()
-    ) -> [UInt8] {
-        KeyBuilder.key(prefix, tag: keyspace.rawValue, first, second, third, fourth)
+    func key<each Part: KeyElement>(_ keyspace: ZoneKeyspace, _ parts: repeat each Part) -> [UInt8] {
+        KeyBuilder.key(prefix, tag: keyspace.rawValue, repeat each parts)
     }
 
     /// All keys of a keyspace that begin with these parts.
-    func range(
-        _ keyspace: ZoneKeyspace, _ first: some KeyElement = NoElement(), _ second: some KeyElement = NoElement()
-    ) -> LayoutRange {
-        KeyBuilder.range(of: key(keyspace, first, second))
+    func range<each Part: KeyElement>(_ keyspace: ZoneKeyspace, _ parts: repeat each Part) -> KeyRange {
+        KeyBuilder.range(of: key(keyspace, repeat each parts))
     }
 
     /// A reader after the zone's prefix and the tag. It compares both, so that a caller that mixes up zones gets an
@@ -141,24 +86,26 @@ package struct ZoneKeys: Hashable, Sendable {
             throw .corruptKey(
                 "The key is not of this zone and keyspace: check or restore the store.", key, at: 0, in: keyspace.name)
         }
-        return try KeyReader(key, after: prefix.count + 2, in: .zone(keyspace))
+        return try KeyReader(key, after: prefix.count + 2, in: keyspace)
     }
 
-    /// The only part of a key.
-    func read<Part: KeyElement>(_ key: Span<UInt8>, _ keyspace: ZoneKeyspace) throws(StoreError) -> Part {
+    /// What `make` builds from the parts of a key.
+    func read<each Part: KeyElement, Parts>(
+        _ key: Span<UInt8>, _ keyspace: ZoneKeyspace, _ make: (repeat each Part) -> Parts
+    ) throws(StoreError) -> Parts {
         var reader = try reader(key, keyspace)
-        return try reader.finish { (part: Part) in part }
+        return try reader.finish(make)
     }
 
     /// The database number of any key of a database.
     package static func databaseNumber(of key: Span<UInt8>) throws(StoreError) -> DatabaseNumber {
-        var reader = try KeyReader(key, after: 0, in: .unknown)
+        var reader = try KeyReader(key, after: 0)
         return DatabaseNumber(try reader.readNumber())
     }
 
     /// The zone number of any key of a database.
     package static func zoneNumber(of key: Span<UInt8>) throws(StoreError) -> ZoneNumber {
-        var reader = try KeyReader(key, after: 0, in: .unknown)
+        var reader = try KeyReader(key, after: 0)
         _ = try reader.readNumber()
         return ZoneNumber(try reader.readNumber())
     }
@@ -204,40 +151,45 @@ extension ZoneKeys {
     }
 
     /// Every record, tombstone and chunk, in the order of names.
-    package var records: LayoutRange { range(.records) }
+    package var records: KeyRange { range(.records) }
     /// The records after `name` and all its chunks.
-    package func records(after name: RecordName) -> LayoutRange { records.after(prefix: record(name)) }
+    package func records(after name: RecordName) -> KeyRange { records.after(prefix: record(name)) }
     /// A record with all its chunks.
-    package func recordWithChunks(_ name: RecordName) -> LayoutRange { range(.records, name) }
+    package func recordWithChunks(_ name: RecordName) -> KeyRange { range(.records, name) }
 
-    package func readRecordKey(_ key: Span<UInt8>) throws(StoreError) -> RecordKeyParts {
+    /// The index is that of a later chunk; nil for the record itself.
+    package func readRecordKey(_ key: Span<UInt8>) throws(StoreError) -> (name: RecordName, chunkIndex: Int?) {
         var reader = try reader(key, .records)
         let name = try RecordName.read(&reader)
-        guard !reader.isAtEnd else { return RecordKeyParts(name: name, chunkIndex: nil) }
+        guard !reader.isAtEnd else { return (name, nil) }
         guard let index = Int(exactly: try reader.readNumber()), index >= 1 else {
             throw reader.corrupt("The index of a later chunk is 1 or more: check or restore the store.")
         }
         try reader.expectEnd()
-        return RecordKeyParts(name: name, chunkIndex: index)
+        return (name, index)
     }
 
     package func change(sequence: UInt64, into key: inout [UInt8]) { append(.changes, sequence, to: &key) }
     package func change(sequence: UInt64) -> [UInt8] { key(.changes, sequence) }
-    package var changes: LayoutRange { range(.changes) }
-    package func changes(after sequence: UInt64) -> LayoutRange { changes.after(change(sequence: sequence)) }
+    package var changes: KeyRange { range(.changes) }
+    package func changes(after sequence: UInt64) -> KeyRange { changes.after(change(sequence: sequence)) }
     /// The changes after `sequence`, up to and including `last`.
-    package func changes(after sequence: UInt64, upTo last: UInt64) -> LayoutRange {
-        LayoutRange(
-            lower: KeyBuilder.successor(of: change(sequence: sequence)),
-            upper: KeyBuilder.successor(of: change(sequence: max(sequence, last))))
+    package func changes(after sequence: UInt64, upTo last: UInt64) -> KeyRange {
+        KeyRange(
+            from: KeyBuilder.successor(of: change(sequence: sequence)),
+            upTo: KeyBuilder.successor(of: change(sequence: max(sequence, last))))
     }
     /// The sequence in a key of the changes keyspace.
-    package func readChangeKey(_ key: Span<UInt8>) throws(StoreError) -> UInt64 { try read(key, .changes) }
+    package func readChangeKey(_ key: Span<UInt8>) throws(StoreError) -> UInt64 {
+        try read(key, .changes) { $0 }
+    }
 
     /// The key of the last token that a user's client sent with a change of the zone.
     package func clientToken(of user: UserName) -> [UInt8] { key(.clientTokens, user) }
-    package var clientTokens: LayoutRange { range(.clientTokens) }
-    package func readClientTokenKey(_ key: Span<UInt8>) throws(StoreError) -> UserName { try read(key, .clientTokens) }
+    package var clientTokens: KeyRange { range(.clientTokens) }
+    package func readClientTokenKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
+        try read(key, .clientTokens) { $0 }
+    }
 }
 
 // MARK: Hierarchy, references and types
@@ -246,46 +198,48 @@ extension ZoneKeys {
     /// The key of the small entry that names a record's parent and share.
     package func parent(of name: RecordName, into key: inout [UInt8]) { append(.parents, name, to: &key) }
     package func parent(of name: RecordName) -> [UInt8] { key(.parents, name) }
-    package var parents: LayoutRange { range(.parents) }
+    package var parents: KeyRange { range(.parents) }
     /// The record in a key of the parents keyspace.
-    package func readParentKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName { try read(key, .parents) }
+    package func readParentKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName {
+        try read(key, .parents) { $0 }
+    }
 
     package func child(parent: RecordName, name: RecordName, into key: inout [UInt8]) {
         append(.children, parent, name, to: &key)
     }
     package func child(parent: RecordName, name: RecordName) -> [UInt8] { key(.children, parent, name) }
-    package var children: LayoutRange { range(.children) }
+    package var children: KeyRange { range(.children) }
     /// The children of a record. `readChild(_:prefixByteCount:)` wants the number of bytes of `lower`.
-    package func children(of parent: RecordName) -> LayoutRange { range(.children, parent) }
-    package func children(of parent: RecordName, after child: RecordName) -> LayoutRange {
+    package func children(of parent: RecordName) -> KeyRange { range(.children, parent) }
+    package func children(of parent: RecordName, after child: RecordName) -> KeyRange {
         children(of: parent).after(self.child(parent: parent, name: child))
     }
-    package func readChildKey(_ key: Span<UInt8>) throws(StoreError) -> ChildKeyParts {
-        var reader = try reader(key, .children)
-        return try reader.finish(ChildKeyParts.init)
+    package func readChildKey(_ key: Span<UInt8>) throws(StoreError) -> (parent: RecordName, child: RecordName) {
+        try read(key, .children) { ($0, $1) }
     }
     /// The child in a key out of `children(of:)`, whose lower bound is `prefixByteCount` bytes long.
     package static func readChild(_ key: Span<UInt8>, prefixByteCount: Int) throws(StoreError) -> RecordName {
-        var reader = try KeyReader(key, after: prefixByteCount, in: .zone(.children))
-        return try reader.finish { (name: RecordName) in name }
+        var reader = try KeyReader(key, after: prefixByteCount, in: ZoneKeyspace.children)
+        return try reader.finish { $0 }
     }
 
     package func shareRoot(_ name: RecordName, into key: inout [UInt8]) { append(.shareRoots, name, to: &key) }
     package func shareRoot(_ name: RecordName) -> [UInt8] { key(.shareRoots, name) }
-    package var shareRoots: LayoutRange { range(.shareRoots) }
-    package func readShareRootKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName { try read(key, .shareRoots) }
+    package var shareRoots: KeyRange { range(.shareRoots) }
+    package func readShareRootKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName {
+        try read(key, .shareRoots) { $0 }
+    }
 
     /// The key of a record's share count. The parent, nil for a record that has none, comes first.
     package func shareCount(parent: RecordName?, name: RecordName, into key: inout [UInt8]) {
         append(.shareCounts, parent, name, to: &key)
     }
     package func shareCount(parent: RecordName?, name: RecordName) -> [UInt8] { key(.shareCounts, parent, name) }
-    package var shareCounts: LayoutRange { range(.shareCounts) }
+    package var shareCounts: KeyRange { range(.shareCounts) }
     /// The share counts of a record's children, or of the records that have no parent.
-    package func shareCounts(below parent: RecordName?) -> LayoutRange { range(.shareCounts, parent) }
-    package func readShareCountKey(_ key: Span<UInt8>) throws(StoreError) -> ShareCountKeyParts {
-        var reader = try reader(key, .shareCounts)
-        return try reader.finish(ShareCountKeyParts.init)
+    package func shareCounts(below parent: RecordName?) -> KeyRange { range(.shareCounts, parent) }
+    package func readShareCountKey(_ key: Span<UInt8>) throws(StoreError) -> (parent: RecordName?, name: RecordName) {
+        try read(key, .shareCounts) { ($0, $1) }
     }
 
     package func reference(
@@ -298,27 +252,27 @@ extension ZoneKeys {
     ) -> [UInt8] {
         key(.references, target, source, field, action)
     }
-    package var references: LayoutRange { range(.references) }
+    package var references: KeyRange { range(.references) }
     /// Every reference to a record.
-    package func references(to target: RecordName) -> LayoutRange { range(.references, target) }
-    package func readReferenceKey(_ key: Span<UInt8>) throws(StoreError) -> ReferenceKeyParts {
-        var reader = try reader(key, .references)
-        return try reader.finish(ReferenceKeyParts.init)
+    package func references(to target: RecordName) -> KeyRange { range(.references, target) }
+    package func readReferenceKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (target: RecordName, source: RecordName, field: FieldKey, action: ReferenceAction) {
+        try read(key, .references) { ($0, $1, $2, $3) }
     }
 
     package func type(_ type: RecordType, name: RecordName, into key: inout [UInt8]) {
         append(.types, type, name, to: &key)
     }
     package func type(_ type: RecordType, name: RecordName) -> [UInt8] { key(.types, type, name) }
-    package var types: LayoutRange { range(.types) }
+    package var types: KeyRange { range(.types) }
     /// The live records of a type, in the order of names.
-    package func types(of type: RecordType) -> LayoutRange { range(.types, type) }
-    package func types(of type: RecordType, after name: RecordName) -> LayoutRange {
+    package func types(of type: RecordType) -> KeyRange { range(.types, type) }
+    package func types(of type: RecordType, after name: RecordName) -> KeyRange {
         types(of: type).after(self.type(type, name: name))
     }
-    package func readTypeKey(_ key: Span<UInt8>) throws(StoreError) -> TypeKeyParts {
-        var reader = try reader(key, .types)
-        return try reader.finish(TypeKeyParts.init)
+    package func readTypeKey(_ key: Span<UInt8>) throws(StoreError) -> (type: RecordType, name: RecordName) {
+        try read(key, .types) { ($0, $1) }
     }
 }
 
@@ -330,15 +284,14 @@ extension ZoneKeys {
         append(.endedParents, child, ended, to: &key)
     }
     package func endedParent(child: RecordName, ended: UInt64) -> [UInt8] { key(.endedParents, child, ended) }
-    package var endedParents: LayoutRange { range(.endedParents) }
-    package func endedParents(of child: RecordName) -> LayoutRange { range(.endedParents, child) }
+    package var endedParents: KeyRange { range(.endedParents) }
+    package func endedParents(of child: RecordName) -> KeyRange { range(.endedParents, child) }
     /// The parents that ended after the change `sequence`.
-    package func endedParents(of child: RecordName, after sequence: UInt64) -> LayoutRange {
+    package func endedParents(of child: RecordName, after sequence: UInt64) -> KeyRange {
         endedParents(of: child).after(endedParent(child: child, ended: sequence))
     }
-    package func readEndedParentKey(_ key: Span<UInt8>) throws(StoreError) -> EndedKeyParts {
-        var reader = try reader(key, .endedParents)
-        return try reader.finish(EndedKeyParts.init)
+    package func readEndedParentKey(_ key: Span<UInt8>) throws(StoreError) -> (name: RecordName, ended: UInt64) {
+        try read(key, .endedParents) { ($0, $1) }
     }
 
     /// The key of a child that `parent` had until the change `ended`. The change comes before the child, so that the
@@ -349,16 +302,17 @@ extension ZoneKeys {
     package func endedChild(parent: RecordName, child: RecordName, ended: UInt64) -> [UInt8] {
         key(.endedChildren, parent, ended, child)
     }
-    package var endedChildren: LayoutRange { range(.endedChildren) }
+    package var endedChildren: KeyRange { range(.endedChildren) }
     /// Every child a record once had, in the order of the changes that ended it.
-    package func endedChildren(of parent: RecordName) -> LayoutRange { range(.endedChildren, parent) }
+    package func endedChildren(of parent: RecordName) -> KeyRange { range(.endedChildren, parent) }
     /// The children of a record that ended after the change `sequence`.
-    package func endedChildren(of parent: RecordName, after sequence: UInt64) -> LayoutRange {
+    package func endedChildren(of parent: RecordName, after sequence: UInt64) -> KeyRange {
         endedChildren(of: parent).after(prefix: key(.endedChildren, parent, sequence))
     }
-    package func readEndedChildKey(_ key: Span<UInt8>) throws(StoreError) -> EndedChildKeyParts {
-        var reader = try reader(key, .endedChildren)
-        return try reader.finish { EndedChildKeyParts(parent: $0, child: $2, ended: $1) }
+    package func readEndedChildKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (parent: RecordName, ended: UInt64, child: RecordName) {
+        try read(key, .endedChildren) { ($0, $1, $2) }
     }
 
     /// The key of a share that `root` was the root of until the change `ended`.
@@ -366,15 +320,14 @@ extension ZoneKeys {
         append(.endedShares, root, ended, to: &key)
     }
     package func endedShare(root: RecordName, ended: UInt64) -> [UInt8] { key(.endedShares, root, ended) }
-    package var endedShares: LayoutRange { range(.endedShares) }
-    package func endedShares(of root: RecordName) -> LayoutRange { range(.endedShares, root) }
+    package var endedShares: KeyRange { range(.endedShares) }
+    package func endedShares(of root: RecordName) -> KeyRange { range(.endedShares, root) }
     /// The shares that ended after the change `sequence`.
-    package func endedShares(of root: RecordName, after sequence: UInt64) -> LayoutRange {
+    package func endedShares(of root: RecordName, after sequence: UInt64) -> KeyRange {
         endedShares(of: root).after(endedShare(root: root, ended: sequence))
     }
-    package func readEndedShareKey(_ key: Span<UInt8>) throws(StoreError) -> EndedKeyParts {
-        var reader = try reader(key, .endedShares)
-        return try reader.finish(EndedKeyParts.init)
+    package func readEndedShareKey(_ key: Span<UInt8>) throws(StoreError) -> (name: RecordName, ended: UInt64) {
+        try read(key, .endedShares) { ($0, $1) }
     }
 }
 
@@ -383,20 +336,19 @@ extension ZoneKeys {
 extension ZoneKeys {
     /// The key of the secret of a root's URL; nil for that of the whole zone.
     package func shareToken(_ root: RecordName?) -> [UInt8] { key(.shareTokens, root) }
-    package var shareTokens: LayoutRange { range(.shareTokens) }
+    package var shareTokens: KeyRange { range(.shareTokens) }
     /// The root in a key of the share tokens keyspace; nil for the whole zone.
     package func readShareTokenKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName? {
-        try read(key, .shareTokens)
+        try read(key, .shareTokens) { $0 }
     }
 
     package func shareEvent(_ parts: ShareEventKeyParts) -> [UInt8] { key(.shareEvents, parts.sequence, parts.index) }
     package func shareEvent(sequence: UInt64, index: UInt64) -> [UInt8] { key(.shareEvents, sequence, index) }
     /// The events of shares of the zone, in their order.
-    package var shareEvents: LayoutRange { range(.shareEvents) }
-    package func shareEvents(after parts: ShareEventKeyParts) -> LayoutRange { shareEvents.after(shareEvent(parts)) }
+    package var shareEvents: KeyRange { range(.shareEvents) }
+    package func shareEvents(after parts: ShareEventKeyParts) -> KeyRange { shareEvents.after(shareEvent(parts)) }
     package func readShareEventKey(_ key: Span<UInt8>) throws(StoreError) -> ShareEventKeyParts {
-        var reader = try reader(key, .shareEvents)
-        return try reader.finish(ShareEventKeyParts.init)
+        try read(key, .shareEvents, ShareEventKeyParts.init)
     }
 
     /// The key of an acceptance that `user` had until the change `ended`. The change comes before the share, so that
@@ -404,14 +356,13 @@ extension ZoneKeys {
     package func endedAcceptance(user: UserName, ended: UInt64, share: RecordName) -> [UInt8] {
         key(.endedAcceptances, user, ended, share)
     }
-    package var endedAcceptances: LayoutRange { range(.endedAcceptances) }
-    package func endedAcceptances(of user: UserName) -> LayoutRange { range(.endedAcceptances, user) }
+    package var endedAcceptances: KeyRange { range(.endedAcceptances) }
+    package func endedAcceptances(of user: UserName) -> KeyRange { range(.endedAcceptances, user) }
     /// The acceptances of a user that ended after the change `sequence`.
-    package func endedAcceptances(of user: UserName, after sequence: UInt64) -> LayoutRange {
+    package func endedAcceptances(of user: UserName, after sequence: UInt64) -> KeyRange {
         endedAcceptances(of: user).after(prefix: key(.endedAcceptances, user, sequence))
     }
     package func readEndedAcceptanceKey(_ key: Span<UInt8>) throws(StoreError) -> EndedAcceptanceKeyParts {
-        var reader = try reader(key, .endedAcceptances)
-        return try reader.finish(EndedAcceptanceKeyParts.init)
+        try read(key, .endedAcceptances, EndedAcceptanceKeyParts.init)
     }
 }

@@ -46,6 +46,11 @@ enum FieldTypeByte: UInt8, CaseIterable {
 enum FieldCodec {
     private static let digestByteCount = 32
     private static let locationByteCount = 64
+    /// The numbers of a location, in the order of their bytes.
+    private static let locationNumbers: [any WritableKeyPath<Location, Double> & Sendable] = [
+        \.latitudeDegrees, \.longitudeDegrees, \.altitudeMetres, \.horizontalAccuracyMetres,
+        \.verticalAccuracyMetres, \.courseDegrees, \.speedMetresPerSecond,
+    ]
 
     /// The number of bytes of a value. Throws `.invalidRequest` for one that cannot be stored.
     static func byteCount(_ value: FieldValue) throws(StoreError) -> Int {
@@ -191,24 +196,17 @@ enum FieldCodec {
     }
 
     private static func append(_ location: Location, to bytes: inout [UInt8]) {
-        for number in [
-            location.latitudeDegrees, location.longitudeDegrees, location.altitudeMetres,
-            location.horizontalAccuracyMetres, location.verticalAccuracyMetres, location.courseDegrees,
-            location.speedMetresPerSecond,
-        ] { ValueWriter.append(fixed: number.bitPattern, to: &bytes) }
+        for number in locationNumbers {
+            ValueWriter.append(fixed: location[keyPath: number].bitPattern, to: &bytes)
+        }
         ValueWriter.append(location.timestamp, to: &bytes)
     }
 
     private static func readLocation(_ reader: inout ValueReader) throws(StoreError) -> Location {
-        Location(
-            latitudeDegrees: Double(bitPattern: try reader.readFixed64()),
-            longitudeDegrees: Double(bitPattern: try reader.readFixed64()),
-            altitudeMetres: Double(bitPattern: try reader.readFixed64()),
-            horizontalAccuracyMetres: Double(bitPattern: try reader.readFixed64()),
-            verticalAccuracyMetres: Double(bitPattern: try reader.readFixed64()),
-            courseDegrees: Double(bitPattern: try reader.readFixed64()),
-            speedMetresPerSecond: Double(bitPattern: try reader.readFixed64()),
-            timestamp: try reader.readDate())
+        var location = Location(latitudeDegrees: 0, longitudeDegrees: 0, timestamp: .distantPast)
+        for number in locationNumbers { location[keyPath: number] = Double(bitPattern: try reader.readFixed64()) }
+        location.timestamp = try reader.readDate()
+        return location
     }
 }
 

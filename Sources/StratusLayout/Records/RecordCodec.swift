@@ -194,7 +194,7 @@ extension RecordHeader {
         let type = RecordType(try reader.readText())
         let sequence = try reader.readNumber()
         let salt = try reader.readFixed32()
-        let created = try reader.readStamp()
+        let created: Stamp = try reader.read()
         var modified = Stamp(date: try reader.readDate(), user: created.user)
         if flags & Flag.sameUser == 0 {
             modified.user = UserName(try reader.readText())
@@ -267,7 +267,7 @@ package struct Tombstone: LayoutValue {
         let hadParent = try reader.readFlag()
         type = RecordType(try reader.readText())
         sequence = try reader.readNumber()
-        deleted = try reader.readStamp()
+        deleted = try reader.read()
         parent = hadParent ? RecordName(try reader.readText()) : nil
         try reader.expectEnd()
     }

@@ -30,15 +30,9 @@ package struct DeviceEntry: VersionedValue {
         self.badge = badge
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        for number in [next, count, badge] { ValueWriter.append(number: number, to: &bytes) }
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(next, count, badge, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        next = try reader.readNumber()
-        count = try reader.readNumber()
-        badge = try reader.readNumber()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (next, count, badge) = try reader.read() }
 }
 
 /// A notification that waits for its device.
@@ -93,21 +87,14 @@ package struct NotificationEntry: VersionedValue {
         flags |= (alert.isContentAvailable ? 8 : 0) | (alert.isMutable ? 16 : 0) | (isPruned ? 32 : 0)
         bytes.append(flags)
         if let id { ValueWriter.append(id, to: &bytes) }
-        if let container { ValueWriter.append(container.text, to: &bytes) }
-        ValueWriter.append(subscription, to: &bytes)
-        ValueWriter.append(owner.text, to: &bytes)
-        bytes.append(database)
+        if let container { ValueWriter.append(container, to: &bytes) }
+        ValueWriter.append(subscription, owner, database, to: &bytes)
         switch subject {
         case nil: bytes.append(0)
         case .query(let reason, let record, let zone, let fields):
-            bytes.append(1)
-            bytes.append(reason)
-            ValueWriter.append(record.text, to: &bytes)
-            ValueWriter.append(zone.text, to: &bytes)
+            ValueWriter.append(UInt8(1), reason, record, zone, to: &bytes)
             ValueWriter.append(fields, to: &bytes)
-        case .zone(let zone):
-            bytes.append(2)
-            ValueWriter.append(zone.text, to: &bytes)
+        case .zone(let zone): ValueWriter.append(UInt8(2), zone, to: &bytes)
         case .database: bytes.append(3)
         case .prunedQuery: bytes.append(4)
         case .prunedZone: bytes.append(5)
@@ -117,16 +104,14 @@ package struct NotificationEntry: VersionedValue {
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        slot = [UInt8](copying: try reader.readSpan(byteCount: Self.slotByteCount))
+        slot = try reader.readBytes(count: Self.slotByteCount)
         let flags = try reader.readFlags(below: 64)
-        id = flags & 1 == 0 ? nil : try reader.readUUID()
-        container = flags & 2 == 0 ? nil : ContainerName(try reader.readText())
-        subscription = try reader.readText()
-        owner = UserName(try reader.readText())
-        database = try reader.readByte()
+        id = flags & 1 == 0 ? nil : try reader.read() as UUID
+        container = flags & 2 == 0 ? nil : try reader.read() as ContainerName
+        (subscription, owner, database) = try reader.read()
         guard (1...3).contains(database) else { throw reader.corrupt("No database of a user has this number.") }
         subject = try Self.readSubject(&reader)
-        alert = try reader.readAlert()
+        alert = try reader.read()
         badge = flags & 4 == 0 ? nil : try reader.readNumber()
         alert.isContentAvailable = flags & 8 != 0
         alert.isMutable = flags & 16 != 0
@@ -138,10 +123,9 @@ package struct NotificationEntry: VersionedValue {
         case 0: return nil
         case 1:
             let reason = try reader.readReason()
-            let record = RecordName(try reader.readText())
-            let zone = ZoneName(try reader.readText())
+            let (record, zone): (RecordName, ZoneName) = try reader.read()
             return .query(reason: reason, record: record, zone: zone, fields: try reader.readNotificationFields())
-        case 2: return .zone(ZoneName(try reader.readText()))
+        case 2: return .zone(try reader.read())
         case 3: return .database
         case 4: return .prunedQuery
         case 5: return .prunedZone
@@ -169,95 +153,66 @@ extension FieldValue {
     }
 }
 
-extension ValueWriter {
-    static func append(optionalTexts texts: [String]?, to bytes: inout [UInt8]) {
-        bytes.append(texts == nil ? 0 : 1)
-        if let texts { append(texts: texts, to: &bytes) }
-    }
+extension NotificationPhrase: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(text, localizationKey, arguments, to: &bytes) }
 
-    private static func append(_ phrase: NotificationPhrase, to bytes: inout [UInt8]) {
-        append(optional: phrase.text, to: &bytes)
-        append(optional: phrase.localizationKey, to: &bytes)
-        append(optionalTexts: phrase.arguments, to: &bytes)
-    }
-
-    static func append(_ alert: NotificationAlert, to bytes: inout [UInt8]) {
-        for phrase in [alert.body, alert.title, alert.subtitle] { append(phrase, to: &bytes) }
-        for text in [alert.actionLocalizationKey, alert.launchImage, alert.soundName, alert.category] {
-            append(optional: text, to: &bytes)
-        }
-    }
-
-    /// Appends the fields that a notification can carry, and skips the others.
-    static func append(_ fields: [FieldKey: FieldValue], to bytes: inout [UInt8]) {
-        let carried = fields.filter { $0.value.fitsNotification }.sorted { $0.key < $1.key }
-        append(number: UInt64(carried.count), to: &bytes)
-        for (key, value) in carried {
-            var content: [UInt8] = []
-            // Only lists and assets are refused, and the filter has removed them.
-            do throws(StoreError) { try FieldCodec.append(value, to: &content) } catch { content = [] }
-            append(key.text, to: &bytes)
-            bytes.append(FieldTypeByte(of: value).rawValue)
-            append(content, to: &bytes)
-        }
-    }
-
-    static func append(optional template: NotificationTemplate?, to bytes: inout [UInt8]) {
-        bytes.append(template == nil ? 0 : 1)
-        guard let template else { return }
-        append(template.alert, to: &bytes)
-        append(optional: template.collapseKey, to: &bytes)
-        append(optionalTexts: template.desiredKeys, to: &bytes)
-        let (isContentAvailable, isMutable) = (template.alert.isContentAvailable, template.alert.isMutable)
-        bytes.append((template.badges ? 1 : 0) | (isContentAvailable ? 2 : 0) | (isMutable ? 4 : 0))
+    static func read(from reader: inout ValueReader) throws(StoreError) -> NotificationPhrase {
+        NotificationPhrase(text: try reader.read(), localizationKey: try reader.read(), arguments: try reader.read())
     }
 }
 
-extension ValueReader {
-    mutating func readOptionalTexts() throws(StoreError) -> [String]? { try readFlag() ? try readTexts() : nil }
-
-    private mutating func readPhrase() throws(StoreError) -> NotificationPhrase {
-        NotificationPhrase(
-            text: try readOptionalText(), localizationKey: try readOptionalText(), arguments: try readOptionalTexts())
+/// An alert without its flags.
+extension NotificationAlert: ValuePart {
+    func write(to bytes: inout [UInt8]) {
+        ValueWriter.append(
+            body, title, subtitle, actionLocalizationKey, launchImage, soundName, category, to: &bytes)
     }
 
-    /// Reads an alert without its flags.
-    mutating func readAlert() throws(StoreError) -> NotificationAlert {
+    static func read(from reader: inout ValueReader) throws(StoreError) -> NotificationAlert {
         var alert = NotificationAlert()
-        alert.body = try readPhrase()
-        alert.title = try readPhrase()
-        alert.subtitle = try readPhrase()
-        alert.actionLocalizationKey = try readOptionalText()
-        alert.launchImage = try readOptionalText()
-        alert.soundName = try readOptionalText()
-        alert.category = try readOptionalText()
+        (alert.body, alert.title, alert.subtitle) = try reader.read()
+        (alert.actionLocalizationKey, alert.launchImage, alert.soundName, alert.category) = try reader.read()
         return alert
     }
+}
 
-    mutating func readNotificationFields() throws(StoreError) -> [FieldKey: FieldValue] {
-        var fields: [FieldKey: FieldValue] = [:]
-        var last: FieldKey?
-        for _ in 0..<(try readCount()) {
-            let key = try readName(after: &last)
-            let type: FieldTypeByte = try readCase("The type of a field is unknown.")
-            let byteCount = try readCount()
-            let value = try FieldCodec.read(type, byteCount: byteCount, &self)
-            guard value.fitsNotification else { throw corrupt("No notification carries a field of this type.") }
-            fields[key] = value
-        }
-        return fields
+extension NotificationTemplate: ValuePart {
+    func write(to bytes: inout [UInt8]) {
+        let flags: UInt8 = (badges ? 1 : 0) | (alert.isContentAvailable ? 2 : 0) | (alert.isMutable ? 4 : 0)
+        ValueWriter.append(alert, collapseKey, desiredKeys, flags, to: &bytes)
     }
 
-    mutating func readOptionalTemplate() throws(StoreError) -> NotificationTemplate? {
-        guard try readFlag() else { return nil }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> NotificationTemplate {
         var template = NotificationTemplate()
-        template.alert = try readAlert()
-        template.collapseKey = try readOptionalText()
-        template.desiredKeys = try readOptionalTexts()
-        let flags = try readFlags(below: 8)
+        (template.alert, template.collapseKey, template.desiredKeys) = try reader.read()
+        let flags = try reader.readFlags(below: 8)
         template.badges = flags & 1 != 0
         template.alert.isContentAvailable = flags & 2 != 0
         template.alert.isMutable = flags & 4 != 0
         return template
+    }
+}
+
+extension ValueWriter {
+    /// Appends the fields that a notification can carry, and skips the others.
+    static func append(_ fields: [FieldKey: FieldValue], to bytes: inout [UInt8]) {
+        append(fields.filter { $0.value.fitsNotification }, to: &bytes) { value, bytes in
+            var content: [UInt8] = []
+            // Only lists and assets are refused, and the filter has removed them.
+            do throws(StoreError) { try FieldCodec.append(value, to: &content) } catch { content = [] }
+            append(FieldTypeByte(of: value).rawValue, content, to: &bytes)
+        }
+    }
+}
+
+extension ValueReader {
+    mutating func readNotificationFields() throws(StoreError) -> [FieldKey: FieldValue] {
+        try readDictionary { reader throws(StoreError) in
+            let type: FieldTypeByte = try reader.readCase("The type of a field is unknown.")
+            let byteCount = try reader.readCount()
+            let value = try FieldCodec.read(type, byteCount: byteCount, &reader)
+            guard value.fitsNotification else { throw reader.corrupt("No notification carries a field of this type.") }
+            return value
+        }
     }
 }

@@ -31,30 +31,21 @@ package struct SubscriptionEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) {
         switch subject {
-        case .query(let query):
-            bytes.append(1)
-            query.append(to: &bytes)
-        case .zone(let zone, let recordType):
-            bytes.append(2)
-            ValueWriter.append(zone.text, to: &bytes)
-            ValueWriter.append(optional: recordType?.text, to: &bytes)
-        case .database(let recordType):
-            bytes.append(3)
-            ValueWriter.append(optional: recordType?.text, to: &bytes)
+        case .query(let query): ValueWriter.append(UInt8(1), query, to: &bytes)
+        case .zone(let zone, let recordType): ValueWriter.append(UInt8(2), zone, recordType, to: &bytes)
+        case .database(let recordType): ValueWriter.append(UInt8(3), recordType, to: &bytes)
         }
-        ValueWriter.append(optional: template, to: &bytes)
+        ValueWriter.append(template, to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
         switch try reader.readByte() {
-        case 1: subject = .query(try SubscribedQuery(&reader))
-        case 2:
-            let zone = ZoneName(try reader.readText())
-            subject = .zone(zone, recordType: try reader.readOptionalText().map { RecordType($0) })
-        case 3: subject = .database(recordType: try reader.readOptionalText().map { RecordType($0) })
+        case 1: subject = .query(try reader.read())
+        case 2: subject = .zone(try reader.read(), recordType: try reader.read())
+        case 3: subject = .database(recordType: try reader.read())
         default: throw reader.corrupt("No kind of subscription has this number.")
         }
-        template = try reader.readOptionalTemplate()
+        template = try reader.read()
     }
 }
 
@@ -83,24 +74,19 @@ package struct SubscribedQuery: Hashable, Sendable {
         self.triggers = triggers
         self.predicateArchive = predicateArchive
     }
+}
 
-    fileprivate func append(to bytes: inout [UInt8]) {
-        ValueWriter.append(recordType.text, to: &bytes)
-        ValueWriter.append(query, to: &bytes)
-        bytes.append(matchesNothing ? 1 : 0)
-        ValueWriter.append(optional: zone?.text, to: &bytes)
-        bytes.append(triggers)
-        ValueWriter.append(predicateArchive, to: &bytes)
+extension SubscribedQuery: ValuePart {
+    func write(to bytes: inout [UInt8]) {
+        ValueWriter.append(recordType, query, matchesNothing, zone, triggers, predicateArchive, to: &bytes)
     }
 
-    fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
-        recordType = RecordType(try reader.readText())
-        query = try reader.readBytes()
-        matchesNothing = try reader.readFlag()
-        zone = try reader.readOptionalText().map { ZoneName($0) }
-        triggers = try reader.readByte()
-        guard triggers <= Self.allTriggers else { throw reader.corrupt("A trigger of the subscription is unknown.") }
-        predicateArchive = try reader.readBytes()
+    static func read(from reader: inout ValueReader) throws(StoreError) -> SubscribedQuery {
+        let query = SubscribedQuery(
+            recordType: try reader.read(), query: try reader.read(), matchesNothing: try reader.read(),
+            zone: try reader.read(), triggers: try reader.read(), predicateArchive: try reader.read())
+        guard query.triggers <= allTriggers else { throw reader.corrupt("A trigger of the subscription is unknown.") }
+        return query
     }
 }
 
@@ -161,58 +147,26 @@ package struct OutboxEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(container.text, to: &bytes)
-        ValueWriter.append(optional: owner?.text, to: &bytes)
-        ValueWriter.append(zone.text, to: &bytes)
-        ValueWriter.append(number: zoneNumber.rawValue, to: &bytes)
-        ValueWriter.append(identity, to: &bytes)
-        ValueWriter.append(number: sequence, to: &bytes)
-        ValueWriter.append(optional: originAccount?.text, to: &bytes)
-        ValueWriter.append(optional: originDevice, to: &bytes)
-        ValueWriter.append(optional: last?.text, to: &bytes)
+        ValueWriter.append(
+            container, owner, zone, zoneNumber, identity, sequence, originAccount, originDevice, last, to: &bytes)
         switch news {
-        case .records(let types):
-            bytes.append(1)
-            ValueWriter.append(optionalTexts: types?.map(\.text), to: &bytes)
-        case .shares(let shares):
-            bytes.append(2)
-            ValueWriter.append(number: UInt64(shares.count), to: &bytes)
-            for share in shares { share.append(to: &bytes) }
+        case .records(let types): ValueWriter.append(UInt8(1), types, to: &bytes)
+        case .shares(let shares): ValueWriter.append(UInt8(2), shares, to: &bytes)
         case .zoneDeleted: bytes.append(3)
-        case .matches(let matches):
-            bytes.append(4)
-            ValueWriter.append(number: UInt64(matches.count), to: &bytes)
-            for match in matches { match.append(to: &bytes) }
-        case .subscriptionEnded(let id, let template):
-            bytes.append(5)
-            ValueWriter.append(id, to: &bytes)
-            ValueWriter.append(optional: template, to: &bytes)
+        case .matches(let matches): ValueWriter.append(UInt8(4), matches, to: &bytes)
+        case .subscriptionEnded(let id, let template): ValueWriter.append(UInt8(5), id, template, to: &bytes)
         }
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        container = ContainerName(try reader.readText())
-        owner = try reader.readOptionalText().map { UserName($0) }
-        zone = ZoneName(try reader.readText())
-        zoneNumber = ZoneNumber(try reader.readNumber())
-        guard zoneNumber != .outside else { throw reader.corrupt("No zone has the number 0.") }
-        identity = try reader.readUUID()
-        sequence = try reader.readNumber()
-        originAccount = try reader.readOptionalText().map { AccountID($0) }
-        originDevice = try reader.readOptionalText()
-        last = try reader.readOptionalText().map { UserName($0) }
+        (container, owner, zone, zoneNumber, identity) = try reader.read()
+        (sequence, originAccount, originDevice, last) = try reader.read()
         switch try reader.readByte() {
-        case 1: news = .records(try reader.readOptionalTexts()?.map { RecordType($0) })
-        case 2:
-            var shares: [SharedNews] = []
-            for _ in 0..<(try reader.readCount()) { shares.append(try SharedNews(&reader)) }
-            news = .shares(shares)
+        case 1: news = .records(try reader.read())
+        case 2: news = .shares(try reader.read())
         case 3: news = .zoneDeleted
-        case 4:
-            var matches: [QueryMatch] = []
-            for _ in 0..<(try reader.readCount()) { matches.append(try QueryMatch(&reader)) }
-            news = .matches(matches)
-        case 5: news = .subscriptionEnded(try reader.readText(), try reader.readOptionalTemplate())
+        case 4: news = .matches(try reader.read())
+        case 5: news = .subscriptionEnded(try reader.read(), try reader.read())
         default: throw reader.corrupt("No news of a commit has this number.")
         }
     }
@@ -231,17 +185,13 @@ package struct SharedNews: Hashable, Sendable {
         self.types = types
         self.users = users
     }
+}
 
-    fileprivate func append(to bytes: inout [UInt8]) {
-        ValueWriter.append(share.text, to: &bytes)
-        ValueWriter.append(optionalTexts: types?.map(\.text), to: &bytes)
-        ValueWriter.append(optionalTexts: users?.map(\.text), to: &bytes)
-    }
+extension SharedNews: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(share, types, users, to: &bytes) }
 
-    fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
-        share = RecordName(try reader.readText())
-        types = try reader.readOptionalTexts()?.map { RecordType($0) }
-        users = try reader.readOptionalTexts()?.map { UserName($0) }
+    static func read(from reader: inout ValueReader) throws(StoreError) -> SharedNews {
+        SharedNews(share: try reader.read(), types: try reader.read(), users: try reader.read())
     }
 }
 
@@ -264,20 +214,17 @@ package struct QueryMatch: Hashable, Sendable {
         self.record = record
         self.fields = fields
     }
+}
 
-    fileprivate func append(to bytes: inout [UInt8]) {
-        ValueWriter.append(user.text, to: &bytes)
-        ValueWriter.append(subscription, to: &bytes)
-        bytes.append(reason)
-        ValueWriter.append(record.text, to: &bytes)
+extension QueryMatch: ValuePart {
+    func write(to bytes: inout [UInt8]) {
+        ValueWriter.append(user, subscription, reason, record, to: &bytes)
         ValueWriter.append(fields, to: &bytes)
     }
 
-    fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
-        user = UserName(try reader.readText())
-        subscription = try reader.readText()
-        reason = try reader.readReason()
-        record = RecordName(try reader.readText())
-        fields = try reader.readNotificationFields()
+    static func read(from reader: inout ValueReader) throws(StoreError) -> QueryMatch {
+        QueryMatch(
+            user: try reader.read(), subscription: try reader.read(), reason: try reader.readReason(),
+            record: try reader.read(), fields: try reader.readNotificationFields())
     }
 }

@@ -60,35 +60,16 @@ extension TupleElement: Hashable {
 }
 
 extension UUID {
-    /// The sixteen bytes as two numbers that sort, high first, as the bytes do.
-    var bigEndianHalves: (high: UInt64, low: UInt64) {
+    var bytes: InlineArray<16, UInt8> {
         let b = uuid
-        return (
-            high: UInt64(bigEndian: b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7),
-            low: UInt64(bigEndian: b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15)
-        )
+        return [b.0, b.1, b.2, b.3, b.4, b.5, b.6, b.7, b.8, b.9, b.10, b.11, b.12, b.13, b.14, b.15]
     }
 
-    /// The UUID whose sixteen bytes are these two numbers.
-    init(high: UInt64, low: UInt64) {
-        let h = high.bigEndianBytes
-        let l = low.bigEndianBytes
-        self.init(uuid: (h.0, h.1, h.2, h.3, h.4, h.5, h.6, h.7, l.0, l.1, l.2, l.3, l.4, l.5, l.6, l.7))
-    }
-}
-
-extension UInt64 {
-    // Eight parameters, because Foundation returns the bytes of a UUID as a tuple.
-    fileprivate init(
-        bigEndian b0: UInt8, _ b1: UInt8, _ b2: UInt8, _ b3: UInt8, _ b4: UInt8, _ b5: UInt8, _ b6: UInt8, _ b7: UInt8
-    ) {
-        let high = UInt64(b0) << 56 | UInt64(b1) << 48 | UInt64(b2) << 40 | UInt64(b3) << 32
-        let low = UInt64(b4) << 24 | UInt64(b5) << 16 | UInt64(b6) << 8 | UInt64(b7)
-        self = high | low
-    }
-
-    fileprivate var bigEndianBytes: (UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8, UInt8) {
-        func byte(_ shift: UInt64) -> UInt8 { UInt8(truncatingIfNeeded: self >> shift) }
-        return (byte(56), byte(48), byte(40), byte(32), byte(24), byte(16), byte(8), byte(0))
+    /// The UUID of 16 bytes.
+    init(_ s: Span<UInt8>) {
+        self.init(
+            uuid: (
+                s[0], s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8], s[9], s[10], s[11], s[12], s[13], s[14], s[15]
+            ))
     }
 }

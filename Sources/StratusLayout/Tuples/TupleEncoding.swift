@@ -49,25 +49,23 @@ package enum TupleLimits {
     package static let maximumNestedDepth = 32
 }
 
-/// An error of the encoding: an open code, a message with the remedy, and the variables as fields.
+/// An error of the encoding: a code, a message with the remedy, and the variables as fields.
 package struct TupleError: Error, Hashable, Sendable, CustomStringConvertible {
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        package let description: String
-
+    package enum Code: Sendable {
         /// The bytes stop in the middle of an element, or there is no element left.
-        package static let endOfBytes = Code(description: "endOfBytes")
+        case endOfBytes
         /// The next element has another type than the requested one.
-        package static let unexpectedType = Code(description: "unexpectedType")
+        case unexpectedType
         /// The first byte of the element is no type code.
-        package static let unknownType = Code(description: "unknownType")
+        case unknownType
         /// The value is readable, but its bytes are not its canonical encoding.
-        package static let notCanonical = Code(description: "notCanonical")
+        case notCanonical
         /// The integer is valid but does not fit the requested type.
-        package static let integerOutOfRange = Code(description: "integerOutOfRange")
+        case integerOutOfRange
         /// The bytes of a string are not UTF-8.
-        package static let invalidText = Code(description: "invalidText")
+        case invalidText
         /// Tuples are nested more deeply than `TupleLimits.maximumNestedDepth`.
-        package static let nestedTooDeep = Code(description: "nestedTooDeep")
+        case nestedTooDeep
     }
 
     package let code: Code
@@ -92,7 +90,6 @@ package struct TupleError: Error, Hashable, Sendable, CustomStringConvertible {
         case .integerOutOfRange: "The integer does not fit: read it as the wider type or as an element."
         case .invalidText: "The bytes of the string are not UTF-8: they are damaged or not a string."
         case .nestedTooDeep: "The tuples are nested too deeply: flatten them."
-        default: "The tuple cannot be read or written."
         }
     }
 
@@ -122,13 +119,6 @@ extension [UInt8] {
     /// Appends a copy of the bytes of a span.
     mutating func append(copying span: Span<UInt8>) {
         append(addingCapacity: span.count) { output in
-            for index in span.indices { output.append(span[index]) }
-        }
-    }
-
-    /// A copy of the bytes of a span.
-    init(copying span: Span<UInt8>) {
-        self.init(capacity: span.count) { output in
             for index in span.indices { output.append(span[index]) }
         }
     }

@@ -4,6 +4,7 @@
 // Only the canonical encoding of a value is read, so writing a value that was read gives the same bytes.
 
 package import FoundationEssentials
+import StratusStore
 
 /// Reads elements one after the other from bytes that it does not copy.
 ///
@@ -13,14 +14,11 @@ package struct TupleReader: ~Escapable {
     private let bytes: Span<UInt8>
     /// How many bytes have been read: the offset of the next element.
     package private(set) var position: Int
-    /// How many nested tuples have been entered and not left.
-    package private(set) var depth: Int
 
     @_lifetime(copy bytes)
     package init(_ bytes: Span<UInt8>) {
         self.bytes = bytes
         self.position = 0
-        self.depth = 0
     }
 
     /// Whether no element is left.
@@ -56,33 +54,23 @@ package struct TupleReader: ~Escapable {
 
     package mutating func readUUID() throws(TupleError) -> UUID {
         try expect(TupleTypeCode.uuid)
-        let high = try bigEndian(at: position + 1, byteCount: 8)
-        let low = try bigEndian(at: position + 9, byteCount: 8)
+        guard bytes.count - position >= 17 else { throw failure(.endOfBytes) }
         position += 17
-        return UUID(high: high, low: low)
-    }
-
-    /// Enters the next nested tuple. Throws `.nestedTooDeep` beyond `TupleLimits.maximumNestedDepth`.
-    package mutating func beginNested() throws(TupleError) {
-        try expect(TupleTypeCode.nested)
-        guard depth < TupleLimits.maximumNestedDepth else { throw failure(.nestedTooDeep) }
-        position += 1
-        depth += 1
-    }
-
-    /// Whether the nested tuple entered last has no element left.
-    package var isAtNestedEnd: Bool { depth > 0 && nextTypeCode == TupleTypeCode.end }
-
-    /// Leaves the nested tuple entered last. Throws `.unexpectedType` if it has an element left or none was entered.
-    package mutating func endNested() throws(TupleError) {
-        guard let code = nextTypeCode else { throw failure(.endOfBytes) }
-        guard isAtNestedEnd else { throw TupleError(.unexpectedType, position: position, typeCode: code) }
-        position += 1
-        depth -= 1
+        return UUID(bytes.extracting(position - 16..<position))
     }
 
     /// Reads the next element of any type. Throws what the typed readers throw, and `.nestedTooDeep`.
     package mutating func readElement() throws(TupleError) -> TupleElement {
+        let start = position
+        do throws(TupleError) {
+            return try readElement(depth: 0)
+        } catch {
+            position = start
+            throw error
+        }
+    }
+
+    private mutating func readElement(depth: Int) throws(TupleError) -> TupleElement {
         guard let code = nextTypeCode else { throw failure(.endOfBytes) }
         switch code {
         case TupleTypeCode.null:
@@ -90,7 +78,7 @@ package struct TupleReader: ~Escapable {
             return .null
         case TupleTypeCode.bytes: return .bytes(try readBytes())
         case TupleTypeCode.string: return .string(try readString())
-        case TupleTypeCode.nested: return .nested(try readNested())
+        case TupleTypeCode.nested: return .nested(try readNested(depth: depth))
         case TupleTypeCode.integerLowest...TupleTypeCode.integerHighest: return try readIntegerElement()
         case TupleTypeCode.double: return .double(try readDouble())
         case TupleTypeCode.booleanFalse, TupleTypeCode.booleanTrue: return .boolean(try readBoolean())
@@ -100,20 +88,14 @@ package struct TupleReader: ~Escapable {
         }
     }
 
-    private mutating func readNested() throws(TupleError) -> [TupleElement] {
-        let start = position
-        let startDepth = depth
-        do throws(TupleError) {
-            var elements: [TupleElement] = []
-            try beginNested()
-            while !isAtNestedEnd { elements.append(try readElement()) }
-            try endNested()
-            return elements
-        } catch {
-            position = start
-            depth = startDepth
-            throw error
-        }
+    /// `depth`: how many tuples contain this one.
+    private mutating func readNested(depth: Int) throws(TupleError) -> [TupleElement] {
+        guard depth < TupleLimits.maximumNestedDepth else { throw failure(.nestedTooDeep) }
+        position += 1
+        var elements: [TupleElement] = []
+        while nextTypeCode != TupleTypeCode.end { elements.append(try readElement(depth: depth + 1)) }
+        position += 1
+        return elements
     }
 
     private mutating func readOrderedDouble() throws(TupleError) -> Double {
@@ -204,36 +186,36 @@ extension TupleReader {
 extension TupleReader {
     /// Reads bytes. Throws `.notCanonical` for an invalid escape.
     package mutating func readBytes() throws(TupleError) -> [UInt8] {
-        try expect(TupleTypeCode.bytes)
-        let content = try content()
-        let value =
-            content.escapeCount == 0
-            ? [UInt8](copying: bytes.extracting(content.start..<content.end)) : unescaped(content)
-        position = content.end + 1
-        return value
+        try readContent(TupleTypeCode.bytes) { [UInt8](copying: $0) }
     }
 
     /// Reads a string. Throws `.invalidText` if it is not UTF-8, and `.notCanonical` for an invalid escape.
     package mutating func readString() throws(TupleError) -> String {
-        try expect(TupleTypeCode.string)
-        let content = try content()
-        let value =
-            content.escapeCount == 0
-            ? text(bytes.extracting(content.start..<content.end)) : text(unescaped(content).span)
-        guard let value else { throw failure(.invalidText) }
-        position = content.end + 1
-        return value
+        try readContent(TupleTypeCode.string) { bytes in
+            guard let text = try? UTF8Span(validating: bytes) else { return nil }
+            return String(copying: text)
+        }
     }
 
     /// Skips a string, with the checks of `readString`.
     package mutating func skipString() throws(TupleError) {
-        try expect(TupleTypeCode.string)
+        try readContent(TupleTypeCode.string) { bytes in
+            (try? UTF8Span(validating: bytes)) == nil ? nil : ()
+        }
+    }
+
+    /// Reads what `decode` makes of the content of bytes or a string. Throws `.invalidText` for nil.
+    private mutating func readContent<Value>(
+        _ typeCode: UInt8, _ decode: (Span<UInt8>) -> Value?
+    ) throws(TupleError) -> Value {
+        try expect(typeCode)
         let content = try content()
-        let isValid =
+        let value =
             content.escapeCount == 0
-            ? isUTF8(bytes.extracting(content.start..<content.end)) : isUTF8(unescaped(content).span)
-        guard isValid else { throw failure(.invalidText) }
+            ? decode(bytes.extracting(content.start..<content.end)) : decode(unescaped(content).span)
+        guard let value else { throw failure(.invalidText) }
         position = content.end + 1
+        return value
     }
 
     /// The offsets of the content of bytes or a string, and the number of its escapes.
@@ -291,14 +273,5 @@ extension TupleReader {
             offset += 1
         }
         return value
-    }
-
-    private func text(_ bytes: Span<UInt8>) -> String? {
-        guard let text = try? UTF8Span(validating: bytes) else { return nil }
-        return String(copying: text)
-    }
-
-    private func isUTF8(_ bytes: Span<UInt8>) -> Bool {
-        (try? UTF8Span(validating: bytes)) != nil
     }
 }

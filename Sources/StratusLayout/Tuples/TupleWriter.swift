@@ -40,9 +40,8 @@ package enum TupleWriter {
 
     package static func appendUUID(_ value: UUID, to buffer: inout [UInt8]) {
         buffer.append(TupleTypeCode.uuid)
-        let halves = value.bigEndianHalves
-        appendBigEndian(halves.high, byteCount: 8, to: &buffer)
-        appendBigEndian(halves.low, byteCount: 8, to: &buffer)
+        let bytes = value.bytes
+        buffer.append(copying: bytes.span)
     }
 
     package static func appendInteger(_ value: Int64, to buffer: inout [UInt8]) {
@@ -71,17 +70,6 @@ package enum TupleWriter {
 
     package static func appendBytes(_ value: [UInt8], to buffer: inout [UInt8]) {
         appendContent(value.span, typeCode: TupleTypeCode.bytes, to: &buffer)
-    }
-
-    /// Begins a nested tuple. It holds what you append until the matching `endNested`.
-    ///
-    /// Keep the depth within `TupleLimits.maximumNestedDepth`: readers refuse more.
-    package static func beginNested(to buffer: inout [UInt8]) {
-        buffer.append(TupleTypeCode.nested)
-    }
-
-    package static func endNested(to buffer: inout [UInt8]) {
-        buffer.append(TupleTypeCode.end)
     }
 }
 
@@ -174,9 +162,9 @@ extension TupleWriter {
             guard depth < TupleLimits.maximumNestedDepth else {
                 throw TupleError(.nestedTooDeep, position: buffer.count)
             }
-            beginNested(to: &buffer)
+            buffer.append(TupleTypeCode.nested)
             for element in elements { try append(element, depth: depth + 1, to: &buffer) }
-            endNested(to: &buffer)
+            buffer.append(TupleTypeCode.end)
         }
     }
 }

@@ -1,82 +1,68 @@
 // The values of people: an account, the look-ups that find it, what an owner uses, and what remains of a deleted
 // account.
 
-package import FoundationEssentials
+import FoundationEssentials
 package import StratusModel
 package import StratusStore
 
-/// An account, whose identifier is in its key.
+/// An account, whose identifier is in its key and empty here.
 ///
 /// Bytes: version 1 · text: user name · byte: standing · byte: flags (1 external identifier, 2 discoverable, 4 quota) ·
 /// (1) text: external identifier · (4) number: the bits of the quota · date: created · byte: name parts (from 1:
 /// prefix, given, middle, family, suffix, nickname) · a text for each · number: how many handles · handles in ascending
 /// order, each byte: kind (1 e-mail, 2 telephone) · text: its normalised form.
 package struct AccountEntry: VersionedValue {
-    package var userName: UserName
-    package var externalID: String?
-    package var handles: Set<Handle>
-    package var name: PersonName
-    package var standing: AccountStanding
-    package var isDiscoverable: Bool
-    package var quotaByteCount: Int64?
-    package var created: Date
+    package private(set) var content: StoredAccount
 
     private static let nameParts: [any WritableKeyPath<PersonName, String?> & Sendable] = [
         \.prefix, \.given, \.middle, \.family, \.suffix, \.nickname,
     ]
 
     package init(_ account: StoredAccount) {
-        userName = account.userName
-        externalID = account.externalID
-        handles = account.handles
-        name = account.name
-        standing = account.standing
-        isDiscoverable = account.isDiscoverable
-        quotaByteCount = account.quotaByteCount
-        created = account.created
+        content = account
+        content.id = ""
     }
 
     /// The account that is stored under the key of `id`.
     package func account(_ id: AccountID) -> StoredAccount {
-        StoredAccount(
-            id: id, externalID: externalID, userName: userName, handles: handles, name: name, standing: standing,
-            isDiscoverable: isDiscoverable, quotaByteCount: quotaByteCount, created: created)
+        var account = content
+        account.id = id
+        return account
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(userName.text, to: &bytes)
-        bytes.append(standing.rawValue)
-        bytes.append((externalID == nil ? 0 : 1) | (isDiscoverable ? 2 : 0) | (quotaByteCount == nil ? 0 : 4))
+        let (externalID, quota) = (content.externalID, content.quotaByteCount)
+        let flags: UInt8 = (externalID == nil ? 0 : 1) | (content.isDiscoverable ? 2 : 0) | (quota == nil ? 0 : 4)
+        ValueWriter.append(content.userName, content.standing.rawValue, flags, to: &bytes)
         if let externalID { ValueWriter.append(externalID, to: &bytes) }
-        if let quotaByteCount { ValueWriter.append(number: UInt64(bitPattern: quotaByteCount), to: &bytes) }
-        ValueWriter.append(created, to: &bytes)
-        let parts = Self.nameParts.map { name[keyPath: $0] }
+        if let quota { ValueWriter.append(number: UInt64(bitPattern: quota), to: &bytes) }
+        ValueWriter.append(content.created, to: &bytes)
+        let parts = Self.nameParts.map { content.name[keyPath: $0] }
         bytes.append(parts.reversed().reduce(0) { flags, part in flags << 1 | (part == nil ? 0 : 1) })
         for case let part? in parts { ValueWriter.append(part, to: &bytes) }
-        let sorted = handles.sorted { Self.areAscending($0, $1) }
+        let sorted = content.handles.sorted { Self.areAscending($0, $1) }
         ValueWriter.append(number: UInt64(sorted.count), to: &bytes)
         for handle in sorted { ValueWriter.append(handle, to: &bytes) }
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        userName = UserName(try reader.readText())
-        standing = try reader.readCase("No standing of an account has this number.")
+        let userName: UserName = try reader.read()
+        let standing: AccountStanding = try reader.readCase("No standing of an account has this number.")
         let flags = try reader.readFlags(below: 8)
-        externalID = flags & 1 == 0 ? nil : try reader.readText()
-        isDiscoverable = flags & 2 != 0
-        quotaByteCount = flags & 4 == 0 ? nil : Int64(bitPattern: try reader.readNumber())
-        created = try reader.readDate()
-        name = PersonName()
+        content = StoredAccount(
+            id: "", externalID: flags & 1 == 0 ? nil : try reader.readText(), userName: userName, standing: standing,
+            isDiscoverable: flags & 2 != 0,
+            quotaByteCount: flags & 4 == 0 ? nil : Int64(bitPattern: try reader.readNumber()),
+            created: try reader.readDate())
         let nameFlags = try reader.readFlags(below: 64)
         for (index, part) in Self.nameParts.enumerated() where nameFlags & 1 << UInt8(index) != 0 {
-            name[keyPath: part] = try reader.readText()
+            content.name[keyPath: part] = try reader.readText()
         }
-        handles = []
         var last: Handle?
         for _ in 0..<(try reader.readCount()) {
             let handle = try reader.readHandle()
             // Swift's strings are equal if they mean the same letters, which two of an entry never do.
-            guard last.map({ Self.areAscending($0, handle) }) ?? true, handles.insert(handle).inserted else {
+            guard last.map({ Self.areAscending($0, handle) }) ?? true, content.handles.insert(handle).inserted else {
                 throw reader.corrupt("The handles are not in ascending order.")
             }
             last = handle
@@ -96,9 +82,9 @@ package struct IdentityEntry: VersionedValue {
 
     package init(account: AccountID) { self.account = account }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { account = AccountID(try reader.readText()) }
+    package init(parts reader: inout ValueReader) throws(StoreError) { account = try reader.read() }
 }
 
 /// How many bytes an owner's zones hold, or one of them. Bytes: version 1 · number: bytes.
@@ -107,9 +93,9 @@ package struct UsageEntry: VersionedValue {
 
     package init(byteCount: UInt64) { self.byteCount = byteCount }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: byteCount, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(byteCount, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { byteCount = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { byteCount = try reader.read() }
 }
 
 /// A deleted account whose data is still being removed. Bytes: version 1 · text: account.
@@ -118,9 +104,9 @@ package struct DepartureEntry: VersionedValue {
 
     package init(account: AccountID) { self.account = account }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account.text, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { account = AccountID(try reader.readText()) }
+    package init(parts reader: inout ValueReader) throws(StoreError) { account = try reader.read() }
 }
 
 extension ValueWriter {

@@ -25,27 +25,19 @@ package struct ChangeEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) {
         switch kind {
-        case .saved:
-            bytes.append(1)
-            ValueWriter.append(name.text, to: &bytes)
-        case .deleted(let type, let parent):
-            bytes.append(parent == nil ? 2 : 3)
-            ValueWriter.append(name.text, to: &bytes)
-            ValueWriter.append(type.text, to: &bytes)
-            if let parent { ValueWriter.append(parent.text, to: &bytes) }
+        case .saved: ValueWriter.append(UInt8(1), name, to: &bytes)
+        case .deleted(let type, nil): ValueWriter.append(UInt8(2), name, type, to: &bytes)
+        case .deleted(let type, let parent?): ValueWriter.append(UInt8(3), name, type, parent, to: &bytes)
         }
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
         let number = try reader.readByte()
         guard (1...3).contains(number) else { throw reader.corrupt("No kind of change has this number.") }
-        name = RecordName(try reader.readText())
-        if number == 1 {
-            kind = .saved
-        } else {
-            let type = RecordType(try reader.readText())
-            kind = .deleted(type: type, parent: number == 3 ? RecordName(try reader.readText()) : nil)
-        }
+        name = try reader.read()
+        kind =
+            number == 1
+            ? .saved : .deleted(type: try reader.read(), parent: number == 3 ? try reader.read() as RecordName : nil)
     }
 }
 
@@ -72,14 +64,12 @@ package struct DatabaseChangeEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(kind.rawValue)
-        ValueWriter.append(zone.text, to: &bytes)
-        ValueWriter.append(identity, to: &bytes)
+        ValueWriter.append(zone, identity, to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
         kind = try reader.readCase("No kind of change has this number.")
-        zone = ZoneName(try reader.readText())
-        identity = try reader.readUUID()
+        (zone, identity) = try reader.read()
     }
 }
 
@@ -99,7 +89,7 @@ package struct TokenSecretEntry: VersionedValue {
     package func appendParts(to bytes: inout [UInt8]) { bytes.append(contentsOf: secret) }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        secret = [UInt8](copying: try reader.readSpan(byteCount: Self.byteCount))
+        secret = try reader.readBytes(count: Self.byteCount)
     }
 }
 
@@ -116,13 +106,7 @@ package struct ClientTokenEntry: VersionedValue {
         self.data = data
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: sequence, to: &bytes)
-        ValueWriter.append(data, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(sequence, data, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        sequence = try reader.readNumber()
-        data = try reader.readBytes()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (sequence, data) = try reader.read() }
 }

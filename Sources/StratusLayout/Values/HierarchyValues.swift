@@ -37,8 +37,7 @@ package struct ParentEntry: LayoutValue {
         bytes.append(flags | (hasChildren ? Flag.children : 0))
         if let parent { ValueWriter.append(parent.text, to: &bytes) }
         if let share { ValueWriter.append(share.text, to: &bytes) }
-        ValueWriter.append(number: parentSince, to: &bytes)
-        ValueWriter.append(number: shareSince, to: &bytes)
+        ValueWriter.append(parentSince, shareSince, to: &bytes)
     }
 
     package init(decoding bytes: Span<UInt8>) throws(StoreError) {
@@ -120,16 +119,13 @@ package struct ChildEntry: LayoutValue {
     }
 
     package func append(to bytes: inout [UInt8]) {
-        bytes.append(1)
-        bytes.append(hasChildren ? 1 : 0)
-        ValueWriter.append(number: since, to: &bytes)
+        ValueWriter.append(UInt8(1), hasChildren, since, to: &bytes)
     }
 
     package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, ChildEntry.self)
         try reader.expectVersion(1)
-        hasChildren = try reader.readFlag()
-        since = try reader.readNumber()
+        (hasChildren, since) = try reader.read()
         try reader.expectEnd()
     }
 }
@@ -140,9 +136,9 @@ package struct ShareCountEntry: VersionedValue {
 
     package init(count: UInt64) { self.count = count }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: count, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(count, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { count = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { count = try reader.read() }
 }
 
 /// The share whose root a record is. Bytes: version 1 · text: share · number: since.
@@ -156,15 +152,9 @@ package struct ShareRootEntry: VersionedValue {
         self.since = since
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(share.text, to: &bytes)
-        ValueWriter.append(number: since, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(share, since, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        share = RecordName(try reader.readText())
-        since = try reader.readNumber()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (share, since) = try reader.read() }
 }
 
 /// A parent that a record had, or a period in which it had none.
@@ -187,19 +177,16 @@ package struct EndedParentEntry: LayoutValue {
 
     package func append(to bytes: inout [UInt8]) {
         bytes.append(deletedType == nil ? 1 : 2)
-        bytes.append(parent == nil ? 0 : 1)
-        if let parent { ValueWriter.append(parent.text, to: &bytes) }
-        ValueWriter.append(number: began, to: &bytes)
-        if let deletedType { ValueWriter.append(deletedType.text, to: &bytes) }
+        ValueWriter.append(parent, began, to: &bytes)
+        if let deletedType { ValueWriter.append(deletedType, to: &bytes) }
     }
 
     package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, EndedParentEntry.self)
         let isDeletion = bytes.count > 0 && bytes[0] == 2
         try reader.expectVersion(isDeletion ? 2 : 1)
-        parent = try reader.readFlag() ? RecordName(try reader.readText()) : nil
-        began = try reader.readNumber()
-        deletedType = isDeletion ? RecordType(try reader.readText()) : nil
+        (parent, began) = try reader.read()
+        deletedType = isDeletion ? try reader.read() as RecordType : nil
         try reader.expectEnd()
     }
 }
@@ -211,9 +198,9 @@ package struct EndedChildEntry: VersionedValue {
 
     package init(began: UInt64) { self.began = began }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: began, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(began, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { began = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { began = try reader.read() }
 }
 
 /// A share whose root a record was. Bytes: version 1 · text: share · number: began.
@@ -227,13 +214,7 @@ package struct EndedShareEntry: VersionedValue {
         self.began = began
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(share.text, to: &bytes)
-        ValueWriter.append(number: began, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(share, began, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        share = RecordName(try reader.readText())
-        began = try reader.readNumber()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (share, began) = try reader.read() }
 }

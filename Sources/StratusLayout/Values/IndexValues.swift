@@ -14,13 +14,6 @@ package struct EmptyEntry: VersionedValue {
     package init(parts reader: inout ValueReader) throws(StoreError) {}
 }
 
-/// The entry of the references keyspace.
-package typealias ReferenceEntry = EmptyEntry
-/// The entry of the indexing keyspace.
-package typealias IndexingEntry = EmptyEntry
-/// The entry of the types keyspace.
-package typealias TypeEntry = EmptyEntry
-
 /// The parts of a field that an index holds. The bits are stored; they never change.
 package struct QueryIndexKinds: OptionSet, Hashable, Sendable {
     package let rawValue: UInt8
@@ -74,25 +67,17 @@ package struct QueryIndexesEntry: VersionedValue {
     package var isUnfinished: Bool { fields.values.contains { $0.phase != .ready } }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: UInt64(fields.count), to: &bytes)
-        for (key, state) in fields.sorted(by: { $0.key < $1.key }) {
-            ValueWriter.append(key.text, to: &bytes)
-            bytes.append(state.kinds.rawValue)
-            bytes.append(state.phase.rawValue)
-        }
-        ValueWriter.append(optional: position?.text, to: &bytes)
+        ValueWriter.append(fields, to: &bytes) { ValueWriter.append($0.kinds.rawValue, $0.phase.rawValue, to: &$1) }
+        ValueWriter.append(position, to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        fields = [:]
-        var last: FieldKey?
-        for _ in 0..<(try reader.readCount()) {
-            let key = try reader.readName(after: &last)
+        fields = try reader.readDictionary { reader throws(StoreError) in
             let kinds = QueryIndexKinds(rawValue: try reader.readByte())
             guard kinds.isSubset(of: .all), !kinds.isEmpty else { throw reader.corrupt("A kind of index is unknown.") }
-            fields[key] = QueryIndexState(kinds: kinds, phase: try reader.readCase("A phase of an index is unknown."))
+            return QueryIndexState(kinds: kinds, phase: try reader.readCase("A phase of an index is unknown."))
         }
-        position = try reader.readOptionalText().map { RecordName($0) }
+        position = try reader.read()
     }
 }
 
@@ -105,7 +90,7 @@ package struct IndexBuildEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(identity, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { identity = try reader.readUUID() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { identity = try reader.read() }
 }
 
 /// A zone whose indexes are being rebuilt. Bytes: version 1 · UUID: identity.
@@ -117,7 +102,7 @@ package struct RebuildEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(identity, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { identity = try reader.readUUID() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { identity = try reader.read() }
 }
 
 /// A record type whose indexes differ from its schema in some zones of its container.
@@ -131,14 +116,11 @@ package struct IndexReviewEntry: VersionedValue {
 
     package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(last == nil ? 0 : 1)
-        guard let last else { return }
-        ValueWriter.append(number: last.database.rawValue, to: &bytes)
-        ValueWriter.append(number: last.zone.rawValue, to: &bytes)
+        if let last { ValueWriter.append(last.database, last.zone, to: &bytes) }
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        guard try reader.readFlag() else { return }
-        last = (DatabaseNumber(try reader.readPositive()), ZoneNumber(try reader.readPositive()))
+        if try reader.readFlag() { last = try reader.read() as (DatabaseNumber, ZoneNumber) }
     }
 
     package static func == (left: Self, right: Self) -> Bool {

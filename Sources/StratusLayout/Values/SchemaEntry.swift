@@ -28,25 +28,15 @@ package enum SchemaEntry: LayoutValue {
     package func append(to bytes: inout [UInt8]) {
         switch self {
         case .type(let fields, let grants, let isImported):
-            bytes.append(isImported ? Self.importedVersion : Self.version)
-            bytes.append(Self.typeKind)
-            ValueWriter.append(number: UInt64(fields.count), to: &bytes)
-            for (key, field) in fields.sorted(by: { $0.key < $1.key }) {
-                ValueWriter.append(key.text, to: &bytes)
-                bytes.append(field.type.scalar.rawValue)
-                bytes.append(
-                    (field.type.isList ? Self.listFlag : 0) | (field.type.isEncrypted ? Self.encryptedFlag : 0))
-                bytes.append(field.indexes.rawValue)
+            ValueWriter.append(isImported ? Self.importedVersion : Self.version, Self.typeKind, to: &bytes)
+            ValueWriter.append(fields, to: &bytes) { field, bytes in
+                let type = field.type
+                let flags = (type.isList ? Self.listFlag : 0) | (type.isEncrypted ? Self.encryptedFlag : 0)
+                ValueWriter.append(type.scalar.rawValue, flags, field.indexes.rawValue, to: &bytes)
             }
-            ValueWriter.append(number: UInt64(grants.count), to: &bytes)
-            for (role, permissions) in grants.sorted(by: { $0.key < $1.key }) {
-                ValueWriter.append(role.text, to: &bytes)
-                bytes.append(permissions.rawValue)
-            }
+            ValueWriter.append(grants, to: &bytes) { $1.append($0.rawValue) }
         case .roles(let roles):
-            bytes.append(Self.version)
-            bytes.append(Self.rolesKind)
-            ValueWriter.append(texts: roles.sorted().map(\.text), to: &bytes)
+            ValueWriter.append(Self.version, Self.rolesKind, roles.sorted().map(\.text), to: &bytes)
         }
     }
 
@@ -62,42 +52,32 @@ package enum SchemaEntry: LayoutValue {
                 fields: try Self.readFields(&reader), grants: try Self.readGrants(&reader),
                 isImported: version == Self.importedVersion)
         case (Self.rolesKind, Self.version):
-            var roles: Set<RoleName> = []
-            var last: RoleName?
-            for _ in 0..<(try reader.readCount()) { roles.insert(try reader.readName(after: &last)) }
-            self = .roles(roles)
+            let roles: [RoleName: Void] = try reader.readDictionary { _ throws(StoreError) in }
+            self = .roles(Set(roles.keys))
         default: throw reader.corrupt("The kind of a schema's entry is unknown.")
         }
         try reader.expectEnd()
     }
 
     private static func readFields(_ reader: inout ValueReader) throws(StoreError) -> [FieldKey: FieldSchema] {
-        var fields: [FieldKey: FieldSchema] = [:]
-        var last: FieldKey?
-        for _ in 0..<(try reader.readCount()) {
-            let key = try reader.readName(after: &last)
+        try reader.readDictionary { reader throws(StoreError) in
             let scalar: ScalarType = try reader.readCase("The type of a field is unknown.")
             let flags = try reader.readFlags(below: 4)
             let indexes = FieldIndexes(rawValue: try reader.readByte())
             guard indexes.isSubset(of: .all) else { throw reader.corrupt("An index of a field is unknown.") }
-            fields[key] = FieldSchema(
+            return FieldSchema(
                 FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
                 indexes: indexes)
         }
-        return fields
     }
 
     private static func readGrants(
         _ reader: inout ValueReader
     ) throws(StoreError) -> [RoleName: TypePermissions] {
-        var grants: [RoleName: TypePermissions] = [:]
-        var last: RoleName?
-        for _ in 0..<(try reader.readCount()) {
-            let role = try reader.readName(after: &last)
+        try reader.readDictionary { reader throws(StoreError) in
             let permissions = TypePermissions(rawValue: try reader.readByte())
             guard permissions.isSubset(of: .all) else { throw reader.corrupt("A permission of a role is unknown.") }
-            grants[role] = permissions
+            return permissions
         }
-        return grants
     }
 }

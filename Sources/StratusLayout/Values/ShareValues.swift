@@ -31,23 +31,14 @@ package struct ShareURLEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        bytes.append(participant == nil ? 0 : 1)
-        ValueWriter.append(container.text, to: &bytes)
-        ValueWriter.append(owner.text, to: &bytes)
-        ValueWriter.append(zone.text, to: &bytes)
-        ValueWriter.append(zoneIdentity, to: &bytes)
-        ValueWriter.append(share.text, to: &bytes)
-        if let participant { ValueWriter.append(participant.text, to: &bytes) }
+        ValueWriter.append(participant != nil, container, owner, zone, zoneIdentity, share, to: &bytes)
+        if let participant { ValueWriter.append(participant, to: &bytes) }
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
         let hasParticipant = try reader.readFlag()
-        container = ContainerName(try reader.readText())
-        owner = UserName(try reader.readText())
-        zone = ZoneName(try reader.readText())
-        zoneIdentity = try reader.readUUID()
-        share = RecordName(try reader.readText())
-        participant = hasParticipant ? ParticipantID(try reader.readText()) : nil
+        (container, owner, zone, zoneIdentity, share) = try reader.read()
+        participant = hasParticipant ? try reader.read() as ParticipantID : nil
     }
 }
 
@@ -90,25 +81,11 @@ package struct AcceptanceEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(container.text, to: &bytes)
-        ValueWriter.append(owner.text, to: &bytes)
-        ValueWriter.append(zone.text, to: &bytes)
-        bytes.append(role.rawValue)
-        bytes.append(permission.rawValue)
-        ValueWriter.append(participant.text, to: &bytes)
-        ValueWriter.append(number: since, to: &bytes)
-        ValueWriter.append(date, to: &bytes)
+        ValueWriter.append(container, owner, zone, role, permission, participant, since, date, to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        container = ContainerName(try reader.readText())
-        owner = UserName(try reader.readText())
-        zone = ZoneName(try reader.readText())
-        role = try reader.readCase()
-        permission = try reader.readCase()
-        participant = ParticipantID(try reader.readText())
-        since = try reader.readNumber()
-        date = try reader.readDate()
+        (container, owner, zone, role, permission, participant, since, date) = try reader.read()
     }
 }
 
@@ -120,9 +97,9 @@ package struct ShareTokenEntry: VersionedValue {
 
     package init(token: ShareToken) { self.token = token }
 
-    package func appendParts(to bytes: inout [UInt8]) { bytes.append(contentsOf: token.bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(token, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { token = try reader.readShareToken() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { token = try reader.read() }
 }
 
 /// An acceptance that lasted until the change in its key. Bytes: version 1 · number: began.
@@ -132,9 +109,9 @@ package struct EndedAcceptanceEntry: VersionedValue {
 
     package init(began: UInt64) { self.began = began }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: began, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(began, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { began = try reader.readNumber() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { began = try reader.read() }
 }
 
 /// An event of a share.
@@ -155,10 +132,7 @@ package struct ShareEventEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        bytes.append(event.kind.rawValue)
-        ValueWriter.append(event.date, to: &bytes)
-        ValueWriter.append(event.actor.text, to: &bytes)
-        ValueWriter.append(event.share.text, to: &bytes)
+        ValueWriter.append(event.kind.rawValue, event.date, event.actor, event.share, to: &bytes)
         var flags: UInt8 = event.root == nil ? 0 : Flag.root
         if event.participant != nil { flags |= Flag.participant }
         if event.user != nil { flags |= Flag.user }
@@ -168,25 +142,20 @@ package struct ShareEventEntry: VersionedValue {
             if let text { ValueWriter.append(text, to: &bytes) }
         }
         if let handle = event.handle { ValueWriter.append(handle, to: &bytes) }
-        bytes.append(event.oldPermission?.rawValue ?? 0)
-        bytes.append(event.newPermission?.rawValue ?? 0)
-        bytes.append(event.oldRole?.rawValue ?? 0)
-        bytes.append(event.newRole?.rawValue ?? 0)
+        for permission in [event.oldPermission, event.newPermission] { bytes.append(permission?.rawValue ?? 0) }
+        for role in [event.oldRole, event.newRole] { bytes.append(role?.rawValue ?? 0) }
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
         let kind: ShareEventKind = try reader.readCase("No kind of event has this number.")
-        let date = try reader.readDate()
-        let actor = UserName(try reader.readText())
-        let share = RecordName(try reader.readText())
+        let (date, actor, share): (Date, UserName, RecordName) = try reader.read()
         let flags = try reader.readFlags(below: 16)
-        let root = flags & Flag.root == 0 ? nil : RecordName(try reader.readText())
-        let participant = flags & Flag.participant == 0 ? nil : ParticipantID(try reader.readText())
-        let user = flags & Flag.user == 0 ? nil : UserName(try reader.readText())
-        let handle = flags & Flag.handle == 0 ? nil : try reader.readHandle()
         event = ShareTrailEvent(
-            date: date, actor: actor, kind: kind, share: share, root: root, participant: participant, user: user,
-            handle: handle,
+            date: date, actor: actor, kind: kind, share: share,
+            root: flags & Flag.root == 0 ? nil : try reader.read() as RecordName,
+            participant: flags & Flag.participant == 0 ? nil : try reader.read() as ParticipantID,
+            user: flags & Flag.user == 0 ? nil : try reader.read() as UserName,
+            handle: flags & Flag.handle == 0 ? nil : try reader.readHandle(),
             oldPermission: try Self.readOptional(&reader), newPermission: try Self.readOptional(&reader),
             oldRole: try Self.readOptional(&reader), newRole: try Self.readOptional(&reader))
     }

@@ -25,8 +25,7 @@ package struct FormatEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: version, to: &bytes)
-        ValueWriter.append(incarnation, to: &bytes)
+        ValueWriter.append(version, incarnation, to: &bytes)
     }
 
     /// Throws `.newerFormat` as soon as the format's number shows that the rest may be different.
@@ -38,7 +37,7 @@ package struct FormatEntry: VersionedValue {
                 ["found": "\(version)", "supported": "\(Self.currentVersion)"])
         }
         guard version >= 1 else { throw reader.corrupt("No format has the number 0.") }
-        incarnation = try reader.readUUID()
+        incarnation = try reader.read()
     }
 }
 
@@ -49,12 +48,13 @@ package struct GlobalHeader: VersionedValue {
 
     package init(nextDatabaseNumber: UInt64 = 1) { self.nextDatabaseNumber = nextDatabaseNumber }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: nextDatabaseNumber, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(nextDatabaseNumber, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        nextDatabaseNumber = try reader.readPositive()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { nextDatabaseNumber = try reader.readPositive() }
 }
+
+extension DatabaseNumber: ValuePart {}
+extension ZoneNumber: ValuePart {}
 
 /// A database's number and identity. Bytes: version 1 · number: number · UUID: identity.
 package struct DatabaseEntry: VersionedValue {
@@ -66,15 +66,9 @@ package struct DatabaseEntry: VersionedValue {
         self.identity = identity
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: number.rawValue, to: &bytes)
-        ValueWriter.append(identity, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number, identity, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        number = DatabaseNumber(try reader.readPositive())
-        identity = try reader.readUUID()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (number, identity) = try reader.read() }
 }
 
 /// A database's counters. Bytes: version 1 · number: next zone number · number: change counter.
@@ -89,10 +83,7 @@ package struct DatabaseHeader: VersionedValue {
         self.changeCounter = changeCounter
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: nextZoneNumber, to: &bytes)
-        ValueWriter.append(number: changeCounter, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(nextZoneNumber, changeCounter, to: &bytes) }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
         nextZoneNumber = try reader.readPositive()
@@ -114,8 +105,7 @@ package struct AssetEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: count, to: &bytes)
-        ValueWriter.append(number: UInt64(bitPattern: byteCount), to: &bytes)
+        ValueWriter.append(count, UInt64(bitPattern: byteCount), to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
@@ -141,17 +131,9 @@ package struct PurgeEntry: VersionedValue {
         self.identity = identity
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: database.rawValue, to: &bytes)
-        ValueWriter.append(number: zone.rawValue, to: &bytes)
-        ValueWriter.append(identity, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(database, zone, identity, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        database = DatabaseNumber(try reader.readPositive())
-        zone = ZoneNumber(try reader.readPositive())
-        identity = try reader.readUUID()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (database, zone, identity) = try reader.read() }
 }
 
 /// A deleted zone whose records still count as holders of assets. Its keys are purged when they no longer do.
@@ -178,18 +160,10 @@ package struct ReleaseEntry: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: database.rawValue, to: &bytes)
-        ValueWriter.append(number: zone.rawValue, to: &bytes)
-        ValueWriter.append(identity, to: &bytes)
-        ValueWriter.append(owner.text, to: &bytes)
-        ValueWriter.append(optional: last?.text, to: &bytes)
+        ValueWriter.append(database, zone, identity, owner, last, to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        database = DatabaseNumber(try reader.readPositive())
-        zone = ZoneNumber(try reader.readPositive())
-        identity = try reader.readUUID()
-        owner = UserName(try reader.readText())
-        last = try reader.readOptionalText().map { RecordName($0) }
+        (database, zone, identity, owner, last) = try reader.read()
     }
 }

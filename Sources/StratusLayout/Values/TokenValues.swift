@@ -28,27 +28,20 @@ package struct ZoneToken: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(identity, to: &bytes)
-        ValueWriter.append(incarnation, to: &bytes)
+        ValueWriter.append(identity, incarnation, to: &bytes)
         switch progress {
-        case .owner(let owner):
-            bytes.append(1)
-            ValueWriter.append(number: owner.position, to: &bytes)
-            ValueWriter.append(number: owner.beginning, to: &bytes)
+        case .owner(let owner): ValueWriter.append(UInt8(1), owner, to: &bytes)
         case .guest(let guest):
-            bytes.append(2)
-            ValueWriter.append(number: guest.base, to: &bytes)
-            bytes.append((guest.redelivers ? 1 : 0) | (guest.round == nil ? 0 : 2))
+            let flags: UInt8 = (guest.redelivers ? 1 : 0) | (guest.round == nil ? 0 : 2)
+            ValueWriter.append(UInt8(2), guest.base, flags, to: &bytes)
             guest.round?.append(to: &bytes)
         }
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        identity = try reader.readUUID()
-        incarnation = try reader.readUUID()
+        (identity, incarnation) = try reader.read()
         switch try reader.readByte() {
-        case 1:
-            progress = .owner(OwnerProgress(position: try reader.readNumber(), beginning: try reader.readNumber()))
+        case 1: progress = .owner(try reader.read())
         case 2:
             let base = try reader.readNumber()
             let flags = try reader.readFlags(below: 4)
@@ -70,6 +63,15 @@ package struct OwnerProgress: Hashable, Sendable {
     package init(position: UInt64, beginning: UInt64) {
         self.position = position
         self.beginning = beginning
+    }
+}
+
+/// Numbers: position, beginning.
+extension OwnerProgress: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(position, beginning, to: &bytes) }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> OwnerProgress {
+        OwnerProgress(position: try reader.read(), beginning: try reader.read())
     }
 }
 
@@ -126,12 +128,8 @@ package struct GuestRound: Hashable, Sendable {
         ValueWriter.append(number: end, to: &bytes)
         var flags = (willRedeliver ? Flag.redeliver : 0) | (share == nil ? 0 : Flag.share)
         if let walk { flags |= Flag.walk | (walk.top == nil ? 0 : Flag.top) | (walk.last == nil ? 0 : Flag.last) }
-        bytes.append(flags)
-        bytes.append(phase.rawValue)
-        ValueWriter.append(number: sequence, to: &bytes)
-        if let share { ValueWriter.append(share.text, to: &bytes) }
-        if let top = walk?.top { ValueWriter.append(top.text, to: &bytes) }
-        if let last = walk?.last { ValueWriter.append(last.text, to: &bytes) }
+        ValueWriter.append(flags, phase.rawValue, sequence, to: &bytes)
+        for case let name? in [share, walk?.top, walk?.last] { ValueWriter.append(name, to: &bytes) }
     }
 
     fileprivate init(_ reader: inout ValueReader) throws(StoreError) {
@@ -143,9 +141,9 @@ package struct GuestRound: Hashable, Sendable {
         phase = try reader.readCase("No phase has this number.")
         willRedeliver = flags & Flag.redeliver != 0
         sequence = try reader.readNumber()
-        share = flags & Flag.share == 0 ? nil : RecordName(try reader.readText())
-        let top = flags & Flag.top == 0 ? nil : RecordName(try reader.readText())
-        let last = flags & Flag.last == 0 ? nil : RecordName(try reader.readText())
+        share = flags & Flag.share == 0 ? nil : try reader.read() as RecordName
+        let top = flags & Flag.top == 0 ? nil : try reader.read() as RecordName
+        let last = flags & Flag.last == 0 ? nil : try reader.read() as RecordName
         walk = flags & Flag.walk == 0 ? nil : GuestWalk(top: top, last: last)
     }
 }
@@ -182,17 +180,13 @@ package struct DatabaseToken: VersionedValue {
     private static let nothing = UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0))
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(incarnation, to: &bytes)
-        ValueWriter.append(identity ?? Self.nothing, to: &bytes)
-        ValueWriter.append(number: progress.position, to: &bytes)
-        ValueWriter.append(number: progress.beginning, to: &bytes)
+        ValueWriter.append(incarnation, identity ?? Self.nothing, progress, to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        incarnation = try reader.readUUID()
-        let identity = try reader.readUUID()
+        let identity: UUID
+        (incarnation, identity, progress) = try reader.read()
         self.identity = identity == Self.nothing ? nil : identity
-        progress = OwnerProgress(position: try reader.readNumber(), beginning: try reader.readNumber())
     }
 }
 
@@ -244,31 +238,27 @@ package struct SharedDatabaseToken: VersionedValue {
     }
 
     package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(incarnation, to: &bytes)
-        ValueWriter.append(number: UInt64(zones.count), to: &bytes)
-        for zone in zones {
-            ValueWriter.append(zone.owner.text, to: &bytes)
-            ValueWriter.append(zone.name.text, to: &bytes)
-            ValueWriter.append(zone.identity, to: &bytes)
-            ValueWriter.append(number: zone.sequence, to: &bytes)
-        }
-        bytes.append(last == nil ? 0 : 1)
-        if let last {
-            ValueWriter.append(last.owner.text, to: &bytes)
-            ValueWriter.append(last.name.text, to: &bytes)
-        }
+        ValueWriter.append(incarnation, zones, last, to: &bytes)
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        incarnation = try reader.readUUID()
-        zones = []
-        for _ in 0..<(try reader.readCount()) {
-            zones.append(
-                KnownZone(
-                    owner: UserName(try reader.readText()), name: ZoneName(try reader.readText()),
-                    identity: try reader.readUUID(), sequence: try reader.readNumber()))
-        }
-        let hasLast = try reader.readFlag()
-        last = hasLast ? Place(owner: UserName(try reader.readText()), name: ZoneName(try reader.readText())) : nil
+        (incarnation, zones, last) = try reader.read()
+    }
+}
+
+extension KnownZone: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(owner, name, identity, sequence, to: &bytes) }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> KnownZone {
+        KnownZone(
+            owner: try reader.read(), name: try reader.read(), identity: try reader.read(), sequence: try reader.read())
+    }
+}
+
+extension SharedDatabaseToken.Place: ValuePart {
+    func write(to bytes: inout [UInt8]) { ValueWriter.append(owner, name, to: &bytes) }
+
+    static func read(from reader: inout ValueReader) throws(StoreError) -> Self {
+        Self(owner: try reader.read(), name: try reader.read())
     }
 }

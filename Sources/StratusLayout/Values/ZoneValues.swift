@@ -40,25 +40,16 @@ package struct ZoneHeader: LayoutValue {
     }
 
     package func append(to bytes: inout [UInt8]) {
-        bytes.append(hasQueryIndexes ? 2 : 1)
-        ValueWriter.append(identity, to: &bytes)
-        ValueWriter.append(incarnation, to: &bytes)
-        ValueWriter.append(number: sequence, to: &bytes)
-        ValueWriter.append(number: horizon, to: &bytes)
-        ValueWriter.append(number: databaseCounter, to: &bytes)
-        ValueWriter.append(number: recordCount, to: &bytes)
+        let version: UInt8 = hasQueryIndexes ? 2 : 1
+        ValueWriter.append(
+            version, identity, incarnation, sequence, horizon, databaseCounter, recordCount, to: &bytes)
     }
 
     package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, ZoneHeader.self)
         hasQueryIndexes = bytes.count > 0 && bytes[0] == 2
         try reader.expectVersion(hasQueryIndexes ? 2 : 1)
-        identity = try reader.readUUID()
-        incarnation = try reader.readUUID()
-        sequence = try reader.readNumber()
-        horizon = try reader.readNumber()
-        databaseCounter = try reader.readNumber()
-        recordCount = try reader.readNumber()
+        (identity, incarnation, sequence, horizon, databaseCounter, recordCount) = try reader.read()
         try reader.expectEnd()
     }
 }
@@ -77,17 +68,9 @@ package struct ZoneEntry: VersionedValue {
         self.created = created
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        ValueWriter.append(number: number.rawValue, to: &bytes)
-        ValueWriter.append(identity, to: &bytes)
-        ValueWriter.append(created, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number, identity, created, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        number = ZoneNumber(try reader.readPositive())
-        identity = try reader.readUUID()
-        created = try reader.readStamp()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (number, identity, created) = try reader.read() }
 }
 
 /// Settings from the zone's creation. Bytes: version 1 · byte: encryption scope.
@@ -96,9 +79,9 @@ package struct ZoneSettingsEntry: VersionedValue {
 
     package init(encryptionScope: UInt8) { self.encryptionScope = encryptionScope }
 
-    package func appendParts(to bytes: inout [UInt8]) { bytes.append(encryptionScope) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(encryptionScope, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { encryptionScope = try reader.readByte() }
+    package init(parts reader: inout ValueReader) throws(StoreError) { encryptionScope = try reader.read() }
 }
 
 /// Why and when a host deleted a zone. Bytes: version 1 · byte: reason · date: deleted.
@@ -111,15 +94,9 @@ package struct ZoneMarkerEntry: VersionedValue {
         self.deleted = deleted
     }
 
-    package func appendParts(to bytes: inout [UInt8]) {
-        bytes.append(reason)
-        ValueWriter.append(deleted, to: &bytes)
-    }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(reason, deleted, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) {
-        reason = try reader.readByte()
-        deleted = try reader.readDate()
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { (reason, deleted) = try reader.read() }
 }
 
 /// How many fields and list items of a zone's records hold an asset. Bytes: version 1 · number: count.
@@ -128,21 +105,7 @@ package struct ZoneAssetsEntry: VersionedValue {
 
     package init(count: UInt64) { self.count = count }
 
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(number: count, to: &bytes) }
+    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(count, to: &bytes) }
 
-    package init(parts reader: inout ValueReader) throws(StoreError) { count = try reader.readNumber() }
-}
-
-extension ValueWriter {
-    /// Date · text: user.
-    static func append(_ stamp: Stamp, to bytes: inout [UInt8]) {
-        append(stamp.date, to: &bytes)
-        append(stamp.user.text, to: &bytes)
-    }
-}
-
-extension ValueReader {
-    mutating func readStamp() throws(StoreError) -> Stamp {
-        Stamp(date: try readDate(), user: UserName(try readText()))
-    }
+    package init(parts reader: inout ValueReader) throws(StoreError) { count = try reader.read() }
 }

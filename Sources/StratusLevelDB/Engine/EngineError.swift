@@ -11,28 +11,8 @@ internal import Glibc
 
 /// What LevelDB said when a call failed.
 struct EngineError: Error, Hashable, Sendable {
-    enum Kind: Sendable {
-        case notFound
-        case corruption
-        case notSupported
-        case invalidArgument
-        case inputOutput
-        case unknown
-    }
-
-    let kind: Kind
     /// LevelDB's text, with the directory as the store was given it.
     let text: String
-
-    init(text: String) {
-        self.text = text
-        kind = Self.prefixes.first { text.hasPrefix($0.prefix) }?.kind ?? .unknown
-    }
-
-    private static let prefixes: [(prefix: String, kind: Kind)] = [
-        ("NotFound: ", .notFound), ("Corruption: ", .corruption), ("Not implemented: ", .notSupported),
-        ("Invalid argument: ", .invalidArgument), ("IO error: ", .inputOutput),
-    ]
 
     /// Whether the disk, or what the user may use of it, is full.
     var isDiskFull: Bool {
@@ -53,7 +33,8 @@ struct EngineError: Error, Hashable, Sendable {
     /// (`ENOENT`) or shorter than it was written (`EINVAL`, which LevelDB reports for reads behind a mapped file's
     /// end).
     var isCorruption: Bool {
-        kind == .corruption || (kind == .inputOutput && !isLockHeld && (mentions(ENOENT) || mentions(EINVAL)))
+        text.hasPrefix("Corruption: ")
+            || text.hasPrefix("IO error: ") && !isLockHeld && (mentions(ENOENT) || mentions(EINVAL))
     }
 
     private func mentions(_ number: Int32) -> Bool {

@@ -18,6 +18,20 @@
 internal import Glibc
 internal import StratusStore
 
+/// What a copy consists of.
+package struct LevelDBBackupReport: Sendable {
+    /// Entries read when the copy was verified.
+    package var entryCount = 0
+    package var linkedTableCount = 0
+    package var copiedTableCount = 0
+    package var logCount = 0
+    /// How many times the store was read until nothing changed meanwhile.
+    package var attemptCount = 0
+    /// Unfinished directories of other backups to the same destination: they still run, or `sweepUnfinishedCopies` has
+    /// not removed them.
+    package var unfinishedPaths: [String] = []
+}
+
 struct BackupCopy {
     /// Under full load the MANIFEST changes every few megabytes. An attempt takes milliseconds.
     private static let maximumAttemptCount = 1_000
@@ -26,10 +40,7 @@ struct BackupCopy {
 
     private let source: String
     private let target: String
-    private(set) var linkedTableCount = 0
-    private(set) var copiedTableCount = 0
-    private(set) var logCount = 0
-    private(set) var attemptCount = 0
+    private var report = LevelDBBackupReport()
 
     /// CURRENT and the MANIFEST at the last attempt.
     private var known: (current: [UInt8], name: String, identity: FileIdentity, manifest: Manifest)?
@@ -40,24 +51,24 @@ struct BackupCopy {
     static func make(
         of source: String, in target: String, syncs: Bool = true,
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
-    ) throws -> BackupCopy {
+    ) throws -> LevelDBBackupReport {
         var copy = BackupCopy(source: source, target: target)
         do {
             while try copy.attempt({ progress($0, syncs ? 2 * $1 : $1) }) == false {
-                if copy.attemptCount == maximumAttemptCount {
+                if copy.report.attemptCount == maximumAttemptCount {
                     throw StoreError(
                         .unavailable, "The store changed faster than it could be copied: try again when it is calmer.",
                         ["path": source, "attempts": "\(maximumAttemptCount)"])
                 }
             }
-            guard syncs else { return copy }
+            guard syncs else { return copy.report }
             let names = try SystemFiles.names(in: target)
             for (index, name) in names.enumerated() {
                 try SystemFiles.sync("\(target)/\(name)")
                 progress(names.count + index + 1, 2 * names.count)
             }
             try SystemFiles.syncDirectory(target)
-            return copy
+            return copy.report
         } catch let error as SystemError {
             throw error.storeError
         }
@@ -70,7 +81,7 @@ struct BackupCopy {
 
     /// Returns whether the copy is consistent.
     private mutating func attempt(_ progress: (Int, Int) -> Void) throws -> Bool {
-        attemptCount += 1
+        report.attemptCount += 1
         guard let (current, name, _, manifest) = try readOn() else { return false }
         guard manifest.end == .whole else {
             // LevelDB may be appending. If it stays like this, it is damage.
@@ -169,10 +180,10 @@ struct BackupCopy {
     private mutating func take(_ name: String) throws(SystemError) {
         do {
             try SystemFiles.link("\(source)/\(name)", to: "\(target)/\(name)")
-            linkedTableCount += 1
+            report.linkedTableCount += 1
         } catch  where [EXDEV, EPERM, EMLINK, ENOTSUP].contains(error.number) {
             try SystemFiles.copy("\(source)/\(name)", to: "\(target)/\(name)")
-            copiedTableCount += 1
+            report.copiedTableCount += 1
         }
     }
 
@@ -190,7 +201,7 @@ struct BackupCopy {
                 throw error
             }
         }
-        logCount = logs.count
+        report.logCount = logs.count
         return true
     }
 }

@@ -48,9 +48,10 @@ struct BackupDirectory {
         let unfinished = try unfinishedNames(in: parent).filter { $0.hasPrefix(own) }.map { join(parent, $0) }
         for number in 1...maximumNumber {
             let path = "\(destination)\(infix)\(getpid())-\(number)"
-            guard let lock = try makeLocked(path, making) else { continue }
+            let (isMade, lock) = try makeLocked(path, making)
+            guard isMade else { continue }
             let directory = BackupDirectory(
-                path: path, unfinishedPaths: unfinished, destination: destination, parent: parent, lock: lock.value)
+                path: path, unfinishedPaths: unfinished, destination: destination, parent: parent, lock: lock)
             do {
                 try StoreMarker(formatVersion: formatVersion, isCreating: true).write(in: path)
             } catch {
@@ -141,25 +142,21 @@ struct BackupDirectory {
             ["path": destination], cause: EngineError.systemText(EEXIST))
     }
 
-    /// A directory's lock, if it has one.
-    private struct Locked {
-        let value: DirectoryLock?
-    }
-
-    /// Creates a directory and locks it. Nil if the name exists, or if a sweeper has removed the directory.
+    /// Creates a directory and locks it, if its file system has locks. It is not made if the name exists, or if a
+    /// sweeper has removed it.
     private static func makeLocked(
         _ path: String, _ making: (_ make: () throws -> Void) throws -> Void
-    ) throws -> Locked? {
+    ) throws -> (isMade: Bool, lock: DirectoryLock?) {
         do {
             try making { try SystemFiles.makeDirectory(path) }
-        } catch let error as SystemError {
-            if error.number == EEXIST { return nil }
-            throw error
+        } catch let error as SystemError where error.number == EEXIST {
+            return (false, nil)
         }
         do {
-            return try DirectoryLock.take(path).map { Locked(value: $0) }
+            let lock = try DirectoryLock.take(path)
+            return (lock != nil, lock)
         } catch {
-            return Locked(value: nil)
+            return (true, nil)
         }
     }
 
@@ -225,10 +222,7 @@ final class DirectoryLock: Sendable {
 
     /// Whether the locked directory is at the path.
     func isOf(_ path: String) throws(SystemError) -> Bool {
-        var held = stat()
-        guard unsafe fstat(descriptor, &held) == 0 else {
-            throw SystemError(number: errno, call: "fstat", path: path)
-        }
-        return try SystemFiles.status(path)?.identity == SystemFiles.status(held).identity
+        let held = try SystemFiles.status(ofDescriptor: descriptor, path: path)
+        return try SystemFiles.status(path)?.identity == held.identity
     }
 }

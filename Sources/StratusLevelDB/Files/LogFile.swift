@@ -54,7 +54,7 @@ enum LogFile {
             let available = bytes[payload.lowerBound..<bytes.count]
             return hasShorterPayload(type, available, stored) ? .damaged(payload: nil) : .cut
         }
-        var checksum = Checksum.Running()
+        var checksum = Checksum()
         checksum.add(type)
         checksum.add(bytes[payload])
         guard checksum.masked == stored, (full...last).contains(type) else { return .damaged(payload: payload) }
@@ -120,7 +120,7 @@ enum LogFile {
             let payload = record[position..<min(position + room - headerByteCount, record.count)]
             let isLast = payload.endIndex == record.count
             let type = position == 0 ? (isLast ? full : first) : (isLast ? last : middle)
-            var checksum = Checksum.Running()
+            var checksum = Checksum()
             checksum.add(type)
             checksum.add(payload)
             result += (0..<4).map { UInt8(truncatingIfNeeded: checksum.masked >> (8 * $0)) }
@@ -132,7 +132,7 @@ enum LogFile {
     }
 
     private static func hasShorterPayload(_ type: UInt8, _ available: ArraySlice<UInt8>, _ stored: UInt32) -> Bool {
-        var checksum = Checksum.Running()
+        var checksum = Checksum()
         checksum.add(type)
         if checksum.masked == stored { return true }
         for byte in available {
@@ -147,31 +147,29 @@ enum LogFile {
 // safe Swift cannot use the processor's CRC-32C instructions, and the package must not depend on another one for 30
 // lines. Logs are read once, when a store is opened, copied or verified, so a table of 256 numbers is fast enough.
 
-enum Checksum {
+/// A checksum that is computed incrementally.
+struct Checksum {
     /// The table of the reflected polynomial 0x82F63B78.
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in value & 1 == 1 ? (value >> 1) ^ 0x82F6_3B78 : value >> 1 }
     }
 
-    /// A checksum that is computed incrementally.
-    struct Running {
-        private var state: UInt32 = 0xFFFF_FFFF
+    private var state: UInt32 = 0xFFFF_FFFF
 
-        mutating func add(_ byte: UInt8) {
-            state = Checksum.table[Int((state ^ UInt32(byte)) & 0xFF)] ^ (state >> 8)
-        }
+    mutating func add(_ byte: UInt8) {
+        state = Checksum.table[Int((state ^ UInt32(byte)) & 0xFF)] ^ (state >> 8)
+    }
 
-        mutating func add(_ bytes: ArraySlice<UInt8>) {
-            let table = Checksum.table
-            var state = state
-            for byte in bytes { state = table[Int((state ^ UInt32(byte)) & 0xFF)] ^ (state >> 8) }
-            self.state = state
-        }
+    mutating func add(_ bytes: ArraySlice<UInt8>) {
+        let table = Checksum.table
+        var state = state
+        for byte in bytes { state = table[Int((state ^ UInt32(byte)) & 0xFF)] ^ (state >> 8) }
+        self.state = state
+    }
 
-        /// The checksum as a log or table holds it: rotated and shifted, so that checksums of checksums stay apart.
-        var masked: UInt32 {
-            let value = ~state
-            return ((value >> 15) | (value << 17)) &+ 0xA282_EAD8
-        }
+    /// The checksum as a log or table holds it: rotated and shifted, so that checksums of checksums stay apart.
+    var masked: UInt32 {
+        let value = ~state
+        return ((value >> 15) | (value << 17)) &+ 0xA282_EAD8
     }
 }

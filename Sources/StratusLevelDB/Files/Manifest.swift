@@ -126,18 +126,12 @@ struct Manifest {
 }
 
 extension Manifest {
-    /// A live MANIFEST with the CURRENT that names it, as bytes.
-    struct Source {
-        let current: [UInt8]
-        let manifestName: String
-        let manifest: [UInt8]
-    }
-
-    /// Reads CURRENT and the MANIFEST it names. Throws `.corruption` if CURRENT names none, or one that does not exist.
-    static func read(in directory: String) throws -> Source {
-        let (current, name) = try readCurrent(in: directory)
+    /// Reads the MANIFEST that CURRENT names; nil if an edit of it cannot be read. Throws `.corruption` if CURRENT names
+    /// none, or one that does not exist.
+    static func read(in directory: String) throws -> (name: String, manifest: Manifest?) {
+        let name = try readCurrent(in: directory).manifestName
         do {
-            return Source(current: current, manifestName: name, manifest: try SystemFiles.read("\(directory)/\(name)"))
+            return (name, Manifest(try SystemFiles.read("\(directory)/\(name)")))
         } catch  where error.number == ENOENT {
             throw StoreError(
                 .corruption,

@@ -104,9 +104,9 @@ package final class PrivateDirectory: Sendable {
             if [ENOENT, EEXIST].contains(errno) { return nil }
             throw SystemError(number: errno, call: "open", path: owner)
         }
-        var held = stat()
-        if flock(descriptor, LOCK_EX | LOCK_NB) == 0, unsafe fstat(descriptor, &held) == 0,
-            let named = try? SystemFiles.status(owner), named == SystemFiles.status(held)
+        if flock(descriptor, LOCK_EX | LOCK_NB) == 0,
+            let held = try? SystemFiles.status(ofDescriptor: descriptor, path: owner),
+            (try? SystemFiles.status(owner)) == held
         {
             return descriptor
         }

@@ -197,9 +197,7 @@ final class StoreDirectory: Sendable {
             return true
         }
         try marker.check(supported: formatVersion, takesOlder: options.opensOlderFormats, path: path)
-        if try SystemFiles.names(in: path).contains(StoreMarker.temporaryFileName) {
-            try StoreMarker.removeTemporaryFile(in: path)
-        }
+        try StoreMarker.removeTemporaryFile(in: path)
         if marker.isEmptying {
             try Emptying.finish(in: path, emptying)
             return true

@@ -15,24 +15,22 @@ extension EngineError {
 
     /// The error as the store's callers get it.
     func storeError(_ fields: [String: String] = [:]) -> StoreError {
-        switch storeCode {
-        case .corruption:
-            return StoreError(
-                .corruption,
-                "Bytes on disk are not what was written: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                fields,
-                cause: text, damage: .files)
-        case .diskFull:
-            return StoreError(.diskFull, "There is no room left on the disk: make some.", fields, cause: text)
-        case .notPermitted:
-            return StoreError(
-                .notPermitted, "The store's files may not be read or written: change their owner or mode.", fields,
-                cause: text)
-        case .held:
-            return StoreError(.held, "The store is open already: close it there first.", fields, cause: text)
-        default:
-            return StoreError(.inputOutput, "A system call failed: the cause says why.", fields, cause: text)
-        }
+        let message: StaticString =
+            switch storeCode {
+            case .corruption:
+                "Bytes on disk are not what was written: restore a backup, or run 'stratus repair-losing-damaged-data'."
+            case .diskFull: "There is no room left on the disk: make some."
+            case .notPermitted: "The store's files may not be read or written: change their owner or mode."
+            case .held: "The store is open already: close it there first."
+            default: "A system call failed: the cause says why."
+            }
+        return StoreError(storeCode, message, fields, cause: text, damage: .files)
+    }
+
+    /// The same. The error of a corruption names the files that may hold it.
+    fileprivate func storeError(_ fields: [String: String], candidates: () -> String?) -> StoreError {
+        guard isCorruption, let candidates = candidates(), !candidates.isEmpty else { return storeError(fields) }
+        return storeError(fields.merging(["candidateFiles": candidates]) { own, _ in own })
     }
 }
 
@@ -65,9 +63,7 @@ func hexadecimal(_ bytes: [UInt8]) -> String {
 enum CorruptionCandidates {
     /// The tables whose keys overlap a range, or nil if the list of tables cannot be read.
     static func tables(in directory: String, from lower: [UInt8], through upper: [UInt8]) -> String? {
-        guard let source = try? Manifest.read(in: directory), let manifest = Manifest(source.manifest) else {
-            return nil
-        }
+        guard let manifest = (try? Manifest.read(in: directory))?.manifest else { return nil }
         let names = (try? SystemFiles.names(in: directory)) ?? []
         return manifest.tables.values.filter { $0.overlaps(lower, through: upper) }
             .sorted { ($0.level, $0.number) < ($1.level, $1.number) }
@@ -77,28 +73,25 @@ enum CorruptionCandidates {
 
     /// The error of a read of one key.
     static func error(_ error: EngineError, in directory: String, forKey key: [UInt8]) -> StoreError {
-        guard error.isCorruption else { return error.storeError(["key": hexadecimal(key)]) }
-        return error.storeError(["key": hexadecimal(key)], candidates: tables(in: directory, from: key, through: key))
+        error.storeError(["key": hexadecimal(key)]) { tables(in: directory, from: key, through: key) }
     }
 
     /// The error of a scan.
     static func error(_ error: EngineError, in directory: String, _ range: KeyRange) -> StoreError {
-        let fields = ["lowerKey": hexadecimal(range.lower), "upperKey": hexadecimal(bound: range.upper)]
-        guard error.isCorruption else { return error.storeError(fields) }
-        return error.storeError(
-            fields, candidates: tables(in: directory, from: range.lower, through: range.upper))
+        error.storeError(["lowerKey": hexadecimal(range.lower), "upperKey": hexadecimal(bound: range.upper)]) {
+            tables(in: directory, from: range.lower, through: range.upper)
+        }
     }
 
     /// The error of an opening, for which LevelDB names no file. The candidates are the logs with wrong checksums.
     static func error(_ error: EngineError, opening directory: String) -> StoreError {
-        guard error.isCorruption else { return error.storeError(["path": directory]) }
-        return error.storeError(["path": directory], candidates: damagedLogs(in: directory).joined(separator: ", "))
+        error.storeError(["path": directory]) { damagedLogs(in: directory).joined(separator: ", ") }
     }
 
     /// The damaged ones of the live logs and the MANIFEST.
     static func damagedLogs(in directory: String) -> [String] {
-        guard let source = try? Manifest.read(in: directory) else { return [] }
-        guard let manifest = Manifest(source.manifest), !manifest.isDamaged else { return [source.manifestName] }
+        guard let (name, found) = try? Manifest.read(in: directory) else { return [] }
+        guard let manifest = found, !manifest.isDamaged else { return [name] }
         let names = (try? SystemFiles.names(in: directory)) ?? []
         return manifest.liveLogs(among: names).map(\.name).filter { name in
             switch (try? LogSurvey(name, in: directory))?.finding {
@@ -110,13 +103,5 @@ enum CorruptionCandidates {
 
     private static func fileName(of number: UInt64, among names: [String]) -> String {
         names.first { StoreFileName($0) == .table(number) } ?? "\(number).ldb (missing)"
-    }
-}
-
-extension EngineError {
-    fileprivate func storeError(_ fields: [String: String], candidates: String?) -> StoreError {
-        var fields = fields
-        if let candidates, !candidates.isEmpty { fields["candidateFiles"] = candidates }
-        return storeError(fields)
     }
 }

@@ -147,15 +147,8 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
         let file = "\(path)/\(fileName)"
         for _ in 0..<maximumAttemptCount {
             let descriptor = try openLockFile(fileName, in: directory, path: file)
+            try lock(descriptor, DescriptionLock.set, file, in: path)
             do {
-                var wish = StoreHolder.wholeFileLock
-                guard unsafe fcntl(descriptor, DescriptionLock.set, &wish) == 0 else {
-                    guard [EAGAIN, EACCES].contains(errno) else {
-                        throw SystemError(number: errno, call: "fcntl", path: file)
-                    }
-                    let holder = try StoreHolder.findByLocks(in: path) ?? .unknown
-                    throw holder.error(path: path)
-                }
                 // A file that was replaced before it was locked protects nothing.
                 let held = try SystemFiles.status(ofDescriptor: descriptor, path: file).identity
                 if try SystemFiles.status(fileName, in: directory, path: file)?.identity == held {
@@ -178,17 +171,21 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
             throw StoreHolder.thisProcess.error(path: path)
         }
         let descriptor = try openLockFile(StoreFileName.lockName, in: directory, path: file)
-        var wish = StoreHolder.wholeFileLock
-        guard unsafe fcntl(descriptor, F_SETLK, &wish) == 0 else {
-            let number = errno
-            close(descriptor)
-            guard [EAGAIN, EACCES].contains(number) else {
-                throw SystemError(number: number, call: "fcntl", path: file)
-            }
-            let holder = try StoreHolder.findByLocks(in: path) ?? .unknown
-            throw holder.error(path: path)
-        }
+        try lock(descriptor, F_SETLK, file, in: path)
         return descriptor
+    }
+
+    /// Locks a file of the store in `path` as a whole, or closes its descriptor. Throws `.held` if another process has
+    /// it.
+    private static func lock(_ descriptor: Int32, _ command: Int32, _ file: String, in path: String) throws {
+        var wish = StoreHolder.wholeFileLock
+        guard unsafe fcntl(descriptor, command, &wish) != 0 else { return }
+        let number = errno
+        // First, because the search for the holder would find it open in this process.
+        close(descriptor)
+        guard [EAGAIN, EACCES].contains(number) else { throw SystemError(number: number, call: "fcntl", path: file) }
+        let holder = try StoreHolder.findByLocks(in: path) ?? .unknown
+        throw holder.error(path: path)
     }
 
     /// A pipe or device in place of the file is refused, and not waited for.
@@ -242,9 +239,11 @@ enum DescriptionLock {
 }
 
 /// A process that has a store open.
-struct StoreHolder: Equatable {
-    let processID: Int32
-    let command: String
+package struct StoreHolder: Equatable, Sendable {
+    /// The process ID, as this process sees it.
+    package let processID: Int32
+    /// The program's name, as the kernel keeps it, or "unknown".
+    package let command: String
     let isThisProcess: Bool
 
     static var thisProcess: StoreHolder {
@@ -253,13 +252,11 @@ struct StoreHolder: Equatable {
 
     func error(path: String, cause: String? = nil) -> StoreError {
         let fields = ["path": path, "holderProcessID": "\(processID)", "holderCommand": command]
-        if isThisProcess {
-            return StoreError(
-                .held, "This process has the store open already: use that one, or close it first.", fields,
-                cause: cause)
-        }
-        return StoreError(
-            .held, "Another process has the store open: close it there first.", fields, cause: cause)
+        let message: StaticString =
+            isThisProcess
+            ? "This process has the store open already: use that one, or close it first."
+            : "Another process has the store open: close it there first."
+        return StoreError(.held, message, fields, cause: cause)
     }
 
     /// An unknown process.

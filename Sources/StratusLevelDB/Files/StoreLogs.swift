@@ -23,9 +23,9 @@ struct StoreLogs {
     /// Throws `.corruption` naming the file.
     mutating func inspect(syncsCommits: Bool) throws {
         let path = place.directory
-        let source = try Manifest.read(in: path)
-        guard let manifest = Manifest(source.manifest), !manifest.isDamaged else {
-            throw damageError(source.manifestName)
+        let (manifestName, found) = try Manifest.read(in: path)
+        guard let manifest = found, !manifest.isDamaged else {
+            throw StoreError.damagedLog(manifestName, of: place.path)
         }
         lastSequence = manifest.lastSequence
         let names = try SystemFiles.names(in: path)
@@ -40,12 +40,12 @@ struct StoreLogs {
             case .intact: break
             case .unfinished:
                 // A newer log was begun after all of this was synced.
-                if hasNewer && syncsCommits { throw damageError(log) }
+                if hasNewer && syncsCommits { throw StoreError.damagedLog(log, of: place.path) }
             case .lostPages(let commit):
                 let isFirst = commit.offset == 0 && acknowledged.contains(number)
-                guard syncsCommits, !hasNewer, !isFirst else { throw damageError(log) }
+                guard syncsCommits, !hasNewer, !isFirst else { throw StoreError.damagedLog(log, of: place.path) }
                 droppedCommit = commit
-            case .damaged: throw damageError(log)
+            case .damaged: throw StoreError.damagedLog(log, of: place.path)
             }
             hasNewer = true
             lastSequence = max(lastSequence, survey.lastSequence ?? 0)
@@ -88,12 +88,14 @@ struct StoreLogs {
             }
         }
     }
+}
 
-    private func damageError(_ file: String) -> StoreError {
+extension StoreError {
+    static func damagedLog(_ file: String, of path: String) -> StoreError {
         StoreError(
             .corruption,
             "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-            ["path": place.path, "candidateFiles": file], damage: .files)
+            ["path": path, "candidateFiles": file], damage: .files)
     }
 }
 

@@ -12,38 +12,40 @@ struct SystemError: Error {
     let call: StaticString
     let path: String
 
+    /// The error number for an opened file that is not regular.
+    static let irregularNumber = ESPIPE
+
     /// Whether something has the name already.
     var isExistence: Bool { number == EEXIST }
 
-    /// The error number for an opened file that is not regular.
-    static let irregularNumber = ESPIPE
+    /// Throws the error of a call that has just returned this status, unless it is 0.
+    static func check(_ status: Int32, _ call: StaticString, _ path: String) throws(SystemError) {
+        if status != 0 { throw SystemError(number: errno, call: call, path: path) }
+    }
 
     /// The error as the store's callers get it. A missing file is not corruption here: only LevelDB's own errors refer
     /// to files in its list.
     var storeError: StoreError {
-        let fields = ["path": path, "call": "\(call)"]
-        let cause = EngineError.systemText(number)
+        let (code, message): (StoreError.Code, StaticString)
         switch number {
+        case Self.irregularNumber, ENXIO, EISDIR: return Self.irregular(path)
         case ENOENT, ENOTDIR:
-            return StoreError(
-                .inputOutput, "There is nothing at the path, or no folder on the way to it: check it, or create it.",
-                fields, cause: cause)
+            (code, message) = (
+                .inputOutput, "There is nothing at the path, or no folder on the way to it: check it, or create it."
+            )
         case EACCES, EPERM, EROFS:
-            return StoreError(
-                .notPermitted, "The path may not be read or written: change its owner or mode, or name another.",
-                fields, cause: cause)
-        case ENOSPC, EDQUOT:
-            return StoreError(.diskFull, "There is no room left on the disk: make some.", fields, cause: cause)
-        case Self.irregularNumber, ENXIO, EISDIR:
-            return Self.irregular(path)
+            (code, message) = (
+                .notPermitted, "The path may not be read or written: change its owner or mode, or name another."
+            )
+        case ENOSPC, EDQUOT: (code, message) = (.diskFull, "There is no room left on the disk: make some.")
         case EEXIST, ENOTEMPTY:
-            return StoreError(
-                .inputOutput, "There is something at the path already: choose another, or move it away.", fields,
-                cause: cause)
-        default:
-            return StoreError(
-                .inputOutput, "A system call failed: the cause says why.", fields, cause: cause)
+            (code, message) = (
+                .inputOutput, "There is something at the path already: choose another, or move it away."
+            )
+        default: (code, message) = (.inputOutput, "A system call failed: the cause says why.")
         }
+        return StoreError(
+            code, message, ["path": path, "call": "\(call)"], cause: EngineError.systemText(number))
     }
 
     /// The error for something else in place of a store's file.
@@ -97,13 +99,11 @@ enum SystemFiles {
 
     static func status(ofDescriptor descriptor: Int32, path: String) throws(SystemError) -> FileStatus {
         var buffer = stat()
-        guard unsafe fstat(descriptor, &buffer) == 0 else {
-            throw SystemError(number: errno, call: "fstat", path: path)
-        }
+        try SystemError.check(unsafe fstat(descriptor, &buffer), "fstat", path)
         return status(buffer)
     }
 
-    static func status(_ buffer: stat) -> FileStatus {
+    private static func status(_ buffer: stat) -> FileStatus {
         let format = buffer.st_mode & S_IFMT
         return FileStatus(
             kind: format == S_IFDIR ? .directory : format == S_IFREG ? .file : .other,
@@ -138,11 +138,11 @@ enum SystemFiles {
 
     /// Throws if the process has not the access to `path` that `mode` (`R_OK`, `W_OK`, `X_OK`) names.
     static func checkAccess(_ path: String, _ mode: Int32) throws(SystemError) {
-        guard unsafe access(path, mode) == 0 else { throw SystemError(number: errno, call: "access", path: path) }
+        try SystemError.check(unsafe access(path, mode), "access", path)
     }
 
     static func makeDirectory(_ path: String) throws(SystemError) {
-        guard unsafe mkdir(path, 0o700) == 0 else { throw SystemError(number: errno, call: "mkdir", path: path) }
+        try SystemError.check(unsafe mkdir(path, 0o700), "mkdir", path)
     }
 
     /// The contents of a file from `offset` on, at most `limit` bytes, without bytes appended after it was opened.
@@ -194,9 +194,7 @@ enum SystemFiles {
     /// Truncates a file to its first `byteCount` bytes, durably.
     static func cut(_ path: String, to byteCount: Int) throws(SystemError) {
         let file = try OpenFile(path, O_RDWR)
-        guard ftruncate(file.descriptor, byteCount) == 0 else {
-            throw SystemError(number: errno, call: "ftruncate", path: path)
-        }
+        try SystemError.check(ftruncate(file.descriptor, byteCount), "ftruncate", path)
         try file.sync()
     }
 
@@ -207,15 +205,11 @@ enum SystemFiles {
 
     /// Gives a file a second name. Throws with `EXDEV`, `EPERM` or `EMLINK` if only a copy is possible.
     static func link(_ source: String, to destination: String) throws(SystemError) {
-        guard unsafe Glibc.link(source, destination) == 0 else {
-            throw SystemError(number: errno, call: "link", path: source)
-        }
+        try SystemError.check(unsafe Glibc.link(source, destination), "link", source)
     }
 
     static func rename(_ source: String, to destination: String) throws(SystemError) {
-        guard unsafe Glibc.rename(source, destination) == 0 else {
-            throw SystemError(number: errno, call: "rename", path: source)
-        }
+        try SystemError.check(unsafe Glibc.rename(source, destination), "rename", source)
     }
 
     static func remove(_ path: String) throws(SystemError) {
@@ -225,7 +219,7 @@ enum SystemFiles {
     }
 
     static func removeDirectory(_ path: String) throws(SystemError) {
-        guard unsafe rmdir(path) == 0 else { throw SystemError(number: errno, call: "rmdir", path: path) }
+        try SystemError.check(unsafe rmdir(path), "rmdir", path)
     }
 
     /// The deepest level of directories that are removed.
@@ -267,12 +261,7 @@ enum SystemFiles {
 
     /// Whether a directory is at the path, not a link to one.
     private static func isDirectory(_ path: String) throws(SystemError) -> Bool {
-        var buffer = stat()
-        guard unsafe lstat(path, &buffer) == 0 else {
-            if errno == ENOENT { return false }
-            throw SystemError(number: errno, call: "lstat", path: path)
-        }
-        return buffer.st_mode & S_IFMT == S_IFDIR
+        try status(path, in: AT_FDCWD, path: path)?.kind == .directory
     }
 
     /// Makes the names in a directory durable.
@@ -339,6 +328,6 @@ private struct OpenFile: ~Copyable {
     }
 
     func sync() throws(SystemError) {
-        guard fsync(descriptor) == 0 else { throw SystemError(number: errno, call: "fsync", path: path) }
+        try SystemError.check(fsync(descriptor), "fsync", path)
     }
 }

@@ -139,26 +139,14 @@ final class LaneTransaction: StoreTransaction {
 /// Merges the writes of two groups and LevelDB's entries into one order. The newer one wins. Deletions hide older
 /// entries.
 @unsafe private struct MergedScan {
-    private var newer: OverlayCursor
-    private var older: OverlayCursor
-    private let iterator: EngineIterator
-    private let lower: EngineBytes
-    private let upper: EngineBytes
-    private let direction: ScanDirection
+    var newer: OverlayCursor
+    var older: OverlayCursor
+    let iterator: EngineIterator
+    let lower: EngineBytes
+    let upper: EngineBytes
+    let direction: ScanDirection
     /// Whether the last entry is LevelDB's: the iterator must not move until the next one is requested.
-    private var mustMoveIterator = false
-
-    init(
-        newer: OverlayCursor, older: OverlayCursor, iterator: EngineIterator, lower: EngineBytes, upper: EngineBytes,
-        direction: ScanDirection
-    ) {
-        unsafe self.newer = unsafe newer
-        unsafe self.older = unsafe older
-        unsafe self.iterator = iterator
-        unsafe self.lower = unsafe lower
-        unsafe self.upper = unsafe upper
-        unsafe self.direction = direction
-    }
+    var mustMoveIterator = false
 
     mutating func next() -> (key: EngineBytes, value: EngineBytes)? {
         if unsafe mustMoveIterator {

@@ -27,14 +27,6 @@ final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock
         idleIterators = []
         engine.destroy()
     }
-
-    func storeError(_ error: EngineError, forKey key: [UInt8]) -> StoreError {
-        CorruptionCandidates.error(error, in: engine.database.path, forKey: key)
-    }
-
-    func storeError(_ error: EngineError, in range: KeyRange) -> StoreError {
-        CorruptionCandidates.error(error, in: engine.database.path, range)
-    }
 }
 
 /// Set when the store no longer waits for its readers.

@@ -81,7 +81,7 @@ final class SnapshotReader: StoreReader {
         do {
             return try published.engine.visitValue(forKey: key, body)
         } catch let error as EngineError {
-            throw published.storeError(error, forKey: key)
+            throw CorruptionCandidates.error(error, in: published.engine.database.path, forKey: key)
         }
     }
 
@@ -117,23 +117,15 @@ final class SnapshotReader: StoreReader {
     /// precedence over the one of `body`, which may be a consequence of skipped entries.
     func withIterator(_ range: KeyRange, _ body: (EngineIterator) throws -> Void) throws {
         let iterator = idleIterators.popLast() ?? published.engine.makeIterator()
+        let result = Result { try body(iterator) }
         do {
-            try body(iterator)
             try iterator.check()
-        } catch let error as EngineError {
-            iterator.destroy()
-            throw published.storeError(error, in: range)
         } catch {
-            do {
-                try iterator.check()
-            } catch let damage {
-                iterator.destroy()
-                throw published.storeError(damage, in: range)
-            }
-            idleIterators.append(iterator)
-            throw error
+            iterator.destroy()
+            throw CorruptionCandidates.error(error, in: published.engine.database.path, range)
         }
         idleIterators.append(iterator)
+        try result.get()
     }
 }
 

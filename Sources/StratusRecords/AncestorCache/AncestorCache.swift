@@ -21,6 +21,7 @@
 // generation for each link (each link must be checked and each child must keep its parent's name: counting references
 // takes less memory and no check).
 
+package import StratusLayout
 package import StratusModel
 package import StratusStore
 import Synchronization
@@ -35,34 +36,26 @@ package final class AncestorCache: Sendable {
     static let levelsPerLock = 256
     /// Changes published under one locking, which bounds how long readers wait for a publication.
     private static let changesPerLock = 64
-    private static let laneByteCount = MemoryLayout<Lane.State>.stride + 64
+    private static let laneByteCount = MemoryLayout<Lane>.stride + 64
 
-    /// A mutex and the notes of its readers, in memory of their own.
-    final class Lane: Sendable {
-        struct State {
-            /// The slots last looked up. The oldest is overwritten first.
-            var asked = InlineArray<32, UInt32>(repeating: 0)
-            var askedCount = 0
-            var hits = 0
-            var misses = 0
+    /// The notes of the readers of a lane. Each lane has its mutex, and memory of its own.
+    struct Lane {
+        /// The slots last looked up. The oldest is overwritten first.
+        var asked = InlineArray<32, UInt32>(repeating: 0)
+        var askedCount = 0
+        var hits = 0
+        var misses = 0
 
-            mutating func note(_ slot: UInt32) {
-                asked[askedCount & 31] = slot
-                askedCount &+= 1
-            }
-        }
-
-        private let state = Locked(State())
-
-        func withLock<Result>(_ body: (inout sending State) -> sending Result) -> sending Result {
-            state.withLock(body)
+        mutating func note(_ slot: UInt32) {
+            asked[askedCount & 31] = slot
+            askedCount &+= 1
         }
     }
 
     /// Whether the cache was created without room for anything. It then never knows anything.
     package let isOff: Bool
     let hashMask: UInt64
-    private let lanes: [Lane]
+    private let lanes: [Locked<Lane>]
     private let hasEvicted = Atomic(false)
 
     /// `nonisolated(unsafe)` because the compiler cannot see the lanes' protocol: read only with one lane locked,
@@ -79,7 +72,7 @@ package final class AncestorCache: Sendable {
             AncestorTable.stripeCount(forCapacity: capacityByteCount) * MemoryLayout<StoreVersion>.stride
         isOff = capacityByteCount < fixedByteCount + stripeByteCount
         hashMask = hashBitCount >= 64 ? .max : (1 << UInt64(max(0, hashBitCount))) - 1
-        lanes = isOff ? [] : (0..<AncestorCache.laneCount).map { _ in Lane() }
+        lanes = isOff ? [] : (0..<AncestorCache.laneCount).map { _ in Locked(Lane()) }
         unsafe table = AncestorTable(
             capacityByteCount: isOff ? 0 : capacityByteCount, hashMask: hashMask, fixedByteCount: fixedByteCount)
     }
@@ -88,7 +81,7 @@ package final class AncestorCache: Sendable {
 
     /// Stores what a reader at `version` found in the store, unless something newer has been published in the name's
     /// stripe.
-    package func fill(zone: CacheZone, name: RecordName, node: HierarchyNode, at version: StoreVersion) {
+    package func fill(zone: CacheZone, name: RecordName, node: ParentEntry, at version: StoreVersion) {
         guard !isOff, version != AncestorTable.noValue else { return }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
         withAllLanes { table in
@@ -144,7 +137,7 @@ package final class AncestorCache: Sendable {
 
     /// Runs `body` while the table cannot change. `body` must not call the cache.
     func withLane<Result>(
-        forHash hash: UInt64, _ body: (borrowing AncestorTable, inout Lane.State) -> Result
+        forHash hash: UInt64, _ body: (borrowing AncestorTable, inout Lane) -> Result
     ) -> Result {
         lanes[Int(hash >> 56) & (AncestorCache.laneCount - 1)].withLock { state in
             // One lane is locked here, so no writer has them all.
@@ -175,7 +168,7 @@ package final class AncestorCache: Sendable {
 
 extension AncestorCache {
     /// The node of a record at `version`, or nil if the cache does not know it.
-    package func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> HierarchyNode? {
+    package func node(zone: CacheZone, name: RecordName, at version: StoreVersion) -> ParentEntry? {
         guard !isOff, version != AncestorTable.noValue else { return nil }
         let hash = AncestorTable.hash(of: name, in: zone, mask: hashMask)
         return withLane(forHash: hash) { table, lane in

@@ -17,6 +17,7 @@
 //
 // The table does not lock; `AncestorCache` guards it.
 
+import StratusLayout
 import StratusModel
 import StratusStore
 
@@ -210,7 +211,7 @@ struct AncestorTable: ~Copyable {
 
     /// Replaces the value of a slot that the caller has acquired. Without room for the names in the value, the slot has
     /// none.
-    mutating func setValue(of slot: UInt32, in zone: CacheZone, to node: HierarchyNode, validSince: StoreVersion) {
+    mutating func setValue(of slot: UInt32, in zone: CacheZone, to node: ParentEntry, validSince: StoreVersion) {
         dropValue(of: slot)
         var parent = AncestorTable.none
         var mark = AncestorTable.none
@@ -311,7 +312,7 @@ extension AncestorTable {
     private static let evictionStepLimit = 8_192
 
     mutating func fill(
-        _ name: RecordName, in zone: CacheZone, hash: UInt64, with node: HierarchyNode, at version: StoreVersion
+        _ name: RecordName, in zone: CacheZone, hash: UInt64, with node: ParentEntry, at version: StoreVersion
     ) {
         let newest = max(lastPublishedEverywhere, lastPublished[stripe(forHash: hash)])
         guard newest <= version, let slot = acquire(name, in: zone, hash: hash) else { return }
@@ -389,11 +390,11 @@ extension AncestorTable {
     // MARK: Reading
 
     /// The node of a slot's record at a version, or nil if it is not known.
-    func node(of slot: UInt32, at version: StoreVersion) -> HierarchyNode? {
+    func node(of slot: UInt32, at version: StoreVersion) -> ParentEntry? {
         let link = links[Int(slot)]
         guard link.validSince <= version else { return nil }
         let detail = details[Int(slot)]
-        return HierarchyNode(
+        return ParentEntry(
             parent: link.parent == AncestorTable.none ? nil : name(of: link.parent), parentSince: detail.parentSince,
             share: link.mark == AncestorTable.none ? nil : marks[link.mark].share, shareSince: detail.shareSince,
             hasChildren: detail.hasChildren)

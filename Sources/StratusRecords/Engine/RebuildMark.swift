@@ -15,7 +15,7 @@ enum RebuildMark {
     static func zones(in store: any StoreReader) throws -> Set<CacheZone> {
         Set(
             try store.collect(GlobalKeys.rebuilds) { key, _ in
-                let (database, zone) = try GlobalKeys.readRebuildKey(key)
+                let (database, zone) = try GlobalKeys.readZoneKey(key, in: .rebuilds)
                 return CacheZone(database: database.rawValue, zone: zone.rawValue)
             })
     }

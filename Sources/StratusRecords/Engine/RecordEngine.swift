@@ -99,35 +99,32 @@ package enum StoreFormat {
         _ store: any OrderedStore, incarnation: UUID, supported: UInt64 = FormatEntry.currentVersion,
         olderFormat: OlderFormat = .refused
     ) throws -> UUID {
-        let found = try store.read { reader in
-            try reader.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
-        }
-        if let found, found.version < supported, olderFormat == .migrated { return try migrate(store, to: supported) }
-        if let found { return try check(found, supported, olderFormat) }
-        return try store.transact { writer in
-            if let entry = try writer.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) }) {
-                return try check(entry, supported, olderFormat)
+        if let found = try store.read({ try $0.format() }) {
+            guard found.version < supported, olderFormat == .migrated else {
+                return try check(found, supported, olderFormat)
             }
-            let everything = KeyRange(from: [], upTo: [UInt8](repeating: 0xFF, count: 32))
-            try writer.scan(everything, .forward, limit: 1) { _, _ in
+            return try migrate(store, to: supported)
+        }
+        return try store.transact { writer in
+            if let entry = try writer.format() { return try check(entry, supported, olderFormat) }
+            guard try !writer.hasEntries(in: .everything) else {
                 throw StoreError(
-                    .notAStore, "The store holds keys but no format entry: it belongs to something else.", [:])
+                    .notAStore, "The store holds keys but no format entry: it belongs to something else.")
             }
             let entry = FormatEntry(version: supported, incarnation: incarnation)
             try writer.set(GlobalKeys.format(), to: entry.encoded())
-            try writer.set(GlobalKeys.header(), to: GlobalHeader(nextDatabaseNumber: 1).encoded())
+            try writer.set(GlobalKeys.header(), to: GlobalHeader().encoded())
             return incarnation
         }
     }
 
     private static func migrate(_ store: any OrderedStore, to version: UInt64) throws -> UUID {
         try store.transact { writer in
-            guard let entry = try writer.withValue(forKey: GlobalKeys.format(), { try FormatEntry(decoding: $0) })
-            else {
-                throw StoreError(.corruption, "The store's format entry is gone: restore a backup.", [:])
+            guard var entry = try writer.format() else {
+                throw StoreError(.corruption, "The store's format entry is gone: restore a backup.")
             }
-            try writer.set(
-                GlobalKeys.format(), to: FormatEntry(version: version, incarnation: entry.incarnation).encoded())
+            entry.version = version
+            try writer.set(GlobalKeys.format(), to: entry.encoded())
             return entry.incarnation
         }
     }
@@ -145,5 +142,12 @@ package enum StoreFormat {
                 .olderFormat, "The store is of an older format: migrate it first, with 'stratus migrate'.", fields)
         }
         return entry.incarnation
+    }
+}
+
+extension StoreReader {
+    /// The format entry; nil in an empty store.
+    func format() throws -> FormatEntry? {
+        try withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
     }
 }

@@ -102,14 +102,16 @@ package class RecordReader {
     /// Visits the zones of a database in the byte order of their names.
     package func visitZones(in database: DatabaseID, _ visit: (ZoneListing) throws -> ScanStep) throws {
         guard let entry = try databaseEntry(database) else { return }
-        try visitZones(of: entry.number, in: DatabaseKeys(entry.number).zones, visit)
+        let keys = DatabaseKeys(entry.number)
+        try visitZones(keys, in: keys.zones, visit)
     }
 
     /// Visits every zone of every database, in the order of both.
     package func visitZones(_ visit: (_ id: ZoneID, _ listing: ZoneListing) throws -> ScanStep) throws {
         try visitDatabases { database, entry in
             var step = ScanStep.next
-            try visitZones(of: entry.number, in: DatabaseKeys(entry.number).zones) { listing in
+            let keys = DatabaseKeys(entry.number)
+            try visitZones(keys, in: keys.zones) { listing in
                 step = try visit(ZoneID(database: database, name: listing.name), listing)
                 return step
             }
@@ -119,13 +121,9 @@ package class RecordReader {
 
     /// The zones of a database in the byte order of their names, at most `limit` of them.
     package func zones(in database: DatabaseID, limit: Int = .max) throws -> [ZoneListing] {
-        var listings: [ZoneListing] = []
-        guard limit > 0 else { return [] }
-        try visitZones(in: database) { listing in
-            listings.append(listing)
-            return listings.count < limit ? .next : .stop
-        }
-        return listings
+        guard let entry = try databaseEntry(database) else { return [] }
+        let keys = DatabaseKeys(entry.number)
+        return try store.collect(keys.zones, limit: limit) { try listing($0, $1, keys) }
     }
 
     /// The zones of all databases after `position` in the order of `visitZones`, at most `limit` of them. Use it to
@@ -138,7 +136,7 @@ package class RecordReader {
         try visitDatabases(in: databases) { database, entry in
             let keys = DatabaseKeys(entry.number)
             let rest = position.flatMap { $0.database == database ? keys.zones(after: $0.name) : nil }
-            try visitZones(of: entry.number, in: rest ?? keys.zones) { listing in
+            try visitZones(keys, in: rest ?? keys.zones) { listing in
                 found.append(ZoneID(database: database, name: listing.name))
                 return found.count < limit ? .next : .stop
             }
@@ -152,8 +150,8 @@ package class RecordReader {
         var containers: [ContainerName] = []
         var range = GlobalKeys.databases
         while true {
-            let page = try store.collect(range, limit: 1) { key, _ in try GlobalKeys.readDatabaseKey(key).container }
-            guard let found = page.first else { return containers }
+            let found = try store.first(in: range) { key, _ in try GlobalKeys.readDatabaseKey(key).container }
+            guard let found else { return containers }
             containers.append(found)
             range.lower = GlobalKeys.databases(of: found).upper
         }
@@ -166,20 +164,20 @@ package class RecordReader {
     }
 
     private func visitDatabases(
-        in range: LayoutRange, _ visit: (DatabaseID, DatabaseEntry) throws -> ScanStep
+        in range: KeyRange, _ visit: (DatabaseID, DatabaseEntry) throws -> ScanStep
     ) throws {
-        try store.scan(range.keyRange) { key, value in
+        try store.scan(range) { key, value in
             try visit(GlobalKeys.readDatabaseKey(key), DatabaseEntry(decoding: value))
         }
     }
 
     private func visitZones(
-        of database: DatabaseNumber, in range: LayoutRange, _ visit: (ZoneListing) throws -> ScanStep
+        _ keys: DatabaseKeys, in range: KeyRange, _ visit: (ZoneListing) throws -> ScanStep
     ) throws {
-        let keys = DatabaseKeys(database)
-        try store.scan(range.keyRange) { key, value in
-            let entry = try ZoneEntry(decoding: value)
-            return try visit(ZoneListing(name: keys.readZoneKey(key), database: database, entry: entry))
-        }
+        try store.scan(range) { try visit(listing($0, $1, keys)) }
+    }
+
+    private func listing(_ key: Span<UInt8>, _ value: Span<UInt8>, _ keys: DatabaseKeys) throws -> ZoneListing {
+        ZoneListing(name: try keys.readZoneKey(key), database: keys.number, entry: try ZoneEntry(decoding: value))
     }
 }

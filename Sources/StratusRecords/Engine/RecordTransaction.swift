@@ -139,8 +139,7 @@ package final class RecordTransaction: RecordReader {
         let keys = ZoneKeys(database: database.number, zone: entry.number)
         let counter = try noteChange(of: id, keys: keys, identity: entry.identity, replacing: nil, kind: .saved)
         let zoneHeader = ZoneHeader(
-            identity: birth.identity, incarnation: birth.incarnation, sequence: 0, horizon: 0,
-            databaseCounter: counter, recordCount: 0)
+            identity: birth.identity, incarnation: birth.incarnation, databaseCounter: counter)
         try writer.set(keys.header(), to: zoneHeader.encoded())
         publishDirectoryChange(of: id)
         return true
@@ -215,8 +214,7 @@ package final class RecordTransaction: RecordReader {
         }
         try writer.set(GlobalKeys.header(), to: global.encoded())
         try writer.set(GlobalKeys.database(id), to: entry.encoded())
-        let header = DatabaseHeader(nextZoneNumber: 1, changeCounter: 0)
-        try writer.set(headerKey, to: header.encoded())
+        try writer.set(headerKey, to: DatabaseHeader().encoded())
         return entry
     }
 

@@ -35,7 +35,7 @@ package struct RecordFacts: Hashable, Sendable {
 /// The place of a live record in the hierarchy, for its index entries.
 package struct HierarchyFacts: Hashable, Sendable {
     package var name: RecordName
-    package var node: HierarchyNode
+    package var node: ParentEntry
 }
 
 /// The number of share roots at or below a live record.
@@ -91,7 +91,7 @@ package enum TypeIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.types
 
     package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
-        mutations.set(TypeEntry()) { zone.type(facts.type, name: facts.name, into: &$0) }
+        mutations.set(EmptyEntry()) { zone.type(facts.type, name: facts.name, into: &$0) }
     }
 }
 
@@ -101,7 +101,7 @@ package enum ReferenceIndex: IndexRule {
 
     package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
         for source in Set(facts.references) {
-            mutations.set(ReferenceEntry()) {
+            mutations.set(EmptyEntry()) {
                 zone.reference(
                     target: source.reference.target, source: facts.name, field: source.field,
                     action: source.reference.action, into: &$0)
@@ -144,7 +144,7 @@ package enum ParentIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.parents
 
     package static func append(_ facts: HierarchyFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
-        mutations.set(ParentEntry(facts.node)) { zone.parent(of: facts.name, into: &$0) }
+        mutations.set(facts.node) { zone.parent(of: facts.name, into: &$0) }
     }
 }
 
@@ -181,18 +181,5 @@ package enum ShareCountIndex: IndexRule {
         mutations.set(ShareCountEntry(count: facts.count)) {
             zone.shareCount(parent: facts.parent, name: facts.name, into: &$0)
         }
-    }
-}
-
-extension ParentEntry {
-    package init(_ node: HierarchyNode) {
-        self.init(
-            parent: node.parent, parentSince: node.parentSince, share: node.share, shareSince: node.shareSince,
-            hasChildren: node.hasChildren)
-    }
-
-    package var node: HierarchyNode {
-        HierarchyNode(
-            parent: parent, parentSince: parentSince, share: share, shareSince: shareSince, hasChildren: hasChildren)
     }
 }

@@ -33,9 +33,9 @@ struct DirectoryVerifier {
         _ work: UnfinishedZones, in database: DatabaseNumber, _ zones: inout Set<ZoneNumber>,
         _ report: inout IndexReport
     ) {
-        for place in work.rebuilds.zones(of: database) {
-            let key = GlobalKeys.rebuild(database, place.zone)
-            if zones.contains(place.zone) {
+        for zone in work.rebuilds[database] ?? [] {
+            let key = GlobalKeys.rebuild(database, zone)
+            if zones.contains(zone) {
                 // The zone takes no requests, so the report must say so.
                 report.note(
                     .wrong, key: key, "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
@@ -43,11 +43,11 @@ struct DirectoryVerifier {
                 report.note(.dangling, key: key, "a rebuild of a zone that does not exist")
             }
         }
-        for place in work.purges.zones(of: database) where !zones.insert(place.zone).inserted {
-            report.note(.wrong, "\(database) / \(place.zone)", "is listed and waits to be purged")
+        for zone in work.purges[database] ?? [] where !zones.insert(zone).inserted {
+            report.note(.wrong, "\(database) / \(zone)", "is listed and waits to be purged")
         }
-        for place in work.releases.zones(of: database) where !zones.insert(place.zone).inserted {
-            report.note(.wrong, "\(database) / \(place.zone)", "is listed or purged and waits to be released")
+        for zone in work.releases[database] ?? [] where !zones.insert(zone).inserted {
+            report.note(.wrong, "\(database) / \(zone)", "is listed or purged and waits to be released")
         }
     }
 
@@ -58,21 +58,14 @@ struct DirectoryVerifier {
         for number in known where number.rawValue >= header?.nextDatabaseNumber ?? .max {
             report.note(.wrong, key: GlobalKeys.header(), "\(number) is in use, but not yet given out")
         }
-        var position = GlobalKeys.all.upper
-        let end = [UInt8](repeating: 0xFF, count: 32)
-        while position.lexicographicallyPrecedes(end) {
-            var found: DatabaseNumber?
-            var first: [UInt8] = []
-            try reader.store.scan(KeyRange(from: position, upTo: end), .forward, limit: 1) { key, _ in
-                first = [UInt8](copying: key)
-                found = try? ZoneKeys.databaseNumber(of: key)
-                return .stop
+        var rest = KeyRange(from: GlobalKeys.all.upper, upTo: KeyRange.everything.upper)
+        while let first = try reader.store.keys(in: rest, limit: 1).first {
+            guard let found = try? ZoneKeys.databaseNumber(of: first.span) else {
+                return report.note(.dangling, key: first, "no key of this store begins like it")
             }
-            guard !first.isEmpty else { return }
-            guard let found else { return report.note(.dangling, key: first, "no key of this store begins like it") }
             if !known.contains(found) { report.note(.dangling, key: first, "a key of no known database") }
             tellOfSeek()
-            position = DatabaseKeys(found).all.upper
+            rest.lower = DatabaseKeys(found).all.upper
         }
     }
 
@@ -116,21 +109,13 @@ struct DirectoryVerifier {
     private func verifyRanges(
         of database: DatabaseNumber, _ zones: Set<ZoneNumber>, _ report: inout IndexReport
     ) throws {
-        let all = DatabaseKeys(database).zoneContents.keyRange
-        var position = all.lower
-        while position.lexicographicallyPrecedes(all.upper) {
-            var found: ZoneNumber?
-            try reader.store.scan(KeyRange(from: position, upTo: all.upper), .forward, limit: 1) { key, _ in
-                found = try ZoneKeys.zoneNumber(of: key)
-                return .stop
-            }
-            guard let found else { return }
+        var rest = DatabaseKeys(database).zoneContents
+        while let found = try reader.store.first(in: rest, { key, _ in try ZoneKeys.zoneNumber(of: key) }) {
             tellOfSeek()
-            let keys = ZoneKeys(database: database, zone: found)
             if !zones.contains(found) {
                 report.note(.dangling, "\(database) / \(found)", "keys of a zone that is neither listed nor purged")
             }
-            position = keys.all.upper
+            rest.lower = ZoneKeys(database: database, zone: found).all.upper
         }
     }
 }
@@ -140,68 +125,50 @@ struct DirectoryVerifier {
 /// The zones that are being rebuilt, and the deleted ones that wait to be purged or released. Each list is read in one
 /// scan: a scan for each database would pass over all deleted entries that are not compacted yet, each time.
 struct UnfinishedZones {
-    private(set) var rebuilds = NumberedZones()
-    private(set) var purges = NumberedZones()
-    private(set) var releases = NumberedZones()
+    typealias Zones = [DatabaseNumber: [ZoneNumber]]
+
+    private(set) var rebuilds: Zones = [:]
+    private(set) var purges: Zones = [:]
+    private(set) var releases: Zones = [:]
 
     /// Notes entries that do not agree with their keys.
     ///
     /// Throws what the store throws, and `corruption` for an entry that cannot be read.
     init(_ reader: RecordReader, _ report: inout IndexReport) throws {
-        try reader.store.scan(GlobalKeys.rebuilds.keyRange) { key, _ in
-            rebuilds.append(try GlobalKeys.readRebuildKey(key))
-            return .next
+        func zones(
+            _ keyspace: GlobalKeyspace, _ read: (Span<UInt8>) throws -> (DatabaseNumber, ZoneNumber)?
+        ) throws -> Zones {
+            var zones: Zones = [:]
+            try reader.store.forEach(in: GlobalKeys.keyspace(keyspace)) { key, value in
+                let place = try GlobalKeys.readZoneKey(key, in: keyspace)
+                zones[place.database, default: []].append(place.zone)
+                if let entry = try read(value), entry != place {
+                    report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
+                }
+            }
+            return zones
         }
-        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
-            let (place, entry) = (try GlobalKeys.readPurgeKey(key), try PurgeEntry(decoding: value))
-            purges.append(place)
-            Self.compare(key, place, (entry.database, entry.zone), &report)
-            return .next
+        rebuilds = try zones(.rebuilds) { _ in nil }
+        purges = try zones(.purges) { value in
+            let entry = try PurgeEntry(decoding: value)
+            return (entry.database, entry.zone)
         }
-        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
-            let (place, entry) = (try GlobalKeys.readReleaseKey(key), try ReleaseEntry(decoding: value))
-            releases.append(place)
-            Self.compare(key, place, (entry.database, entry.zone), &report)
-            return .next
+        releases = try zones(.releases) { value in
+            let entry = try ReleaseEntry(decoding: value)
+            return (entry.database, entry.zone)
         }
-    }
-
-    private static func compare(
-        _ key: Span<UInt8>, _ place: (DatabaseNumber, ZoneNumber), _ entry: (DatabaseNumber, ZoneNumber),
-        _ report: inout IndexReport
-    ) {
-        guard place != entry else { return }
-        report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
     }
 
     /// Reports work in databases that do not exist.
     func noteStrays(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) {
-        func note(_ zones: NumberedZones, _ key: (DatabaseNumber, ZoneNumber) -> [UInt8], _ detail: String) {
-            for place in zones.all where !known.contains(place.database) {
-                report.note(.dangling, key: key(place.database, place.zone), detail)
+        func note(_ zones: Zones, _ key: (DatabaseNumber, ZoneNumber) -> [UInt8], _ detail: String) {
+            for (database, zones) in zones.sorted(by: { $0.key < $1.key }) where !known.contains(database) {
+                for zone in zones { report.note(.dangling, key: key(database, zone), detail) }
             }
         }
         note(rebuilds, GlobalKeys.rebuild, "a rebuild of a zone that does not exist")
         note(purges, GlobalKeys.purge, "a deleted zone of no known database")
         note(releases, GlobalKeys.release, "a deleted zone of no known database")
-    }
-}
-
-/// Zones by their numbers, in the order of databases and zones.
-struct NumberedZones {
-    private(set) var all: [(database: DatabaseNumber, zone: ZoneNumber)] = []
-
-    /// Adds a zone. Call it in the order of the numbers.
-    mutating func append(_ place: (DatabaseNumber, ZoneNumber)) { all.append(place) }
-
-    /// Those of one database.
-    func zones(of database: DatabaseNumber) -> ArraySlice<(database: DatabaseNumber, zone: ZoneNumber)> {
-        var (low, high) = (0, all.count)
-        while low < high {
-            let middle = (low + high) / 2
-            if all[middle].database < database { low = middle + 1 } else { high = middle }
-        }
-        return all[low...].prefix { $0.database == database }
     }
 }
 
@@ -224,10 +191,7 @@ struct IdentityVerifier {
     }
 
     func verify(_ report: inout IndexReport) throws {
-        let incarnation = try reader.store.withValue(forKey: GlobalKeys.format()) {
-            try FormatEntry(decoding: $0).incarnation
-        }
-        if incarnation == .withoutRandomness {
+        if try reader.store.format()?.incarnation == .withoutRandomness {
             report.note(
                 .identity, key: GlobalKeys.format(),
                 "the store's incarnation is predictable: restore the store from a backup of itself, which draws another"
@@ -261,14 +225,12 @@ struct IdentityVerifier {
             visit(Bearer(isZone: true, identity: listing.entry.identity, key: key))
             return .next
         }
-        try reader.store.scan(GlobalKeys.purges.keyRange) { key, value in
+        try reader.store.forEach(in: GlobalKeys.purges) { key, value in
             visit(Bearer(isZone: true, identity: try PurgeEntry(decoding: value).identity, key: [UInt8](copying: key)))
-            return .next
         }
-        try reader.store.scan(GlobalKeys.releases.keyRange) { key, value in
+        try reader.store.forEach(in: GlobalKeys.releases) { key, value in
             let identity = try ReleaseEntry(decoding: value).identity
             visit(Bearer(isZone: true, identity: identity, key: [UInt8](copying: key)))
-            return .next
         }
     }
 }

@@ -20,7 +20,7 @@ extension RecordEngine {
     ) throws -> PurgeProgress {
         let identity = try transact { try $0.raiseHorizon(of: id, to: sequence) }
         var progress = PurgeProgress()
-        for keyspace in HistoryKeyspace.allCases {
+        for keyspace in ZoneReader.historyKeyspaces {
             var position: [UInt8]?
             while shouldContinue(progress) {
                 let limit = options.limits.purgeBatchCount
@@ -42,35 +42,20 @@ extension RecordEngine {
     }
 }
 
-/// The keyspaces that hold history.
-private enum HistoryKeyspace: CaseIterable {
-    case tombstones
-    case endedParents
-    case endedChildren
-    case endedShares
-    case endedAcceptances
-}
-
-/// One batch of a keyspace of history.
-private struct HistoryBatch {
-    var expired: [[UInt8]] = []
-    /// The last key read; nil at the end of the keyspace.
-    var last: [UInt8]?
-}
-
 extension ZoneReader {
-    fileprivate func history(_ keyspace: HistoryKeyspace, after last: [UInt8]?, limit: Int) throws -> HistoryBatch {
+    /// The keyspaces that hold history. That of the changes holds it in the entries of tombstones.
+    fileprivate static let historyKeyspaces: [ZoneKeyspace] = [
+        .changes, .endedParents, .endedChildren, .endedShares, .endedAcceptances,
+    ]
+
+    /// One batch of a keyspace of history. `last` is the last key read; nil at the end of the keyspace.
+    fileprivate func history(
+        _ keyspace: ZoneKeyspace, after last: [UInt8]?, limit: Int
+    ) throws -> (expired: [[UInt8]], last: [UInt8]?) {
         let horizon = try header().horizon
-        var range =
-            switch keyspace {
-            case .tombstones: keys.changes(after: 0, upTo: horizon).keyRange
-            case .endedParents: keys.endedParents.keyRange
-            case .endedChildren: keys.endedChildren.keyRange
-            case .endedShares: keys.endedShares.keyRange
-            case .endedAcceptances: keys.endedAcceptances.keyRange
-            }
+        var range = keyspace == .changes ? keys.changes(after: 0, upTo: horizon) : keys.keyspace(keyspace)
         if let last { range.lower = last + [0] }
-        var batch = HistoryBatch()
+        var batch: (expired: [[UInt8]], last: [UInt8]?) = ([], nil)
         var count = 0
         try store.scan(range, .forward, limit: limit) { key, value in
             count += 1
@@ -82,14 +67,15 @@ extension ZoneReader {
     }
 
     private func isExpired(
-        _ keyspace: HistoryKeyspace, _ key: Span<UInt8>, _ value: Span<UInt8>, _ horizon: UInt64
+        _ keyspace: ZoneKeyspace, _ key: Span<UInt8>, _ value: Span<UInt8>, _ horizon: UInt64
     ) throws -> Bool {
         switch keyspace {
-        case .tombstones: try ChangeEntry(decoding: value).kind != .saved
+        case .changes: try ChangeEntry(decoding: value).kind != .saved
         case .endedParents: try keys.readEndedParentKey(key).ended <= horizon
         case .endedChildren: try keys.readEndedChildKey(key).ended <= horizon
         case .endedShares: try keys.readEndedShareKey(key).ended <= horizon
         case .endedAcceptances: try keys.readEndedAcceptanceKey(key).ended <= horizon
+        default: false
         }
     }
 }
@@ -111,12 +97,10 @@ extension RecordTransaction {
         return header.identity
     }
 
-    fileprivate func deleteHistory(
-        _ keys: [[UInt8]], _ keyspace: HistoryKeyspace, in zone: ZoneReader
-    ) throws -> Int {
+    fileprivate func deleteHistory(_ keys: [[UInt8]], _ keyspace: ZoneKeyspace, in zone: ZoneReader) throws -> Int {
         var count = 0
         for key in keys {
-            if case .tombstones = keyspace {
+            if keyspace == .changes {
                 guard let entry = try store.withValue(forKey: key, { try ChangeEntry(decoding: $0) }),
                     case .deleted(let tombstone) = try zone.state(of: entry.name),
                     zone.keys.change(sequence: tombstone.sequence) == key

@@ -38,8 +38,7 @@ extension RecordEngine {
     /// Gives the store itself a new incarnation, and leaves the zones to the caller.
     package func renewOwnIncarnation(to incarnation: UUID) throws {
         try transact { transaction in
-            let found = try transaction.store.withValue(forKey: GlobalKeys.format()) { try FormatEntry(decoding: $0) }
-            var format = found ?? FormatEntry(incarnation: incarnation)
+            var format = try transaction.store.format() ?? FormatEntry(incarnation: incarnation)
             format.incarnation = incarnation
             try transaction.set(GlobalKeys.format(), to: format.encoded())
         }

@@ -60,15 +60,14 @@ extension RecordReader {
     /// The number of records that `buildIndexes` would read now. Scans their keys, until the `counter` stops.
     package func unbuiltRecordCount(_ counter: WorkCounter? = nil) throws -> Int {
         var count = 0
-        try store.scan(GlobalKeys.indexBuilds.keyRange) { key, value in
+        try store.scan(GlobalKeys.indexBuilds) { key, value in
             let build = try IndexBuild(key, value)
             let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }
             guard header?.identity == build.entry.identity else { return .next }
-            var rest: [LayoutRange] = []
-            try store.scan(build.keys.queryIndexes.keyRange) { key, value in
+            var rest: [KeyRange] = []
+            try store.forEach(in: build.keys.queryIndexes) { key, value in
                 let entry = try QueryIndexesEntry(decoding: value)
                 if entry.isUnfinished { rest.append(build.rest(of: try build.keys.readQueryIndexesKey(key), entry)) }
-                return .next
             }
             count += try rest.reduce(0) { try $0 + entryCount(in: $1, counter) }
             return counter?.step ?? .next
@@ -83,13 +82,13 @@ private struct IndexBuild {
     var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
 
     init(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(StoreError) {
-        let (database, zone) = try GlobalKeys.readIndexBuildKey(key)
+        let (database, zone) = try GlobalKeys.readZoneKey(key, in: .indexBuilds)
         keys = ZoneKeys(database: database, zone: zone)
         entry = try IndexBuildEntry(decoding: value)
     }
 
     /// The remaining records of a type, in the index of types.
-    func rest(of type: RecordType, _ entry: QueryIndexesEntry) -> LayoutRange {
+    func rest(of type: RecordType, _ entry: QueryIndexesEntry) -> KeyRange {
         entry.position.map { keys.types(of: type, after: $0) } ?? keys.types(of: type)
     }
 }
@@ -172,7 +171,7 @@ extension RecordTransaction {
         in zone: ZoneReader
     ) throws -> (type: RecordType, indexes: QueryIndexesEntry)? {
         var found: (type: RecordType, indexes: QueryIndexesEntry)?
-        try store.scan(zone.keys.queryIndexes.keyRange) { key, value in
+        try store.scan(zone.keys.queryIndexes) { key, value in
             let entry = try QueryIndexesEntry(decoding: value)
             guard entry.isUnfinished else { return .next }
             found = (try zone.keys.readQueryIndexesKey(key), entry)

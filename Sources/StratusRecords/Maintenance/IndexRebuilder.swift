@@ -77,51 +77,37 @@ private struct ZoneRebuilder {
         }
     }
 
-    private func entryCount(in range: (ZoneKeys) -> LayoutRange) throws -> Int {
-        let counter = makeCounter()
-        return try engine.read { reader in
-            try reader.entryCount(in: range(reader.existingZone(id, identity: identity).keys), counter)
+    private func entryCount(_ keyspace: ZoneKeyspace, _ counter: WorkCounter? = nil) throws -> Int {
+        try engine.read { reader in
+            let keys = try reader.existingZone(id, identity: identity).keys
+            return try reader.entryCount(in: keys.keyspace(keyspace), counter ?? makeCounter())
         }
     }
 
     // MARK: 2. Dangling entries
 
     func deleteDangling() throws {
-        let keyspaces = [.records] + ZoneVerifier.indexKeyspaces.filter { $0 != .shareCounts }
+        let keyspaces = [.records] + ZoneVerifier.indexKeyspaces.filter { $0 != .shareCounts } + [.endedChildren]
         let counter = makeCounter()
-        let counts = try engine.read { reader in
-            let keys = try reader.existingZone(id, identity: identity).keys
-            let ranges = keyspaces.map { keys.keyspace($0) } + [keys.endedChildren]
-            return try ranges.map { try reader.entryCount(in: $0, counter) }
-        }
+        let counts = try keyspaces.map { try entryCount($0, counter) }
         let total = counts.reduce(0, +)
         for (index, keyspace) in keyspaces.enumerated() {
             let before = counts[..<index].reduce(0, +)
             try inBatches(
-                { $0.keys.keyspace(keyspace) },
-                reporting: { tell(.entries, before + $0, of: total) }
+                keyspace, reporting: { tell(.entries, before + $0, of: total) }
             ) { transaction, zone, key, value in
                 guard try !zone.isAccountedFor(key.span, value.span, keyspace) else { return }
                 try transaction.delete(key)
             }
-        }
-        let before = counts.dropLast().reduce(0, +)
-        try inBatches(
-            { $0.keys.endedChildren }, reporting: { tell(.entries, before + $0, of: total) }
-        ) { transaction, zone, key, _ in
-            let parts = try zone.keys.readEndedChildKey(key.span)
-            let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
-            let parent = try zone.store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
-            if parent != .some(parts.parent) { try transaction.delete(key) }
         }
     }
 
     // MARK: 3. Entries
 
     func writeEntries() throws {
-        let total = try entryCount { $0.records }
+        let total = try entryCount(.records)
         try inBatches(
-            { $0.keys.records }, reporting: { tell(.records, $0, of: total) }
+            .records, reporting: { tell(.records, $0, of: total) }
         ) { transaction, zone, key, value in
             let parts = try zone.keys.readRecordKey(key.span)
             guard parts.chunkIndex == nil else { return }
@@ -152,8 +138,8 @@ private struct ZoneRebuilder {
     ) throws {
         let sequence = record.system.changeSequence
         var node =
-            try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0).node }
-            ?? HierarchyNode(parent: nil, parentSince: sequence, share: nil, shareSince: 0, hasChildren: false)
+            try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0) }
+            ?? ParentEntry(parent: nil, parentSince: sequence)
         if node.parent != record.parent {
             node.parent = record.parent
             node.parentSince = sequence
@@ -166,7 +152,7 @@ private struct ZoneRebuilder {
     }
 
     private func write(
-        _ node: HierarchyNode, _ name: RecordName, _ zone: ZoneReader, _ transaction: RecordTransaction
+        _ node: ParentEntry, _ name: RecordName, _ zone: ZoneReader, _ transaction: RecordTransaction
     ) throws {
         let facts = HierarchyFacts(name: name, node: node)
         try write(ParentIndex.self, facts, zone, transaction)
@@ -186,11 +172,11 @@ private struct ZoneRebuilder {
     // MARK: 4. Flags
 
     func setFlags() throws {
-        let total = try entryCount { $0.parents }
+        let total = try entryCount(.parents)
         try inBatches(
-            { $0.keys.parents }, reporting: { tell(.places, $0, of: total) }
+            .parents, reporting: { tell(.places, $0, of: total) }
         ) { transaction, zone, key, value in
-            var node = try ParentEntry(decoding: value.span).node
+            var node = try ParentEntry(decoding: value.span)
             let name = try zone.keys.readParentKey(key.span)
             node.hasChildren = try !zone.children(of: name, limit: 1).isEmpty
             try write(node, name, zone, transaction)
@@ -200,16 +186,15 @@ private struct ZoneRebuilder {
     // MARK: 5. Share counts
 
     func countShares() throws {
-        let countCount = try entryCount { $0.shareCounts }
-        let total = try countCount + entryCount { $0.shareRoots }
+        let countCount = try entryCount(.shareCounts)
+        let total = try countCount + entryCount(.shareRoots)
         try inBatches(
-            { $0.keys.shareCounts }, reporting: { tell(.shares, $0, of: total) }
+            .shareCounts, reporting: { tell(.shares, $0, of: total) }
         ) { transaction, _, key, _ in
             try transaction.delete(key)
         }
         try inBatches(
-            { $0.keys.shareRoots }, batchCount: Self.rootBatchCount,
-            reporting: { tell(.shares, countCount + $0, of: total) }
+            .shareRoots, batchCount: Self.rootBatchCount, reporting: { tell(.shares, countCount + $0, of: total) }
         ) { transaction, zone, key, _ in
             var current: RecordName? = try zone.keys.readShareRootKey(key.span)
             // A chain may be longer than the depth limit, which holds where records are saved; a cycle ends the walk.
@@ -228,7 +213,7 @@ private struct ZoneRebuilder {
     // MARK: 6. Header
 
     func finish(incarnation: UUID) throws {
-        let count = try UInt64(entryCount { $0.parents })
+        let count = try UInt64(entryCount(.parents))
         try engine.transact { transaction in
             let zone = try transaction.existingZone(id, identity: identity)
             var header = try zone.header()
@@ -241,11 +226,10 @@ private struct ZoneRebuilder {
         }
     }
 
-    /// Calls `body` for every entry of a range, in a transaction for each batch. Each makes the ancestor cache forget
+    /// Calls `body` for every entry of a keyspace, in a transaction for each batch. Each makes the ancestor cache forget
     /// the zone.
     private func inBatches(
-        _ range: (ZoneReader) -> LayoutRange, batchCount: Int = Self.batchCount,
-        reporting report: (_ entriesDone: Int) -> Void,
+        _ keyspace: ZoneKeyspace, batchCount: Int = Self.batchCount, reporting report: (_ entriesDone: Int) -> Void,
         _ body: (RecordTransaction, ZoneReader, _ key: [UInt8], _ value: [UInt8]) throws -> Void
     ) throws {
         var position: [UInt8]?
@@ -254,7 +238,7 @@ private struct ZoneRebuilder {
             let start = position
             let (next, count) = try engine.transact { transaction in
                 let zone = try transaction.existingZone(id, identity: identity)
-                var rest = range(zone).keyRange
+                var rest = zone.keys.keyspace(keyspace)
                 if let start { rest.lower = start + [0] }
                 var batch: [(key: [UInt8], value: [UInt8])] = []
                 var byteCount = 0

@@ -110,13 +110,13 @@ struct ZoneVerifier {
     // MARK: Forwards
 
     mutating func verifyRecords() throws {
-        try zone.store.scan(zone.keys.records.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.records) { key, value in
             let parts = try zone.keys.readRecordKey(key)
             if let chunk = parts.chunkIndex {
                 if current?.name != parts.name || chunk >= current?.chunkCount ?? 0 {
                     report.note(.dangling, key: [UInt8](copying: key), "a chunk of no record")
                 }
-                return .next
+                return
             }
             do {
                 try verify(StoredState(decoding: value, name: parts.name), parts.name, value)
@@ -124,7 +124,6 @@ struct ZoneVerifier {
                 report.note(.wrong, key: [UInt8](copying: key), "a value of the record is damaged: \(error)")
             }
             progress.tell(.records, liveCount, of: Int(summable: header.recordCount))
-            return .next
         }
     }
 
@@ -201,7 +200,7 @@ struct ZoneVerifier {
     private mutating func verifyPlace(_ record: RecordHeader, _ name: RecordName) throws {
         expected[.parents, default: EntryTally()].addUnseen()
         let key = zone.keys.parent(of: name)
-        guard let node = try zone.store.withValue(forKey: key, { try ParentEntry(decoding: $0).node }) else {
+        guard let node = try zone.store.withValue(forKey: key, { try ParentEntry(decoding: $0) }) else {
             report.note(.missing, key: key, "the record has no such entry")
             if record.parent != nil { expected[.children, default: EntryTally()].addUnseen() }
             if record.share != nil { expected[.shareRoots, default: EntryTally()].addUnseen() }
@@ -228,9 +227,8 @@ struct ZoneVerifier {
 
     private mutating func verifyShareCount(_ name: RecordName, _ record: RecordHeader) throws {
         var below: UInt64 = record.share == nil ? 0 : 1
-        try zone.store.scan(zone.keys.shareCounts(below: name).keyRange) { _, value in
+        try zone.store.forEach(in: zone.keys.shareCounts(below: name)) { _, value in
             below &+= try ShareCountEntry(decoding: value).count
-            return .next
         }
         let counted = try zone.shareCount(of: name, under: record.parent)
         if below > 0 { expected[.shareCounts, default: EntryTally()].addUnseen() }
@@ -267,7 +265,7 @@ struct ZoneVerifier {
             reached += 1
             progress.tell(.places, reached, of: liveCount)
         }
-        try zone.store.scan(zone.keys.parents.keyRange) { key, value in
+        try zone.store.scan(zone.keys.parents) { key, value in
             guard try ParentEntry(decoding: value).parent == nil else { return .next }
             reach()
             // A subtree that was moved may be deeper than a record may be saved. The number of records ends the visit.

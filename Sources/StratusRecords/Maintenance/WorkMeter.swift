@@ -1,7 +1,7 @@
 // The progress of long work. The work counts what it has done; the total is known before from the zones' counts and
 // keys.
 
-package import StratusLayout
+import StratusLayout
 package import StratusModel
 package import StratusStore
 
@@ -113,9 +113,9 @@ extension RecordReader {
     }
 
     /// The number of entries in a range. Scans all of them, until the `counter` stops.
-    package func entryCount(in range: LayoutRange, _ counter: WorkCounter? = nil) throws -> Int {
+    package func entryCount(in range: KeyRange, _ counter: WorkCounter? = nil) throws -> Int {
         var count = 0
-        try store.scan(range.keyRange) { _, _ in
+        try store.scan(range) { _, _ in
             count += 1
             return counter?.add() ?? .next
         }
@@ -162,10 +162,9 @@ package struct ZoneVerifierProgress {
     mutating func foretell(_ zone: ZoneReader, recordCount count: Int) throws {
         if count >= toldCount {
             for range in [zone.keys.endedParents, zone.keys.endedChildren, zone.keys.endedShares] {
-                try zone.store.scan(range.keyRange) { _, _ in
+                try zone.store.forEach(in: range) { _, _ in
                     historyCount += 1
                     tellOfLook()
-                    return .next
                 }
             }
         }

@@ -67,17 +67,17 @@ extension RecordEngine {
     /// The first entry of a list from `position` on, so that the scan does not pass over all that were removed. If
     /// there is none, the first one of the list: others may have been added there.
     func next<Entry>(
-        in list: LayoutRange, from position: [UInt8]?, _ decode: (Span<UInt8>, Span<UInt8>) throws -> Entry
+        in list: KeyRange, from position: [UInt8]?, _ decode: (Span<UInt8>, Span<UInt8>) throws -> Entry
     ) throws -> Entry? {
         var range = list
         if let position { range.lower = position }
-        let found = try read { try $0.store.collect(range, limit: 1, decode).first }
+        let found = try read { try $0.store.first(in: range, decode) }
         return try found == nil && position != nil ? next(in: list, from: nil, decode) : found
     }
 
     /// Deletes the first keys of a range, and returns them. No transaction writes them, so listing and deleting them
     /// need not be one transaction.
-    private func deleteEntries(in range: LayoutRange, limit: Int) throws -> [[UInt8]] {
+    private func deleteEntries(in range: KeyRange, limit: Int) throws -> [[UInt8]] {
         let keys = try read { try $0.store.keys(in: range, limit: limit) }
         guard !keys.isEmpty else { return [] }
         try transact { transaction in for key in keys { try transaction.delete(key) } }
@@ -126,13 +126,13 @@ package enum BackgroundRest {
 extension RecordReader {
     /// The releases after `position`, at most `limit` of them.
     package func releases(after position: ReleaseEntry? = nil, limit: Int = .max) throws -> [ReleaseEntry] {
-        try releases(
-            in: position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.releases, limit: limit)
+        let range = position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.releases
+        return try store.collect(range, limit: limit) { try ReleaseEntry(decoding: $1) }
     }
 
     /// Those of one database.
     package func releases(in database: DatabaseNumber, limit: Int = .max) throws -> [ReleaseEntry] {
-        try releases(in: GlobalKeys.releases(in: database), limit: limit)
+        try store.collect(GlobalKeys.releases(in: database), limit: limit) { try ReleaseEntry(decoding: $1) }
     }
 
     /// Visits the records of a deleted zone that still count, in the order of their names, until the visitor stops or
@@ -159,7 +159,7 @@ extension RecordReader {
         let keys = ZoneKeys(database: release.database, zone: release.zone)
         let range = release.last.map { keys.records(after: $0) } ?? keys.records
         var count = 0
-        try store.scan(range.keyRange) { key, _ in
+        try store.scan(range) { key, _ in
             guard try keys.readRecordKey(key).chunkIndex == nil else { return .next }
             count += 1
             return counter?.add() ?? .next
@@ -181,18 +181,14 @@ extension RecordReader {
     }
 
     /// The names of the first records and tombstones of a range.
-    private func recordNames(in range: LayoutRange, _ keys: ZoneKeys, limit: Int) throws -> [RecordName] {
+    private func recordNames(in range: KeyRange, _ keys: ZoneKeys, limit: Int) throws -> [RecordName] {
         var names: [RecordName] = []
-        try store.scan(range.keyRange) { key, _ in
+        try store.scan(range) { key, _ in
             let parts = try keys.readRecordKey(key)
             if parts.chunkIndex == nil { names.append(parts.name) }
             return names.count < limit ? .next : .stop
         }
         return names
-    }
-
-    private func releases(in range: LayoutRange, limit: Int) throws -> [ReleaseEntry] {
-        try store.collect(range, limit: limit) { _, value in try ReleaseEntry(decoding: value) }
     }
 }
 

@@ -48,7 +48,7 @@ extension ZoneVerifier {
         _ keyspace: ZoneKeyspace, looksAtEntries: Bool, _ done: inout Int, of total: Int
     ) throws -> EntryTally {
         var tally = EntryTally()
-        try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(keyspace)) { key, value in
             report.entriesChecked += 1
             done += 1
             progress.tell(.entries, done, of: total)
@@ -57,7 +57,6 @@ extension ZoneVerifier {
             } else if try !isUnfinished(key, keyspace) {
                 tally.add(key, value)
             }
-            return .next
         }
         return tally
     }
@@ -70,13 +69,12 @@ extension ZoneVerifier {
     }
 
     private mutating func findDangling(_ keyspace: ZoneKeyspace, unfinishedOnly: Bool = false) throws {
-        try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(keyspace)) { key, value in
             progress.tellOfLook()
-            if unfinishedOnly, try !isUnfinished(key, keyspace) { return .next }
+            if unfinishedOnly, try !isUnfinished(key, keyspace) { return }
             if try !zone.isAccountedFor(key, value, keyspace) {
                 report.note(.dangling, key: [UInt8](copying: key), "no record accounts for it")
             }
-            return .next
         }
     }
 
@@ -86,33 +84,31 @@ extension ZoneVerifier {
     /// It cannot detect a lost period without a parent, a lost share, or a link that is lost on both sides.
     mutating func verifyHistory() throws {
         var previous: EndedTime?
-        try zone.store.scan(zone.keys.endedParents.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.endedParents) { key, value in
             progress.tellOfHistory()
             let parts = try zone.keys.readEndedParentKey(key)
-            guard parts.ended > header.horizon else { return .next }
+            guard parts.ended > header.horizon else { return }
             let entry = try EndedParentEntry(decoding: value)
             if let previous, previous.name != parts.name { try checkParentNow(previous) }
             checkTimes(key, began: entry.began, ended: parts.ended, notBefore: previous?.end(for: parts.name) ?? 0)
             previous = EndedTime(name: parts.name, ended: parts.ended)
-            guard let parent = entry.parent else { return .next }
+            guard let parent = entry.parent else { return }
             let twin = zone.keys.endedChild(parent: parent, child: parts.name, ended: parts.ended)
             let began = try zone.store.withValue(forKey: twin) { try EndedChildEntry(decoding: $0).began }
             if began == nil { report.note(.missing, key: twin, "the child's history has no counterpart here") }
             if let began, began != entry.began { report.note(.wrong, key: twin, "began at \(began)") }
-            return .next
         }
         if let previous { try checkParentNow(previous) }
         try verifyEndedChildren()
         previous = nil
-        try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.endedShares) { key, value in
             progress.tellOfHistory()
             let parts = try zone.keys.readEndedShareKey(key)
-            guard parts.ended > header.horizon else { return .next }
+            guard parts.ended > header.horizon else { return }
             let began = try EndedShareEntry(decoding: value).began
             if let previous, previous.name != parts.name { try checkShareNow(previous) }
             checkTimes(key, began: began, ended: parts.ended, notBefore: previous?.end(for: parts.name) ?? 0)
             previous = EndedTime(name: parts.name, ended: parts.ended)
-            return .next
         }
         if let previous { try checkShareNow(previous) }
     }
@@ -140,31 +136,27 @@ extension ZoneVerifier {
         report.note(.wrong, key: key, "ended at \(last.ended), and what holds now began at \(since)")
     }
 
-    private func node(of name: RecordName) throws -> HierarchyNode? {
-        try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0).node }
+    private func node(of name: RecordName) throws -> ParentEntry? {
+        try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0) }
     }
 
     private mutating func verifyEndedChildren() throws {
         var found = 0
-        try zone.store.scan(zone.keys.endedChildren.keyRange) { key, _ in
+        try zone.store.forEach(in: zone.keys.endedChildren) { key, value in
             progress.tellOfHistory()
-            let parts = try zone.keys.readEndedChildKey(key)
-            guard parts.ended > header.horizon else { return .next }
+            guard try zone.keys.readEndedChildKey(key).ended > header.horizon else { return }
             found += 1
-            let twin = zone.keys.endedParent(child: parts.child, ended: parts.ended)
-            let parent = try zone.store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
-            if parent != .some(parts.parent) {
+            if try !zone.isAccountedFor(key, value, .endedChildren) {
                 report.note(.dangling, key: [UInt8](copying: key), "the child's history knows nothing of it")
             }
-            return .next
         }
         report.entriesChecked += found
     }
 }
 
 extension ZoneReader {
-    /// Whether an index entry follows from a record as it is now. For a count, the record must have the parent in the
-    /// key: the forward pass verifies the number.
+    /// Whether an index entry follows from a record as it is now, or an ended child from the history of the child. For
+    /// a count, the record must have the parent in the key: the forward pass verifies the number.
     func isAccountedFor(_ key: Span<UInt8>, _ value: Span<UInt8>, _ keyspace: ZoneKeyspace) throws -> Bool {
         switch keyspace {
         case .records:
@@ -195,14 +187,30 @@ extension ZoneReader {
             case .deleted(let tombstone): return tombstone.sequence == sequence
             case .live(let live): return live.facts.changeSequence == sequence
             }
-        case .fields: return try isAccountedFor(field: keys.readFieldKey(key))
-        case .tokens: return try isAccountedFor(token: keys.readTokenKey(key))
+        case .fields:
+            let parts = try keys.readFieldKey(key)
+            guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
+            return facts.values[parts.field]?.contains(parts.value) ?? false
+        case .tokens:
+            let parts = try keys.readTokenKey(key)
+            return try queryFacts(of: parts.name)?.words[parts.field]?.contains(parts.token) ?? false
+        case .endedChildren:
+            let parts = try keys.readEndedChildKey(key)
+            let twin = keys.endedParent(child: parts.child, ended: parts.ended)
+            let parent = try store.withValue(forKey: twin) { try EndedParentEntry(decoding: $0).parent }
+            return parent == .some(parts.parent)
         default: return false
         }
     }
 
     private func live(_ name: RecordName) throws -> LiveRecord? {
         if case .live(let live) = try state(of: name) { live } else { nil }
+    }
+
+    /// The values and words of a record in the indexes for queries, in any phase of the indexes.
+    private func queryFacts(of name: RecordName) throws -> QueryFacts? {
+        guard let stored = try record(name) else { return nil }
+        return QueryFacts(of: stored, try queryIndexes(of: stored.record.type), in: QueryIndexPhase.all)
     }
 }
 
@@ -220,16 +228,15 @@ extension StoredRecord {
 extension ZoneVerifier {
     mutating func verifyQueryIndexes() throws {
         var isUnfinished = false
-        try zone.store.scan(zone.keys.queryIndexes.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.queryIndexes) { key, value in
             report.entriesChecked += 1
             guard let entry = try? QueryIndexesEntry(decoding: value) else {
                 report.note(.wrong, key: [UInt8](copying: key), "the list of the type's indexes cannot be read")
-                return .next
+                return
             }
             queryIndexes[try zone.keys.readQueryIndexesKey(key)] = entry
             isUnfinished = isUnfinished || entry.isUnfinished
             unfinishedFields.formUnion(entry.fields.filter { $0.value.phase != .ready }.keys)
-            return .next
         }
         if !queryIndexes.isEmpty, !header.hasQueryIndexes {
             report.note(.wrong, key: zone.keys.header(), "says that the zone has no indexes for queries")
@@ -245,19 +252,18 @@ extension ZoneVerifier {
 extension ZoneVerifier {
     /// Looks up the entries of every record in one of the keyspaces, in the finished indexes.
     mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
-        try zone.store.scan(zone.keys.records.keyRange) { key, _ in
+        try zone.store.forEach(in: zone.keys.records) { key, _ in
             let parts = try zone.keys.readRecordKey(key)
             progress.tellOfLook()
             // A record that cannot be read has been reported.
             guard parts.chunkIndex == nil,
                 let stored = try StoreError.unlessDamaged({ try zone.record(parts.name) }),
                 let indexes = queryIndexes[stored.record.type]
-            else { return .next }
+            else { return }
             let facts = QueryFacts(of: stored, indexes, in: [.ready]).leaving { !unfinishedFields.contains($0) }
             try lookUp(
                 keyspace == .fields
                     ? FieldIndex.entries(of: facts, in: zone.keys) : TokenIndex.entries(of: facts, in: zone.keys))
-            return .next
         }
     }
 }
@@ -272,23 +278,6 @@ extension QueryFacts {
     }
 }
 
-extension ZoneReader {
-    /// Whether an entry of an index for queries follows from a record, in any phase of the index.
-    func isAccountedFor(field parts: FieldKeyParts) throws -> Bool {
-        guard let facts = try queryFacts(of: parts.name), facts.type == parts.type else { return false }
-        return facts.values[parts.field]?.contains(parts.value) ?? false
-    }
-
-    func isAccountedFor(token parts: TokenKeyParts) throws -> Bool {
-        try queryFacts(of: parts.name)?.words[parts.field]?.contains(parts.token) ?? false
-    }
-
-    private func queryFacts(of name: RecordName) throws -> QueryFacts? {
-        guard let stored = try record(name) else { return nil }
-        return QueryFacts(of: stored, try queryIndexes(of: stored.record.type), in: QueryIndexPhase.all)
-    }
-}
-
 // Entries about shares: they can be decoded, and none is ahead of the zone's last change.
 //
 // They follow from no record, so none is missing or dangling. The floor above, which can read shares, verifies that
@@ -297,27 +286,25 @@ extension ZoneReader {
 extension ZoneVerifier {
     mutating func verifySharing() throws {
         try verifyEndedAcceptances()
-        try zone.store.scan(zone.keys.clientTokens.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.clientTokens) { key, value in
             _ = try zone.keys.readClientTokenKey(key)
             noteEntry()
             guard let entry = try? ClientTokenEntry(decoding: value) else {
                 report.note(.wrong, key: [UInt8](copying: key), "what a client sent cannot be read")
-                return .next
+                return
             }
             if entry.sequence > header.sequence {
                 report.note(.wrong, key: [UInt8](copying: key), "it was sent ahead of the zone's last change")
             }
-            return .next
         }
-        try zone.store.scan(zone.keys.shareTokens.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.shareTokens) { key, value in
             _ = try zone.keys.readShareTokenKey(key)
             noteEntry()
             if (try? ShareTokenEntry(decoding: value)) == nil {
                 report.note(.wrong, key: [UInt8](copying: key), "the secret of a URL cannot be read")
             }
-            return .next
         }
-        try zone.store.scan(zone.keys.shareEvents.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.shareEvents) { key, value in
             let parts = try zone.keys.readShareEventKey(key)
             noteEntry()
             if parts.sequence > header.sequence {
@@ -326,7 +313,6 @@ extension ZoneVerifier {
             if (try? ShareEventEntry(decoding: value)) == nil {
                 report.note(.wrong, key: [UInt8](copying: key), "the event of a share cannot be read")
             }
-            return .next
         }
     }
 
@@ -339,10 +325,10 @@ extension ZoneVerifier {
     private mutating func verifyEndedAcceptances() throws {
         var user: UserName?
         var lastEnded: [RecordName: UInt64] = [:]
-        try zone.store.scan(zone.keys.endedAcceptances.keyRange) { key, value in
+        try zone.store.forEach(in: zone.keys.endedAcceptances) { key, value in
             let parts = try zone.keys.readEndedAcceptanceKey(key)
             progress.tellOfLook()
-            guard parts.ended > header.horizon else { return .next }
+            guard parts.ended > header.horizon else { return }
             if parts.user != user {
                 user = parts.user
                 lastEnded = [:]
@@ -350,7 +336,6 @@ extension ZoneVerifier {
             let began = try EndedAcceptanceEntry(decoding: value).began
             checkTimes(key, began: began, ended: parts.ended, notBefore: lastEnded[parts.share] ?? 0)
             lastEnded[parts.share] = parts.ended
-            return .next
         }
     }
 }

@@ -13,7 +13,7 @@ final class RecordDraft {
     /// The record to store; nil for a deletion.
     let new: Record?
     /// Whether the item saves a record.
-    let isSaved: Bool
+    var isSaved: Bool { new != nil }
     /// Whether a live record is stored under the name.
     let wasLive: Bool
     let oldParent: RecordName?
@@ -36,7 +36,7 @@ final class RecordDraft {
     /// Whether this request makes it a share root.
     let becomesRoot: Bool
     /// The old place in the hierarchy. Loaded when the place changes; nil otherwise and for a record that is new.
-    var oldNode: HierarchyNode?
+    var oldNode: ParentEntry?
     /// Its place after the request, once that is known.
     var position: FinalPosition?
     /// The sequence number of this write; 0 when nothing is written.
@@ -49,20 +49,10 @@ final class RecordDraft {
 
     init(_ mutation: RecordMutation, old: StoredState) {
         self.old = old
-        switch mutation {
-        case .save(let record):
-            name = record.name
-            new = record
-            isSaved = true
-            newParent = record.parent
-            newShare = record.share
-        case .delete(let name):
-            self.name = name
-            new = nil
-            isSaved = false
-            newParent = nil
-            newShare = nil
-        }
+        name = mutation.name
+        if case .save(let record) = mutation { new = record } else { new = nil }
+        newParent = new?.parent
+        newShare = new?.share
         if case .live(let live) = old {
             wasLive = true
             oldParent = live.header.parent
@@ -72,6 +62,7 @@ final class RecordDraft {
             oldParent = nil
             oldShare = nil
         }
+        let isSaved = new != nil
         isEffective = isSaved || wasLive
         isPlacedAnew = wasLive && isSaved ? oldParent != newParent : isEffective
         isMarkedAnew = oldShare != newShare
@@ -85,7 +76,7 @@ final class NamedParent {
     /// The parent's own item, if it is in the request.
     let draft: RecordDraft?
     /// The place of a parent that is not in the request, once that is known.
-    private var standing: FinalPosition?
+    var standing: FinalPosition?
 
     init(name: RecordName, draft: RecordDraft?) {
         self.name = name
@@ -95,8 +86,6 @@ final class NamedParent {
 
     /// Its place after the request, once that is known.
     var position: FinalPosition? { if let draft { draft.position } else { standing } }
-
-    func stand(at position: FinalPosition?) { standing = position }
 }
 
 // All records of the request are placed before anything is checked, so the order of its items does not matter.
@@ -157,7 +146,7 @@ struct FinalHierarchy {
         if parent.position != nil { return true }
         // Only an existing record gets a position, which the caller needs next.
         _ = try position(of: parent.name)
-        parent.stand(at: positions[parent.name])
+        parent.standing = positions[parent.name]
         return parent.position != nil
     }
 

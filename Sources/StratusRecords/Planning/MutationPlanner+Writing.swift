@@ -71,12 +71,6 @@ extension MutationPlanner {
     }
 
     private func appendRecordEntries(_ draft: RecordDraft, new: RecordFacts?, to plan: inout MutationPlan) {
-        guard draft.wasLive else {
-            guard let new else { return }
-            TypeIndex.append(new, in: zone.keys, to: &plan.mutations)
-            ReferenceIndex.append(new, in: zone.keys, to: &plan.mutations)
-            return ChangeIndex.append(new, in: zone.keys, to: &plan.mutations)
-        }
         let old = draft.oldLive?.facts
         TypeIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ReferenceIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
@@ -93,14 +87,7 @@ extension MutationPlanner {
 
     private func appendNode(_ change: NodeChange, to plan: inout MutationPlan) {
         plan.nodes.append(HierarchyChange(zone: zone.cacheZone, name: change.name, node: change.new))
-        guard let oldNode = change.old else {
-            guard let node = change.new else { return }
-            let new = HierarchyFacts(name: change.name, node: node)
-            ParentIndex.append(new, in: zone.keys, to: &plan.mutations)
-            ChildIndex.append(new, in: zone.keys, to: &plan.mutations)
-            return ShareRootIndex.append(new, in: zone.keys, to: &plan.mutations)
-        }
-        let old = HierarchyFacts(name: change.name, node: oldNode)
+        let old = change.old.map { HierarchyFacts(name: change.name, node: $0) }
         let new = change.new.map { HierarchyFacts(name: change.name, node: $0) }
         ParentIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ChildIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
@@ -213,8 +200,8 @@ extension Record {
 /// A hierarchy node before and after a request; nil if the record does not exist.
 struct NodeChange {
     let name: RecordName
-    var old: HierarchyNode?
-    var new: HierarchyNode?
+    var old: ParentEntry?
+    var new: ParentEntry?
     /// The sequence number of the record's write; nil for a parent that is not part of the request.
     var sequence: UInt64?
 }
@@ -250,8 +237,8 @@ extension MutationPlanner {
     }
 
     /// The node of a saved record. A parent or share that has not changed keeps its `since`.
-    private func node(_ draft: RecordDraft, old: HierarchyNode?, hasChildren: Bool) -> HierarchyNode {
-        HierarchyNode(
+    private func node(_ draft: RecordDraft, old: ParentEntry?, hasChildren: Bool) -> ParentEntry {
+        ParentEntry(
             parent: draft.newParent,
             parentSince: old.flatMap { $0.parent == draft.newParent ? $0.parentSince : nil } ?? draft.sequence,
             share: draft.newShare,
@@ -262,7 +249,7 @@ extension MutationPlanner {
 
     /// Whether a record that gains no child still has children.
     private func keepsChildren(
-        _ name: RecordName, old: HierarchyNode?, losing: Set<RecordName>, _ hierarchy: FinalHierarchy
+        _ name: RecordName, old: ParentEntry?, losing: Set<RecordName>, _ hierarchy: FinalHierarchy
     ) throws -> Bool {
         guard let old, old.hasChildren else { return false }
         return try losing.contains(name) ? hierarchy.firstChild(of: name) != nil : true

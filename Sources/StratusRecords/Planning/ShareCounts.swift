@@ -93,7 +93,7 @@ struct ShareCounts {
         of parent: RecordName, _ tallied: [RecordName: RecordName]
     ) throws -> RecordName? {
         var first = tallied[parent]
-        try zone.store.scan(zone.keys.shareCounts(below: parent).keyRange) { key, _ in
+        try zone.store.scan(zone.keys.shareCounts(below: parent)) { key, _ in
             let name = try zone.keys.readShareCountKey(key).name
             if tallies[name] != nil { return .next }
             if first.map({ name < $0 }) ?? true { first = name }

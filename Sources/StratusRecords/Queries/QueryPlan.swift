@@ -17,18 +17,18 @@ struct QueryWay: Sendable {
     /// The entries to read.
     enum Source: Sendable {
         /// All records of the query's type, in the order of names.
-        case type(LayoutRange)
+        case type(KeyRange)
         /// Ranges of keys that end with a name, each in the order of names: the names in any of them.
-        case names([LayoutRange])
+        case names([KeyRange])
         case given([RecordName])
         /// Entries of single values of a field, in the order of values. Those of one value are in the order of names.
-        case among(FieldKey, [LayoutRange])
+        case among(FieldKey, [KeyRange])
         /// The names that all of these return.
         case met([Source])
         /// Entries of a field in the order of values.
-        case values(FieldKey, [LayoutRange])
+        case values(FieldKey, [KeyRange])
         /// Entries of a field in no useful order. A record may occur more than once.
-        case scattered(FieldKey, [LayoutRange])
+        case scattered(FieldKey, [KeyRange])
     }
 
     var source: Source
@@ -52,10 +52,10 @@ extension QueryWay.Source {
         }
     }
 
-    private static func count(_ ranges: [LayoutRange], limit: Int, in store: any StoreReader) throws -> Int {
+    private static func count(_ ranges: [KeyRange], limit: Int, in store: any StoreReader) throws -> Int {
         var count = 0
         for range in ranges where count < limit && !range.isEmpty {
-            try store.scan(range.keyRange, .forward, limit: limit - count) { _, _ in
+            try store.scan(range, .forward, limit: limit - count) { _, _ in
                 count += 1
                 return .next
             }
@@ -128,8 +128,8 @@ final class RangeNames: NameCursor {
     private static let batchCounts = (first: 16, largest: 256, together: 1_024)
 
     private let store: any StoreReader
-    private let whole: LayoutRange
-    private var rest: LayoutRange
+    private let whole: KeyRange
+    private var rest: KeyRange
     private var batch: [RecordName] = []
     private var index = 0
     private var batchCount = batchCounts.first
@@ -137,7 +137,7 @@ final class RangeNames: NameCursor {
     private var isAtEnd = false
 
     /// Every key of the range is its lower bound and a name. The cursor is one of `count` that are joined.
-    init(_ range: LayoutRange, in store: any StoreReader, oneOf count: Int = 1) {
+    init(_ range: KeyRange, in store: any StoreReader, oneOf count: Int = 1) {
         largestBatchCount = max(
             Self.batchCounts.first, min(Self.batchCounts.largest, Self.batchCounts.together / max(1, count)))
         self.store = store
@@ -161,7 +161,7 @@ final class RangeNames: NameCursor {
         batch.removeAll(keepingCapacity: true)
         index = 0
         let prefixByteCount = whole.lower.count
-        try store.scan(rest.keyRange, .forward, limit: batchCount) { key, _ in
+        try store.scan(rest, .forward, limit: batchCount) { key, _ in
             batch.append(try ZoneKeys.readName(key, prefixByteCount: prefixByteCount))
             return .next
         }

@@ -107,7 +107,7 @@ struct QueryPlanner {
 
     private func candidates() throws -> [QueryWay] {
         var candidates: [QueryWay] = []
-        var bounds: [QueryField: (range: LayoutRange, filters: [RecordFilter])] = [:]
+        var bounds: [QueryField: (range: KeyRange, filters: [RecordFilter])] = [:]
         var bounded: [QueryField] = []
         for filter in query.filters where !filter.isNegated {
             guard let field = filter.field else {
@@ -153,9 +153,9 @@ struct QueryPlanner {
     }
 
     /// The range of a field's entries that holds all passing records, with their only value.
-    private func range(_ field: QueryField, _ test: FilterTest) throws -> LayoutRange? {
+    private func range(_ field: QueryField, _ test: FilterTest) throws -> KeyRange? {
         guard let key = field.indexKey else { return nil }
-        func entries(_ lower: FieldEdge, _ upper: FieldEdge) throws -> LayoutRange {
+        func entries(_ lower: FieldEdge, _ upper: FieldEdge) throws -> KeyRange {
             try zone.keys.fieldEntries(type: query.type, field: key, from: lower, to: upper)
         }
         switch test {
@@ -181,7 +181,7 @@ struct QueryPlanner {
     private func exactCandidate(_ field: QueryField, _ test: FilterTest) throws -> QueryWay? {
         guard let key = field.indexKey else { return nil }
         let label = "\(query.type).\(key)"
-        func ranges(_ values: [FieldValue], listed: Bool) throws -> [LayoutRange]? {
+        func ranges(_ values: [FieldValue], listed: Bool) throws -> [KeyRange]? {
             var elements = Set<TupleElement>()
             for value in values {
                 guard let element = IndexedValue.element(of: value), !value.isPlace else { return nil }
@@ -190,7 +190,7 @@ struct QueryPlanner {
             if listed { elements.insert(IndexedValue.tooMany) }
             return try elements.map { try zone.keys.fieldEntries(type: query.type, field: key, element: $0) }
         }
-        let found: [LayoutRange]?
+        let found: [KeyRange]?
         switch test {
         case .equals(let value): found = try ranges([value], listed: false)
         case .isIn(let values):
@@ -248,7 +248,7 @@ struct QueryPlanner {
     private func wordsCandidate(_ test: FilterTest) -> QueryWay? {
         let fields = query.searchedFields.sorted()
         guard !fields.isEmpty, fields.allSatisfy({ isReady(.field($0), .words) }) else { return nil }
-        func ranges(_ words: some Sequence<String>) -> [LayoutRange] {
+        func ranges(_ words: some Sequence<String>) -> [KeyRange] {
             fields.flatMap { field in
                 (Array(words) + [IndexedValue.tooManyWords]).map { zone.keys.tokens($0, field: field) }
             }
@@ -282,11 +282,11 @@ extension FieldValue {
     }
 }
 
-extension LayoutRange {
+extension KeyRange {
     /// The keys that are in both ranges.
-    func met(_ other: LayoutRange) -> LayoutRange {
-        LayoutRange(
-            lower: lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower,
-            upper: upper.lexicographicallyPrecedes(other.upper) ? upper : other.upper)
+    func met(_ other: KeyRange) -> KeyRange {
+        KeyRange(
+            from: lower.lexicographicallyPrecedes(other.lower) ? other.lower : lower,
+            upTo: upper.lexicographicallyPrecedes(other.upper) ? upper : other.upper)
     }
 }

@@ -112,11 +112,11 @@ struct QueryRun {
         append(first, settledCount: 0)
     }
 
-    private mutating func pickFirst(entriesOf key: FieldKey, _ ranges: [LayoutRange]) throws {
+    private mutating func pickFirst(entriesOf key: FieldKey, _ ranges: [KeyRange]) throws {
         var first = FirstRows(plan.order, limit: limits.rowCount)
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         for range in ranges where !range.isEmpty {
-            try zone.store.scan(range.keyRange) { key, _ in
+            try zone.store.scan(range) { key, _ in
                 guard mayPick() else { return .stop }
                 let nameOffset = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount).nameOffset
                 if let row = try row(namedIn: key, from: nameOffset, nil, { first.takes(values: $0, name: $1) }) {
@@ -151,12 +151,12 @@ struct QueryRun {
 
     /// Entries come in groups of one element. Within a group, records are in the order of their names. If there are
     /// further keys, or the element represents several values, the first rows of the group are picked.
-    private mutating func runInOrder(_ key: FieldKey, _ ranges: [LayoutRange]) throws {
+    private mutating func runInOrder(_ key: FieldKey, _ ranges: [KeyRange]) throws {
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         var group: Group?
         for range in try remaining(ranges, of: key) where !range.isEmpty {
             guard page.rows.count < limits.rowCount, page.stopped == nil else { break }
-            try zone.store.scan(range.keyRange, plan.order.isAscending ? .forward : .backward) { key, _ in
+            try zone.store.scan(range, plan.order.isAscending ? .forward : .backward) { key, _ in
                 let entry = try ZoneKeys.readFieldEntry(key, prefixByteCount: prefixByteCount)
                 return try take(entry.element, key, entry.nameOffset, &group)
             }
@@ -205,7 +205,7 @@ struct QueryRun {
     }
 
     /// The ranges without the entries before the position.
-    private func remaining(_ ranges: [LayoutRange], of key: FieldKey) throws -> [LayoutRange] {
+    private func remaining(_ ranges: [KeyRange], of key: FieldKey) throws -> [KeyRange] {
         guard let position = test.position, position.values.count > 0 else { return ranges }
         let isForward = plan.order.isAscending
         let element = position.values.first.flatMap { IndexedValue.element(of: $0) } ?? IndexedValue.missing

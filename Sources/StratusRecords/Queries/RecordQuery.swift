@@ -141,24 +141,14 @@ extension FilterTest {
                 guard case .location(let found) = item else { return false }
                 return GreatCircle.haversine(from: place, to: found).map { $0 < limit } ?? false
             }
-        case .listContainsAny, .listContainsAll, .listMemberBeginsWith:
-            guard case .list(let items) = value else { return false }
-            return passes(list: items)
-        case .anyWord, .allWords: return false
-        }
-    }
-
-    private func passes(list items: [FieldValue]) -> Bool {
-        func contains(_ operand: FieldValue) -> Bool { items.contains { ValueOrder.areEqual($0, operand) } }
-        switch self {
-        case .listContainsAny(let operands): return operands.contains(where: contains)
-        case .listContainsAll(let operands): return operands.allSatisfy(contains)
+        case .listContainsAny(let operands): return operands.contains { value.listContains($0) }
+        case .listContainsAll(let operands):
+            guard case .list = value else { return false }
+            return operands.allSatisfy { value.listContains($0) }
         case .listMemberBeginsWith(let prefix):
-            return items.contains { item in
-                guard case .string(let text) = item else { return false }
-                return text.utf8.starts(with: prefix.utf8)
-            }
-        default: return false
+            guard case .list(let items) = value else { return false }
+            return items.contains { FilterTest.beginsWith(prefix).passes($0) }
+        case .anyWord, .allWords: return false
         }
     }
 
@@ -169,6 +159,14 @@ extension FilterTest {
         case .allWords(let wanted): !wanted.isEmpty && words().isSuperset(of: wanted)
         default: false
         }
+    }
+}
+
+extension FieldValue {
+    /// Whether the value is a list that contains another value.
+    fileprivate func listContains(_ value: FieldValue) -> Bool {
+        guard case .list(let items) = self else { return false }
+        return items.contains { ValueOrder.areEqual($0, value) }
     }
 }
 

@@ -89,10 +89,10 @@ final class KeptNode: Sendable {
     /// One in so many uses says that the node is used often.
     private static let usesPerFill = 8
 
-    let node: HierarchyNode
+    let node: ParentEntry
     private let useCount = Atomic(0)
 
-    fileprivate init(_ node: HierarchyNode) { self.node = node }
+    fileprivate init(_ node: ParentEntry) { self.node = node }
 
     /// Counts a use, and returns whether it is the eighth, sixteenth and so on.
     var isOftenUsed: Bool { useCount.add(1, ordering: .relaxed).newValue.isMultiple(of: Self.usesPerFill) }
@@ -106,7 +106,7 @@ extension StoreReader {
     func keptNode(forKey key: [UInt8]) -> KeptNode? { keptObject(forKey: key) as? KeptNode }
 
     /// Offers the store a node that was decoded from an entry of `byteCount` bytes.
-    func keep(_ node: HierarchyNode, decodedFrom byteCount: Int, forKey key: [UInt8]) {
+    func keep(_ node: ParentEntry, decodedFrom byteCount: Int, forKey key: [UInt8]) {
         keep(forKey: key, byteCount: KeptNode.byteCount(decodedFrom: byteCount)) { KeptNode(node) }
     }
 }

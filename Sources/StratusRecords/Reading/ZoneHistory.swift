@@ -5,7 +5,7 @@
 // zones, so after a few look-ups they are loaded whole, and a look-up then reads only the record's own entry. If they
 // are large, every look-up is a seek. Answers are kept as long as the history: for one page of a feed.
 
-import StratusLayout
+package import StratusLayout
 package import StratusModel
 import StratusStore
 
@@ -33,7 +33,7 @@ package final class ZoneHistory {
     package let zone: ZoneReader
     /// The zone's last change.
     package let now: UInt64
-    private var nodes: [RecordName: HierarchyNode?] = [:]
+    private var nodes: [RecordName: ParentEntry?] = [:]
     private var memberships: [UInt64: [RecordName: PastMembership]] = [:]
     private var links: EndedTable
     private var marks: EndedTable
@@ -49,7 +49,7 @@ package final class ZoneHistory {
     }
 
     /// The present place of a record, or nil if no live record has this name.
-    package func node(_ name: RecordName) throws -> HierarchyNode? {
+    package func node(_ name: RecordName) throws -> ParentEntry? {
         if let known = nodes[name] { return known }
         let node = try zone.node(name)
         nodes[name] = .some(node)
@@ -127,7 +127,7 @@ package final class ZoneHistory {
         var found: [PastChild] = []
         var next: RecordName?
         var count = 0
-        try zone.store.scan(range.keyRange, .forward, limit: limit) { key, value in
+        try zone.store.scan(range, .forward, limit: limit) { key, value in
             let name = try ZoneKeys.readChild(key, prefixByteCount: prefixByteCount)
             let entry = try ChildEntry(decoding: value)
             count += 1
@@ -157,7 +157,7 @@ package final class ZoneHistory {
         guard moment < now else { return nil }
         var found: RecordName?
         // A share that was stopped since, or got another root under its name: rare, so there is no index for it.
-        try zone.store.scan(zone.keys.endedShares.keyRange) { key, value in
+        try zone.store.scan(zone.keys.endedShares) { key, value in
             let entry = try EndedShareEntry(decoding: value)
             guard entry.share == share, entry.began <= moment else { return .next }
             let parts = try zone.keys.readEndedShareKey(key)
@@ -267,7 +267,7 @@ struct EndedTable {
             }
         var entries: [RecordName: [EndedSpan]] = [:]
         var count = 0
-        try zone.store.scan(range.keyRange, .forward, limit: Self.largestCount + 1) { key, value in
+        try zone.store.scan(range, .forward, limit: Self.largestCount + 1) { key, value in
             let (name, time) = try read(key, value, zone)
             entries[name, default: []].append(time)
             count += 1

@@ -80,7 +80,7 @@ extension ZoneReader {
             }
         }
         while true {
-            let node: HierarchyNode
+            let node: ParentEntry
             if level == 0 {
                 guard let found = try self.node(current) else { return .absent }
                 node = found
@@ -132,14 +132,14 @@ extension ZoneReader {
         let whole = keys.children(of: parent)
         let range = last.map { keys.children(of: parent, after: $0) } ?? whole
         let prefixByteCount = whole.lower.count
-        try store.scan(range.keyRange, .forward, limit: limit) { key, value in
+        try store.scan(range, .forward, limit: limit) { key, value in
             let name = try ZoneKeys.readChild(key, prefixByteCount: prefixByteCount)
             return try visit(Child(name: name, hasChildren: ChildEntry(decoding: value).hasChildren))
         }
     }
 
     /// The node of a record that another record names as its ancestor. Its absence is corruption.
-    func ancestorNode(_ name: RecordName, below descendant: RecordName, level: Int) throws -> HierarchyNode {
+    func ancestorNode(_ name: RecordName, below descendant: RecordName, level: Int) throws -> ParentEntry {
         guard level <= limits.hierarchyDepth else { throw StoreError.tooDeep(descendant, in: self) }
         guard let node = try node(name) else {
             throw StoreError(

@@ -16,7 +16,7 @@ package final class ZoneReader {
     let cacheZone: CacheZone
     /// Reused for every key, so that a walk does not allocate a key a level.
     var keyBuffer: [UInt8] = []
-    private lazy var parentsRange = keys.parents.keyRange
+    private lazy var parentsRange = keys.parents
 
     init(
         id: ZoneID, keys: ZoneKeys, store: any StoreReader, transaction: (any StoreTransaction)?, cache: AncestorCache,
@@ -142,7 +142,7 @@ package final class ZoneReader {
     }
 
     /// The place of a record in the hierarchy, or nil if no live record has this name.
-    package func node(_ name: RecordName) throws -> HierarchyNode? {
+    package func node(_ name: RecordName) throws -> ParentEntry? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.parent(of: name, into: &keyBuffer)
         let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
@@ -159,7 +159,7 @@ package final class ZoneReader {
         var byteCount = 0
         let read = try store.withValue(forKey: keyBuffer) { value in
             byteCount = value.count
-            return try ParentEntry(decoding: value).node
+            return try ParentEntry(decoding: value)
         }
         guard let node = read else { return nil }
         if mayUseCache { cache.fill(zone: cacheZone, name: name, node: node, at: store.version) }
@@ -202,39 +202,43 @@ package final class ZoneReader {
     }
 }
 
-extension LayoutRange {
-    /// The same range as the store's type.
-    package var keyRange: KeyRange { KeyRange(from: lower, upTo: upper) }
-}
-
 extension StoreReader {
     /// Whether the range holds any key. One seek.
-    package func hasEntries(in range: LayoutRange) throws -> Bool { try hasEntries(in: range.keyRange) }
-
-    /// Whether the range holds any key. One seek.
     package func hasEntries(in range: KeyRange) throws -> Bool {
-        var isThere = false
-        try scan(range, .forward, limit: 1) { _, _ in
-            isThere = true
-            return .stop
+        try first(in: range) { _, _ in true } ?? false
+    }
+
+    /// Visits all entries of a range.
+    package func forEach(
+        in range: KeyRange, _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
+    ) throws {
+        try scan(range) { key, value in
+            try visit(key, value)
+            return .next
         }
-        return isThere
     }
 
     /// What `read` returns for the entries of a range, at most `limit` of them.
     package func collect<Value>(
-        _ range: LayoutRange, limit: Int = .max, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
+        _ range: KeyRange, limit: Int = .max, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
     ) throws -> [Value] {
         var values: [Value] = []
-        try scan(range.keyRange, .forward, limit: limit) { key, value in
+        try scan(range, .forward, limit: limit) { key, value in
             values.append(try read(key, value))
             return .next
         }
         return values
     }
 
+    /// What `read` returns for the first entry of a range; nil if the range is empty. One seek.
+    package func first<Value>(
+        in range: KeyRange, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
+    ) throws -> Value? {
+        try collect(range, limit: 1, read).first
+    }
+
     /// The first keys of a range.
-    package func keys(in range: LayoutRange, limit: Int = .max) throws -> [[UInt8]] {
+    package func keys(in range: KeyRange, limit: Int = .max) throws -> [[UInt8]] {
         try collect(range, limit: limit) { key, _ in [UInt8](copying: key) }
     }
 }
@@ -267,7 +271,7 @@ extension ZoneReader {
         try changes(in: keys.changes(after: sequence, upTo: last), limit: limit)
     }
 
-    private func changes(in range: LayoutRange, limit: Int) throws -> [LatestWrite] {
+    private func changes(in range: KeyRange, limit: Int) throws -> [LatestWrite] {
         try store.collect(range, limit: limit) { key, value in
             let entry = try ChangeEntry(decoding: value)
             return LatestWrite(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind)

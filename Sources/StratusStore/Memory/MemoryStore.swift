@@ -17,16 +17,6 @@ import Synchronization
 
 /// An ordered store in memory with O(1) snapshots and O(log n) updates.
 package final class MemoryStore: OrderedStore {
-    package struct Options: Sendable {
-        /// Runs the body of every transaction, undoes it, and runs it again; the second run counts. This reveals bodies
-        /// that are not pure. `statistics` counts only the second run, so costs stay the same.
-        package var runsBodiesTwice: Bool
-
-        package init(runsBodiesTwice: Bool = false) {
-            self.runsBodiesTwice = runsBodiesTwice
-        }
-    }
-
     struct Published: Sendable {
         var tree = ByteTree()
         var version: StoreVersion = 0
@@ -34,18 +24,20 @@ package final class MemoryStore: OrderedStore {
         var isClosed = false
     }
 
-    package let options: Options
+    private let runsBodiesTwice: Bool
     let lane = Locked<Void>(())
     let published: Locked<Published>
 
     /// Creates an empty store.
-    package init(options: Options = Options()) {
-        self.options = options
-        published = Locked(Published())
+    ///
+    /// With `runsBodiesTwice` it runs the body of every transaction, undoes it, and runs it again; the second run
+    /// counts. This reveals bodies that are not pure. `statistics` counts only the second run, so costs stay the same.
+    package convenience init(runsBodiesTwice: Bool = false) {
+        self.init(runsBodiesTwice: runsBodiesTwice, tree: ByteTree())
     }
 
-    private init(options: Options, tree: ByteTree) {
-        self.options = options
+    private init(runsBodiesTwice: Bool, tree: ByteTree) {
+        self.runsBodiesTwice = runsBodiesTwice
         published = Locked(Published(tree: tree))
     }
 
@@ -59,7 +51,7 @@ package final class MemoryStore: OrderedStore {
     package func transact<Result>(_ body: (any StoreTransaction) throws -> Result) throws -> Result {
         var result: Result?
         try lane.withLock { _ in
-            if options.runsBodiesTwice {
+            if runsBodiesTwice {
                 // The first run is discarded with any error it threw: the second decides.
                 let rehearsal = try begin()
                 _ = try? body(rehearsal)
@@ -94,7 +86,7 @@ extension MemoryStore {
     /// entries, whose versions and statistics begin at zero.
     package func reopened() -> MemoryStore {
         close()
-        return MemoryStore(options: options, tree: published.withLock { $0.tree })
+        return MemoryStore(runsBodiesTwice: runsBodiesTwice, tree: published.withLock { $0.tree })
     }
 
     /// Removes all entries in one commit. Readers that have started keep their snapshots.

@@ -69,7 +69,7 @@ struct ZonePictures: PictureSource {
     private func visitCounts(
         below parent: RecordName?, _ visit: (RecordName, Int) throws -> ScanStep
     ) throws {
-        try zone.store.scan(zone.keys.shareCounts(below: parent).keyRange) { key, value in
+        try zone.store.scan(zone.keys.shareCounts(below: parent)) { key, value in
             let name = try zone.keys.readShareCountKey(key).name
             return try visit(name, Int(clamping: ShareCountEntry(decoding: value).count))
         }

@@ -70,7 +70,7 @@ extension ZoneReader {
             return try sight.sees($0.name) ? try visit($0) : .next
         }
         guard parent == nil, !sight.isWhole else { return }
-        try store.scan(keys.shareRoots.keyRange) { key, _ in
+        try store.scan(keys.shareRoots) { key, _ in
             let root = try keys.readShareRootKey(key)
             guard let node = try node(root), let above = node.parent else { return .next }
             let isSeen = try sight.sees(root)
@@ -106,7 +106,7 @@ extension ZoneReader {
 
     /// Visits the names of the zone's shares in byte order. Calls `looking` for each.
     func visitShareNames(looking: () -> Void = {}, _ visit: (RecordName) throws -> ScanStep) throws {
-        try store.scan(keys.types(of: ShareContent.recordType).keyRange) { key, _ in
+        try store.scan(keys.types(of: ShareContent.recordType)) { key, _ in
             looking()
             return try visit(keys.readTypeKey(key).name)
         }

@@ -103,7 +103,7 @@ struct ReportReader {
     private mutating func readContents(_ reader: RecordReader) throws {
         let people = People(reader: reader)
         var owned: (user: UserName, files: StoreReport.Amount)?
-        try reader.store.scan(GlobalKeys.assets.keyRange) { key, value in
+        try reader.store.scan(GlobalKeys.assets) { key, value in
             let user = try GlobalKeys.readAssetKey(key).owner
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             if owned?.user != user {
@@ -121,7 +121,7 @@ struct ReportReader {
 
     private mutating func read(_ zone: ZoneReader, _ address: String, _ reader: RecordReader) throws {
         let header = try zone.header()
-        let byteCount = try session.files.approximateByteCount(of: zone.keys.all.keyRange)
+        let byteCount = try session.files.approximateByteCount(of: zone.keys.all)
         var counts = StoreReport.Zone(
             address: DisplayText.of(address), recordCount: Int(summable: header.recordCount), fileByteCount: byteCount,
             sequence: header.sequence, horizon: header.horizon)
@@ -154,7 +154,7 @@ struct ReportReader {
 
     /// Adds every record and tombstone: the type, the size, the date of the change.
     private mutating func readRecords(of zone: ZoneReader, _ counts: inout StoreReport.Zone) throws {
-        try zone.store.scan(zone.keys.records.keyRange) { _, value in
+        try zone.store.scan(zone.keys.records) { _, value in
             try note(value, &counts)
             return .next
         }
@@ -297,7 +297,7 @@ extension ReportReader {
 
     private mutating func readRecords(of zone: ZoneReader, _ sight: Sight, _ counts: inout StoreReport.Zone) throws {
         var page: [Head] = []
-        try zone.store.scan(zone.keys.records.keyRange) { key, value in
+        try zone.store.scan(zone.keys.records) { key, value in
             switch try RecordValueKind(of: value) {
             case .tombstone: break
             case .laterChunk:

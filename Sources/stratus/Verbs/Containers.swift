@@ -53,7 +53,7 @@ struct Containers: ParsableCommand {
             progress.add()
             return .next
         }
-        try reader.store.scan(GlobalKeys.schema.keyRange) { key, _ in
+        try reader.store.scan(GlobalKeys.schema) { key, _ in
             let parts = try GlobalKeys.readSchemaKey(key)
             tallies[parts.container, default: Tally()].types += parts.type == nil ? 0 : 1
             return .next

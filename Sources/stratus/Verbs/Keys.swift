@@ -66,6 +66,6 @@ struct Keys: ParsableCommand {
 
     private func range() throws -> KeyRange {
         guard let prefix else { return KeyRange.everything }
-        return try KeyDescription.range(of: prefix).keyRange
+        return try KeyDescription.range(of: prefix)
     }
 }

@@ -81,11 +81,11 @@ struct Stats: ParsableCommand {
         let header = try zone.header()
         let database = zone.id.database
         let files = try session.files
-        let byteCount = try files.approximateByteCount(of: zone.keys.all.keyRange)
+        let byteCount = try files.approximateByteCount(of: zone.keys.all)
         var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
         var keyspaces: [JSONObject] = []
         let byteCounts = try ZoneKeyspace.allCases.map {
-            try files.approximateByteCount(of: zone.keys.keyspace($0).keyRange)
+            try files.approximateByteCount(of: zone.keys.keyspace($0))
         }
         let entryCounts = try counter?.entryCounts(
             of: zone, recordCount: header.recordCount, byteCounts: byteCounts)
@@ -138,7 +138,7 @@ private final class EntryCounter {
         meter.begin(recordCount: Int(summable: recordCount), weights: byteCounts)
         defer { meter.end() }
         return try ZoneKeyspace.allCases.enumerated().map { step, keyspace in
-            let range = zone.keys.keyspace(keyspace).keyRange
+            let range = zone.keys.keyspace(keyspace)
             var count = 0
             try zone.store.scan(range) { key, _ in
                 count += 1

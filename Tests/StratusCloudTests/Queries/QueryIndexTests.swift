@@ -117,7 +117,7 @@ struct QueryIndexTests {
         let entries = try bench.service.engine.read { reader in
             let zone = try reader.existingZone(zone)
             var count = 0
-            try zone.store.scan(zone.keys.keyspace(.fields).keyRange) { _, _ in
+            try zone.store.scan(zone.keys.keyspace(.fields)) { _, _ in
                 count += 1
                 return .next
             }
@@ -250,7 +250,7 @@ struct QueryIndexTests {
             let zone = try transaction.existingZone(id)
             var keys: [[UInt8]] = []
             for keyspace in [.fields, .tokens, .queryIndexes] as [ZoneKeyspace] {
-                try zone.store.scan(zone.keys.keyspace(keyspace).keyRange) { key, _ in
+                try zone.store.scan(zone.keys.keyspace(keyspace)) { key, _ in
                     keys.append([UInt8](copying: key))
                     return .next
                 }

@@ -96,7 +96,7 @@ final class RecordBench: Sendable {
         let plain: any OrderedStore =
             try given
             ?? (inMemory
-                ? MemoryStore(options: .init(runsBodiesTwice: runsBodiesTwice))
+                ? MemoryStore(runsBodiesTwice: runsBodiesTwice)
                 : LevelDBStore.open(at: directory.appendingPathComponent("store").path))
         store = runsBodiesTwice && !inMemory && given == nil ? TwiceRunningStore(plain) : plain
         let (events, invitations) = (events, invitations)

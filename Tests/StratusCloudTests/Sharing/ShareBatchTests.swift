@@ -27,7 +27,7 @@ struct ShareBatchTests {
         let kinds = try bench.service.engine.read { reader in
             let zone = try reader.existingZone(id)
             var kinds: [ShareEventKind] = []
-            try zone.store.scan(zone.keys.shareEvents.keyRange) { _, value in
+            try zone.store.scan(zone.keys.shareEvents) { _, value in
                 kinds.append(try ShareEventEntry(decoding: value).event.kind)
                 return .next
             }
@@ -128,7 +128,7 @@ extension RecordBench {
         try service.engine.read { reader in
             var entries: [[UInt8]: [UInt8]] = [:]
             for range in [GlobalKeys.acceptances, GlobalKeys.shareURLs] {
-                try reader.store.scan(range.keyRange) { key, value in
+                try reader.store.scan(range) { key, value in
                     entries[[UInt8](copying: key)] = [UInt8](copying: value)
                     return .next
                 }

@@ -62,7 +62,7 @@ struct ShareReleaseTests {
     @Test("entries outside the zone are deleted in batches, and every verifier passes before, between and after")
     func batches() throws {
         let town = try Self.town(
-            shareCount: 20, on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 12)
+            shareCount: 20, on: MemoryStore(runsBodiesTwice: true), batchCount: 12)
         try town.bench.makeZone(Self.photos)
         try Self.fill(town, Self.photos, shareCount: 2, from: 5_000)
         try town.bench.deleteZone(Self.notes)
@@ -237,12 +237,12 @@ struct ShareReleaseTests {
         let (ended, events) = try town.engine.read { reader in
             let zone = try reader.existingZone(town.zoneID())
             var ended: [EndedAcceptanceKeyParts] = []
-            try zone.store.scan(zone.keys.endedAcceptances(of: town.bob.userName).keyRange) { key, _ in
+            try zone.store.scan(zone.keys.endedAcceptances(of: town.bob.userName)) { key, _ in
                 ended.append(try zone.keys.readEndedAcceptanceKey(key))
                 return .next
             }
             var events: [ShareTrailEvent] = []
-            try zone.store.scan(zone.keys.shareEvents.keyRange) { _, value in
+            try zone.store.scan(zone.keys.shareEvents) { _, value in
                 events.append(try ShareEventEntry(decoding: value).event)
                 return .next
             }

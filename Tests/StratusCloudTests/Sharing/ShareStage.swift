@@ -171,7 +171,7 @@ struct ShareStage {
         try engine.read { reader in
             var entries: [[UInt8]: [UInt8]] = [:]
             for range in [GlobalKeys.acceptances, GlobalKeys.shareURLs] {
-                try reader.store.scan(range.keyRange) { key, value in
+                try reader.store.scan(range) { key, value in
                     entries[key.indices.map { key[$0] }] = value.indices.map { value[$0] }
                     return .next
                 }

@@ -205,7 +205,7 @@ final class ShareTown: Sendable {
     func acceptanceCount(_ account: StoredAccount) throws -> Int {
         try service.engine.read { reader in
             var count = 0
-            try reader.store.scan(GlobalKeys.acceptances(of: account.userName).keyRange) { _, _ in
+            try reader.store.scan(GlobalKeys.acceptances(of: account.userName)) { _, _ in
                 count += 1
                 return .next
             }

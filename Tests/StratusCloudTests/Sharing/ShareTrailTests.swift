@@ -163,7 +163,7 @@ struct ShareTrailTests {
             let zone = try reader.existingZone(town.zone)
             func all(_ account: StoredAccount) throws -> [[UInt64]] {
                 var all: [[UInt64]] = []
-                try reader.store.scan(zone.keys.endedAcceptances(of: account.userName).keyRange) { key, value in
+                try reader.store.scan(zone.keys.endedAcceptances(of: account.userName)) { key, value in
                     let began = try EndedAcceptanceEntry(decoding: value).began
                     all.append([began, try zone.keys.readEndedAcceptanceKey(key).ended])
                     return .next
@@ -177,7 +177,7 @@ struct ShareTrailTests {
         #expect(carol[0][1] > ended)
         try town.service.engine.read { reader in
             for range in [GlobalKeys.shareURLs, GlobalKeys.acceptances] {
-                try reader.store.scan(range.keyRange) { _, _ in
+                try reader.store.scan(range) { _, _ in
                     Issue.record("something is left")
                     return .stop
                 }

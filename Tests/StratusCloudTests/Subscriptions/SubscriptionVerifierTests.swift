@@ -29,10 +29,10 @@ struct SubscriptionVerifierTests {
         outbox = try Self.first(GlobalKeys.outbox, bench)
     }
 
-    private static func first(_ range: LayoutRange, _ bench: RecordBench) throws -> (key: [UInt8], value: [UInt8]) {
+    private static func first(_ range: KeyRange, _ bench: RecordBench) throws -> (key: [UInt8], value: [UInt8]) {
         var found: (key: [UInt8], value: [UInt8])?
         try bench.service.engine.read { reader in
-            try reader.store.scan(range.keyRange, .forward, limit: 1) { key, value in
+            try reader.store.scan(range, .forward, limit: 1) { key, value in
                 found = ([UInt8](copying: key), [UInt8](copying: value))
                 return .stop
             }

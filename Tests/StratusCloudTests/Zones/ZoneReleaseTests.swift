@@ -137,7 +137,7 @@ struct ZoneReleaseTests {
         "[R-14] the contents of a deleted zone are released in batches, and every verifier passes before, between and after"
     )
     func batches() throws {
-        let bench = try ReleaseBench(on: MemoryStore(options: .init(runsBodiesTwice: true)), batchCount: 7)
+        let bench = try ReleaseBench(on: MemoryStore(runsBodiesTwice: true), batchCount: 7)
         try bench.makeZone(Self.photos)
         try bench.save(40..<60, in: Self.photos)
         // The first upkeep of a store records that it has checked its indexes.

@@ -36,29 +36,14 @@ struct TupleReadWriteTests {
         #expect(reader.nextTypeCode == nil)
     }
 
-    @Test("a nested tuple is written and read element by element")
+    @Test("a nested tuple begins and ends with its codes")
     func nested() throws {
-        var buffer: [UInt8] = []
-        TupleWriter.beginNested(to: &buffer)
-        TupleWriter.appendNull(to: &buffer)
-        TupleWriter.beginNested(to: &buffer)
-        TupleWriter.endNested(to: &buffer)
-        TupleWriter.appendInteger(Int64(7), to: &buffer)
-        TupleWriter.endNested(to: &buffer)
-        #expect(try TupleWriter.encoding(of: [.nested([.null, .nested([]), .integer(7)])]) == buffer)
-
-        var reader = TupleReader(buffer.span)
-        #expect(reader.isAtNestedEnd == false)
-        try reader.beginNested()
-        try reader.readNull()
-        try reader.beginNested()
-        #expect(reader.isAtNestedEnd == true)
-        #expect(reader.depth == 2)
-        try reader.endNested()
-        #expect(throws: TupleError(.unexpectedType, position: 4, typeCode: 0x11)) { try reader.endNested() }
-        #expect(try reader.readInteger() == 7)
-        try reader.endNested()
-        #expect(reader.depth == 0 && reader.isAtEnd)
+        let element = TupleElement.nested([.null, .nested([]), .integer(7)])
+        let bytes = try TupleWriter.encoding(of: [element])
+        #expect(bytes == [0x04, 0x01, 0x04, 0x00, 0x11, 0x07, 0x00])
+        var reader = TupleReader(bytes.span)
+        #expect(try reader.readElement() == element)
+        #expect(reader.isAtEnd == true)
     }
 
     @Test("content of every length around a scanned block is read completely, wherever it has a zero byte")

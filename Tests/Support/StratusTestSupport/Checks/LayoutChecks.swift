@@ -5,6 +5,7 @@
 import FoundationEssentials
 package import StratusLayout
 import StratusModel
+package import StratusStore
 
 /// Checks of decoders over arbitrary bytes. Each returns the fault, or nil.
 package enum LayoutChecks {
@@ -23,7 +24,7 @@ package enum LayoutChecks {
         let isRead = readsAsZoneKey(key, zone)
         if isRead, isDamaged { return "a reader accepts what \(line) says" }
         _ = try? GlobalKeys.readDatabaseKey(key)
-        _ = try? GlobalKeys.readPurgeKey(key)
+        _ = try? GlobalKeys.readZoneKey(key, in: .purges)
         _ = try? GlobalKeys.readAssetKey(key)
         _ = try? GlobalKeys.readSchemaKey(key)
         _ = try? GlobalKeys.readAccountKey(key)
@@ -33,7 +34,7 @@ package enum LayoutChecks {
         _ = try? GlobalKeys.readAcceptanceKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readZoneKey(key)
         _ = try? DatabaseKeys(DatabaseNumber(1)).readChangeKey(key)
-        _ = try? GlobalKeys.readIndexBuildKey(key)
+        _ = try? GlobalKeys.readZoneKey(key, in: .indexBuilds)
         _ = try? GlobalKeys.readIndexReviewKey(key)
         _ = try? GlobalKeys.readSubscriptionKey(key)
         _ = try? GlobalKeys.readDeviceKey(key)
@@ -166,7 +167,7 @@ package enum LayoutChecks {
     }
 }
 
-extension LayoutRange {
+extension KeyRange {
     /// Whether `key` is in the range.
     package func contains(_ key: [UInt8]) -> Bool {
         !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)

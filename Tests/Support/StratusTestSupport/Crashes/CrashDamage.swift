@@ -27,8 +27,8 @@ package enum CrashDamage: CaseIterable, Sendable {
     private func key(of writer: Int, in engine: RecordEngine) throws -> [UInt8]? {
         try engine.read { reader in
             guard let zone = try reader.zone(CrashWorkload.zone(of: writer)) else { return nil }
-            var found: TypeKeyParts?
-            try reader.store.scan(zone.keys.types.keyRange) { key, _ in
+            var found: (type: RecordType, name: RecordName)?
+            try reader.store.scan(zone.keys.types) { key, _ in
                 let parts = try zone.keys.readTypeKey(key)
                 guard parts.name != CrashWorkload.marker else { return .next }
                 found = parts

@@ -36,7 +36,7 @@ package struct HistorySubject: Sendable, CustomStringConvertible {
         [false, true].map { isTwice in
             HistorySubject(
                 "memory, \(cacheName)\(isTwice ? ", bodies twice" : "")", ancestorCacheByteCount: byteCount
-            ) { MemoryHistoryPlace(.init(runsBodiesTwice: isTwice)) }
+            ) { MemoryHistoryPlace(runsBodiesTwice: isTwice) }
         }
     }
 
@@ -70,15 +70,15 @@ extension HistorySubject {
 
 /// A store in memory whose contents outlive it.
 package final class MemoryHistoryPlace: HistoryPlace {
-    private let options: MemoryStore.Options
+    private let runsBodiesTwice: Bool
     private var newest: MemoryStore?
 
-    package init(_ options: MemoryStore.Options = .init()) {
-        self.options = options
+    package init(runsBodiesTwice: Bool = false) {
+        self.runsBodiesTwice = runsBodiesTwice
     }
 
     package func open() -> any OrderedStore {
-        let store = newest?.reopened() ?? MemoryStore(options: options)
+        let store = newest?.reopened() ?? MemoryStore(runsBodiesTwice: runsBodiesTwice)
         newest = store
         return store
     }

@@ -23,27 +23,27 @@ package protocol StorePlace: AnyObject, Sendable {
 /// Gives in-memory stores.
 package struct MemoryStoreFixture: StoreFixture {
     package let name: String
-    private let options: MemoryStore.Options
+    private let runsBodiesTwice: Bool
 
-    package init(options: MemoryStore.Options = .init()) {
-        self.options = options
-        name = options.runsBodiesTwice ? "memory, bodies twice" : "memory"
+    package init(runsBodiesTwice: Bool = false) {
+        self.runsBodiesTwice = runsBodiesTwice
+        name = runsBodiesTwice ? "memory, bodies twice" : "memory"
     }
 
-    package func makePlace() -> any StorePlace { MemoryPlace(options) }
+    package func makePlace() -> any StorePlace { MemoryPlace(runsBodiesTwice: runsBodiesTwice) }
 }
 
 private final class MemoryPlace: StorePlace {
-    private let options: MemoryStore.Options
+    private let runsBodiesTwice: Bool
     private let newest = Locked<MemoryStore?>(nil)
 
-    init(_ options: MemoryStore.Options) {
-        self.options = options
+    init(runsBodiesTwice: Bool) {
+        self.runsBodiesTwice = runsBodiesTwice
     }
 
     func open() -> any OrderedStore {
         newest.withLock { newest in
-            let store = newest?.reopened() ?? MemoryStore(options: options)
+            let store = newest?.reopened() ?? MemoryStore(runsBodiesTwice: runsBodiesTwice)
             newest = store
             return store
         }

@@ -1,5 +1,6 @@
 // The values that the ancestor cache stores and returns.
 
+package import StratusLayout
 package import StratusModel
 
 /// A zone, by the numbers that its keys begin with. A zone that is created again has a new number.
@@ -8,25 +9,11 @@ package struct CacheZone: Hashable, Sendable {
     package let zone: UInt64
 }
 
-/// A record's place in the hierarchy, as its parent entry stores it, and since which feed counters.
-package struct HierarchyNode: Hashable, Sendable {
-    /// The record's parent, or nil at the top.
-    package var parent: RecordName?
-    /// The feed counter at which the record was placed under that parent.
-    package var parentSince: UInt64
-    /// The share record whose hierarchical root is this record, or nil. It is in the same zone.
-    package var share: RecordName?
-    /// The feed counter at which the share mark was set.
-    package var shareSince: UInt64 = 0
-    /// Whether any record names this one as its parent.
-    package var hasChildren = false
-}
-
 /// The new parent entry of one record in a commit. The node is nil if the record was deleted.
 package struct HierarchyChange: Hashable, Sendable {
     package var zone: CacheZone
     package var name: RecordName
-    package var node: HierarchyNode?
+    package var node: ParentEntry?
 }
 
 /// The nearest share root at or above a record, as far as the cache knows. `levels` counts steps from child to parent.
