@@ -78,7 +78,7 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case databases = 3
     /// Key: database number, zone number. Value: `PurgeEntry`. A deleted zone whose keys are still being removed.
     case purges = 4
-    /// Key: identifier. Never written: for the results of transactions that callers repeat.
+    /// Key: identifier. Value: the result of the transaction with that identifier; read first on a retry.
     case receipts = 5
     /// Key: account. Value: `AccountEntry`.
     case accounts = 6

@@ -42,6 +42,9 @@ extension StoreConformance {
             try requireStoreError(.closed, "transact") {
                 try store.transact { _ in throw ConformanceFailure("the body of a transaction ran") }
             }
+            try requireStoreError(.closed, "transactOnce") {
+                _ = try store.transactOnce(marker: [1]) { _ in throw ConformanceFailure("the body ran") }
+            }
             try requireEqual(store.statistics, statistics, "statistics")
         },
 

@@ -51,7 +51,7 @@ package enum StoreConformance {
 
     package static let allChecks: [Check] =
         valueChecks + limitChecks + scanChecks + ownWriteChecks + serializabilityChecks + snapshotChecks
-        + publicationChecks + lifecycleChecks + costChecks + historyChecks
+        + publicationChecks + lifecycleChecks + costChecks + retryChecks + historyChecks
 
     /// Runs the check of that name.
     package static func run(_ name: String, _ fixture: any StoreFixture) throws {
