@@ -8,6 +8,12 @@ SHELL := /bin/bash
 
 # The import check fails a build in which a target imports a module it does not declare.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
+# An index for editors and debug information take a quarter of the compiler's time, and tests need neither: they name
+# their lines themselves. To see the lines of a crash: make test DEBUG_INFO=dwarf
+DEBUG_INFO ?= none
+DEBUG_BUILD := $(IMPORT_CHECK) --disable-index-store -debug-info-format $(DEBUG_INFO)
+# Scripts build with the same options: with others, everything would be compiled again.
+export DEBUG_BUILD
 # What the random histories run through is built optimised, assertions kept: they take a fraction of the time.
 OPTIMISED := STRATUS_OPTIMISED_TESTS=1
 # All tests at once are 1,800 threads and as many open files, which wait for each other until requests time out.
@@ -67,12 +73,12 @@ mutants: bootstrap ## Plants every fault of Tests/Mutants and prints those that 
 
 .PHONY: service
 service: bootstrap ## Builds the example of a host service and runs its tests, with real HTTP requests
-	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)
+	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(DEBUG_BUILD) $(FILTER_OPTION)
 
 .PHONY: check
 check: bootstrap ## Checks formatting, warnings, imports, documentation, public symbols, the manual and the house rules
 	swift format lint --strict --recursive --parallel $(SOURCES)
-	$(OPTIMISED) swift build --build-tests $(IMPORT_CHECK)
+	$(OPTIMISED) swift build --build-tests $(DEBUG_BUILD)
 	$(TEST) --filter TidyTests
 	$(OPTIMISED) scripts/documentation
 	@command -v python3 >/dev/null || scripts/bootstrap python3
@@ -92,7 +98,7 @@ bench: bootstrap ## Measures against SQLite and raw LevelDB and prints the table
 .PHONY: bench-build
 bench-build: bootstrap ## Compiles the benchmarks without optimisation, to see that they still fit the code
 	scripts/bootstrap libsqlite3-dev
-	STRATUS_BENCHMARKS=1 swift build --scratch-path .build/benchmarks --product stratus-benchmarks
+	STRATUS_BENCHMARKS=1 swift build $(DEBUG_BUILD) --scratch-path .build/benchmarks --product stratus-benchmarks
 
 .PHONY: bench-large
 bench-large: bootstrap ## The same with ten times the data
@@ -130,7 +136,7 @@ sanitize-thread: bootstrap ## … thread only
 
 .PHONY: fuzz
 fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
-	$(OPTIMISED) swift build -c $(FUZZ_BUILD) --product stratus-test-program
+	$(OPTIMISED) swift build -c $(FUZZ_BUILD) $(if $(filter debug,$(FUZZ_BUILD)),$(DEBUG_BUILD)) --product stratus-test-program
 	cd "$$(swift build -c $(FUZZ_BUILD) --show-bin-path)" && printf '%s\n' $(FUZZ_TARGETS) \
 		| xargs -P 2 -I TARGET ./stratus-test-program fuzz TARGET --executions $(EXECUTIONS)
 

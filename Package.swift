@@ -124,7 +124,8 @@ let package = Package(
 
         .testTarget(
             name: "StratusLayoutTests",
-            dependencies: ["StratusLayout", "StratusModel", "StratusTestSupport"], exclude: ["Golden", "Tuples/Golden"]),
+            dependencies: ["StratusLayout", "StratusStore", "StratusModel", "StratusTestSupport"],
+            exclude: ["Golden", "Tuples/Golden"]),
         .testTarget(name: "StratusStoreTests", dependencies: ["StratusStore", "StratusTestSupport"]),
         .testTarget(
             name: "StratusRecordsTests",

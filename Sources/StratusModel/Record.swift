@@ -75,11 +75,32 @@ package struct StoredRecord: Hashable, Sendable {
 /// new salts.
 package enum ChangeTag {
     private static let saltDigitCount = 7
+    private static let radix: UInt64 = 36
 
     /// The text of a tag.
     package static func text(sequence: UInt64, salt: UInt32) -> String {
-        let saltDigits = String(salt, radix: 36)
-        let padding = String(repeating: "0", count: saltDigitCount - saltDigits.utf8.count)
-        return String(sequence, radix: 36) + padding + saltDigits
+        // Seven digits of salt and at most thirteen of a 64-bit number, written from the end.
+        var digits: InlineArray<20, UInt8> = .init(repeating: 0)
+        var start = digits.count
+        var rest = UInt64(salt)
+        for _ in 0..<saltDigitCount {
+            start -= 1
+            digits[start] = digit(rest % radix)
+            rest /= radix
+        }
+        rest = sequence
+        repeat {
+            start -= 1
+            digits[start] = digit(rest % radix)
+            rest /= radix
+        } while rest > 0
+        // Digits are ASCII, so the check never fails. It builds the string without a loop of appends.
+        guard let text = try? UTF8Span(validating: digits.span.extracting(start..<digits.count)) else { return "" }
+        return String(copying: text)
+    }
+
+    private static func digit(_ value: UInt64) -> UInt8 {
+        let value = UInt8(truncatingIfNeeded: value)
+        return value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 }

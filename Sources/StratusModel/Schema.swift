@@ -13,8 +13,20 @@ package enum ScalarType: UInt8, Hashable, Sendable, CaseIterable {
     /// A number of either kind, for fields whose kind a schema leaves open.
     case number = 9
 
-    /// The type's name in the schema language: that of the case in capitals.
-    package var name: String { "\(self)".uppercased() }
+    /// The type's name in the schema language.
+    package var name: String {
+        switch self {
+        case .string: "STRING"
+        case .int64: "INT64"
+        case .double: "DOUBLE"
+        case .timestamp: "TIMESTAMP"
+        case .bytes: "BYTES"
+        case .location: "LOCATION"
+        case .reference: "REFERENCE"
+        case .asset: "ASSET"
+        case .number: "NUMBER"
+        }
+    }
 
     /// Whether values of the type can be encrypted (C-08).
     package var canBeEncrypted: Bool {

@@ -207,17 +207,39 @@ package struct ShareToken: Hashable, Sendable, CustomStringConvertible {
 
     /// The token in a URL; nil for any other text.
     package init?(text: String) {
-        let standard = text.replacing("-", with: "+").replacing("_", with: "/")
-        guard text.utf8.count == 22, let data = Data(base64Encoded: standard + "==") else { return nil }
-        self.init(bytes: Array(data))
-        // Other texts decode to the same bytes: 22 digits hold four bits more, and the standard alphabet decodes too.
-        guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
+        let digits = Array(text.utf8)
+        guard digits.count == 22 else { return nil }
+        var bytes: [UInt8] = []
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for digit in digits {
+            guard let value = Self.alphabet.firstIndex(of: digit) else { return nil }
+            bits = bits << 6 | UInt32(value)
+            bitCount += 6
+            if bitCount >= 8 {
+                bitCount -= 8
+                bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(bitCount)))
+            }
+        }
+        // 22 digits hold four bits more than 16 bytes. They are zero in the canonical text.
+        guard bits & 0b1111 == 0 else { return nil }
+        self.init(bytes: bytes)
     }
 
     /// The text of the token in a URL.
     package var text: String {
-        let standard = Data(bytes).base64EncodedString().dropLast(2)
-        return String(standard).replacing("+", with: "-").replacing("/", with: "_")
+        var text = ""
+        var bits: UInt32 = 0
+        var bitCount = 0
+        for byte in bytes + [0, 0] {
+            bits = bits << 8 | UInt32(byte)
+            bitCount += 8
+            while bitCount >= 6, text.utf8.count < 22 {
+                bitCount -= 6
+                text.unicodeScalars.append(Unicode.Scalar(Self.alphabet[Int(bits >> UInt32(bitCount) & 0x3F)]))
+            }
+        }
+        return text
     }
 
     /// Whether two tokens are the same, in a time that does not depend on where they differ.
@@ -228,4 +250,7 @@ package struct ShareToken: Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { "secret" }
+
+    /// The alphabet of URLs. Foundation writes the standard one, and a conversion costs more than the loops above.
+    private static let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
 }

@@ -28,6 +28,10 @@ package struct KeyRange: Hashable, Sendable {
     }
 
     package var isEmpty: Bool { !lower.lexicographicallyPrecedes(upper) }
+
+    package func contains(_ key: [UInt8]) -> Bool {
+        !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
+    }
 }
 
 /// The order in which a scan visits its entries.

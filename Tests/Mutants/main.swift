@@ -177,7 +177,8 @@ try copy(tracked.output.split(separator: "\0").map(String.init) + ["Package.reso
 
 say("Building the tests with \(faults.count) faults in \(scratch).")
 let optimised = ["STRATUS_OPTIMISED_TESTS": "1"]
-let built = run(["swift", "build", "--build-tests", "--package-path", scratch], optimised, isShown: true)
+let lean = ["--disable-index-store", "-debug-info-format", "none"]
+let built = run(["swift", "build", "--build-tests", "--package-path", scratch] + lean, optimised, isShown: true)
 guard built.status == 0 else { fail(["the copy does not build: see above"]) }
 let products = run(["swift", "build", "--show-bin-path", "--package-path", scratch], optimised).output
 tester = products.split(separator: "\n").last.map { "\($0)/stratusPackageTests.xctest" } ?? ""

@@ -2,6 +2,7 @@
 
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 

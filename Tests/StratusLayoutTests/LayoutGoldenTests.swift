@@ -3,6 +3,7 @@
 import Foundation
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
+import StratusStore
 import StratusTestSupport
 import Testing
 

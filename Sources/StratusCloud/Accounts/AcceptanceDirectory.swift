@@ -49,14 +49,15 @@ package final class AcceptanceDirectory: Sendable {
         return entry
     }
 
-    /// Removes the acceptances under these keys from the cache when the transaction becomes visible.
-    package func forget(_ keys: [[UInt8]], in transaction: RecordTransaction) {
+    /// Removes the acceptances among these keys from the cache when the transaction becomes visible.
+    package func forget(_ written: [[UInt8]], in transaction: RecordTransaction) {
+        let acceptances = GlobalKeys.acceptances
+        let keys = written.filter { acceptances.contains($0) }
         guard !keys.isEmpty else { return }
         let (cache, visibilities) = (cache, visibilities)
-        let visitors = Set(
-            keys.compactMap { key in
-                (try? GlobalKeys.readAcceptanceKey(key.span)).map { Visitor(user: $0.user, zone: $0.zone) }
-            })
+        let visitors = keys.compactMap { key in
+            (try? GlobalKeys.readAcceptanceKey(key.span)).map { Visitor(user: $0.user, zone: $0.zone) }
+        }
         transaction.onPublish { version in
             for key in keys { cache.publish(key, nil, version: version) }
             for visitor in visitors { visibilities.publish(visitor, nil, version: version) }

@@ -205,7 +205,7 @@ package struct AssetVerifier: Sendable {
     /// The first owner in a part of the ledger: one seek.
     private func ledgerOwner(in range: KeyRange) throws -> UserName? {
         try engine.read { reader in
-            try reader.store.collect(range, limit: 1) { key, _ in try GlobalKeys.readAssetKey(key).owner }.first
+            try reader.store.first(in: range) { key, _ in try GlobalKeys.readAssetKey(key).owner }
         }
     }
 

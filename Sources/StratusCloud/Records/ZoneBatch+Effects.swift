@@ -96,9 +96,7 @@ extension ZoneBatch {
 
     /// The root with the smallest name in the zone.
     private func firstRoot() throws -> (RecordName, RecordName)? {
-        let first = try zone.store.collect(zone.keys.shareRoots, limit: 1) { key, _ in
-            try zone.keys.readShareRootKey(key)
-        }.first
+        let first = try zone.store.first(in: zone.keys.shareRoots) { key, _ in try zone.keys.readShareRootKey(key) }
         guard let root = first, let share = try zone.node(root)?.share else { return nil }
         return (root, share)
     }

@@ -259,14 +259,11 @@ extension RecordReader {
     func subscribedContainers() throws -> [ContainerName] {
         var containers: [ContainerName] = []
         var range = GlobalKeys.subscriptions
-        while true {
-            let found = try store.collect(range, limit: 1) { key, _ in
-                try GlobalKeys.readSubscriptionKey(key).container
-            }.first
-            guard let found else { return containers }
-            containers.append(found)
-            range.lower = GlobalKeys.subscriptions(in: found).upper
+        while let next = try store.first(in: range, { key, _ in try GlobalKeys.readSubscriptionKey(key).container }) {
+            containers.append(next)
+            range.lower = GlobalKeys.subscriptions(in: next).upper
         }
+        return containers
     }
 
     /// A person's subscriptions to one of their databases, in the byte order of the identifiers.

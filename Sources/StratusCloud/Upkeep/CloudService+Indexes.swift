@@ -102,12 +102,12 @@ extension CloudService {
 
     private func nextReview() throws -> Review? {
         try engine.read { reader in
-            try reader.store.collect(GlobalKeys.indexReviews, limit: 1) { key, value in
+            try reader.store.first(in: GlobalKeys.indexReviews) { key, value in
                 let (container, type) = try GlobalKeys.readIndexReviewKey(key)
                 return Review(
                     container: container, type: type, entry: try IndexReviewEntry(decoding: value),
                     wanted: try wantedIndexes(of: type, in: container, reader))
-            }.first
+            }
         }
     }
 

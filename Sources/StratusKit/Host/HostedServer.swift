@@ -24,7 +24,7 @@ final class HostedServer: @unchecked Sendable {
         case closed
         /// The store is being reopened after a failed write: requests are refused for a moment.
         case recovering(from: any Error)
-        /// The store could not be recreated or reopened: until it is, requests are refused with this message and reason.
+        /// The store could not be recreated or reopened: until it is, requests fail with this message and reason.
         case unopened(Interruption, StaticString, any Error)
     }
 

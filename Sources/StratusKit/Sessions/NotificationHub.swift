@@ -38,7 +38,7 @@ package final class NotificationHub: Sendable {
         case claimedWaiter
     }
 
-    /// A task that waits for a notification. Whoever removes it from its inbox resumes it, once.
+    /// A task that waits for a notification. The caller that removes it from its inbox resumes it, once.
     private struct Waiter {
         let number: UInt64
         let continuation: CheckedContinuation<ClientNotification?, Never>

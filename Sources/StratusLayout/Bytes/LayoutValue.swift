@@ -380,8 +380,11 @@ extension Array: ValuePart where Element: ValuePart {
     }
 
     static func read(from reader: inout ValueReader) throws(StoreError) -> [Element] {
+        let count = try reader.readCount()
         var elements: [Element] = []
-        for _ in 0..<(try reader.readCount()) { elements.append(try Element.read(from: &reader)) }
+        // A damaged count must not reserve much.
+        elements.reserveCapacity(Swift.min(count, 64))
+        for _ in 0..<count { elements.append(try Element.read(from: &reader)) }
         return elements
     }
 }

@@ -126,8 +126,9 @@ struct Manifest {
 }
 
 extension Manifest {
-    /// Reads the MANIFEST that CURRENT names; nil if an edit of it cannot be read. Throws `.corruption` if CURRENT names
-    /// none, or one that does not exist.
+    /// Reads the MANIFEST that CURRENT names; nil if an edit of it cannot be read.
+    ///
+    /// Throws `.corruption` if CURRENT names none, or one that does not exist.
     static func read(in directory: String) throws -> (name: String, manifest: Manifest?) {
         let name = try readCurrent(in: directory).manifestName
         do {

@@ -226,8 +226,8 @@ private struct ZoneRebuilder {
         }
     }
 
-    /// Calls `body` for every entry of a keyspace, in a transaction for each batch. Each makes the ancestor cache forget
-    /// the zone.
+    /// Calls `body` for every entry of a keyspace, in a transaction for each batch. Each transaction makes the ancestor
+    /// cache forget the zone.
     private func inBatches(
         _ keyspace: ZoneKeyspace, batchCount: Int = Self.batchCount, reporting report: (_ entriesDone: Int) -> Void,
         _ body: (RecordTransaction, ZoneReader, _ key: [UInt8], _ value: [UInt8]) throws -> Void

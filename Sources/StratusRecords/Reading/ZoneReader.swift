@@ -234,7 +234,12 @@ extension StoreReader {
     package func first<Value>(
         in range: KeyRange, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
     ) throws -> Value? {
-        try collect(range, limit: 1, read).first
+        var value: Value?
+        try scan(range, .forward, limit: 1) { key, bytes in
+            value = try read(key, bytes)
+            return .stop
+        }
+        return value
     }
 
     /// The first keys of a range.

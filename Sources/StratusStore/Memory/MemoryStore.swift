@@ -220,9 +220,7 @@ final class MemoryTransaction: MemoryReader, StoreTransaction {
     }
 
     func hasUnpublishedWrite(in range: KeyRange) -> Bool {
-        writtenKeys.contains {
-            !$0.lexicographicallyPrecedes(range.lower) && $0.lexicographicallyPrecedes(range.upper)
-        }
+        writtenKeys.contains { range.contains($0) }
     }
 
     func onPublish(_ action: @escaping @Sendable (StoreVersion) -> Void) {

@@ -7,8 +7,8 @@
 
 import StratusRecords
 
-/// Shows on standard error how much of the work is done, how fast it goes, and how long it still takes. Removes the bar when
-/// nothing refers to it.
+/// Shows on standard error how much of the work is done, how fast it goes, and how long it still takes. Removes the bar
+/// when nothing refers to it.
 final class ProgressLine {
     private static let redrawInterval = Duration.milliseconds(100)
     private static let lineInterval = Duration.seconds(5)

@@ -28,8 +28,8 @@ enum MarkupText {
     }
 }
 
-/// A piece of HTML or SVG. An interpolated `String` becomes text, or the value of an attribute between double quotes. Only
-/// markup is inserted unchanged. In SVG, which is drawn in files (XML) and in HTML, every element is closed.
+/// A piece of HTML or SVG. An interpolated `String` becomes text, or the value of an attribute between double quotes.
+/// Only markup is inserted unchanged. In SVG, which is drawn in files (XML) and in HTML, every element is closed.
 struct Markup: ExpressibleByStringInterpolation {
     private(set) var markup: String
 

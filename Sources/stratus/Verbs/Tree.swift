@@ -1,6 +1,7 @@
 // stratus tree: shows everything below a record, as indented text or as a picture.
 
 import ArgumentParser
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore

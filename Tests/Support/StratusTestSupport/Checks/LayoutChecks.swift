@@ -5,7 +5,7 @@
 import FoundationEssentials
 package import StratusLayout
 import StratusModel
-package import StratusStore
+import StratusStore
 
 /// Checks of decoders over arbitrary bytes. Each returns the fault, or nil.
 package enum LayoutChecks {
@@ -164,12 +164,5 @@ package enum LayoutChecks {
             }
         }
         return nil
-    }
-}
-
-extension KeyRange {
-    /// Whether `key` is in the range.
-    package func contains(_ key: [UInt8]) -> Bool {
-        !key.lexicographicallyPrecedes(lower) && key.lexicographicallyPrecedes(upper)
     }
 }
