@@ -8,16 +8,17 @@ SHELL := /bin/bash
 
 # The import check fails a build in which a target imports a module it does not declare.
 IMPORT_CHECK := --explicit-target-dependency-import-check error
-# An index for editors and debug information take a quarter of the compiler's time, and tests need neither: they name
-# their lines themselves. To see the lines of a crash: make test DEBUG_INFO=dwarf
+# An index for editors and debug information take a quarter of the compiler's time, and tests need neither (see
+# Tests/XCTMain.swift): they name their lines themselves. To see the lines of a crash: make test DEBUG_INFO=dwarf
 DEBUG_INFO ?= none
 DEBUG_BUILD := $(IMPORT_CHECK) --disable-index-store -debug-info-format $(DEBUG_INFO)
 # Scripts build with the same options: with others, everything would be compiled again.
 export DEBUG_BUILD
 # What the random histories run through is built optimised, assertions kept: they take a fraction of the time.
 OPTIMISED := STRATUS_OPTIMISED_TESTS=1
+RUN := swift test --enable-swift-testing --disable-xctest
 # All tests at once are 1,800 threads and as many open files, which wait for each other until requests time out.
-TEST := $(OPTIMISED) swift test --disable-xctest $(DEBUG_BUILD) --experimental-maximum-parallelization-width 32
+TEST := $(OPTIMISED) $(RUN) $(DEBUG_BUILD) --experimental-maximum-parallelization-width 32
 # Of a crash, the thread that crashed: unwinding every other one may take longer than the tests.
 export SWIFT_BACKTRACE := threads=crashed,images=none,registers=none
 # Under a sanitizer even so many wait for longer than any deadline.
@@ -73,7 +74,7 @@ mutants: bootstrap ## Plants every fault of Tests/Mutants and prints those that 
 
 .PHONY: service
 service: bootstrap ## Builds the example of a host service and runs its tests, with real HTTP requests
-	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(DEBUG_BUILD) $(FILTER_OPTION)
+	swift test --package-path $(SERVICE) --scratch-path .build/service --disable-xctest $(IMPORT_CHECK) $(FILTER_OPTION)
 
 .PHONY: check
 check: bootstrap ## Checks formatting, warnings, imports, documentation, public symbols, the manual and the house rules
@@ -125,13 +126,13 @@ sanitize-address: bootstrap ## … address and leak only
 	ASAN_OPTIONS="detect_leaks=1:suppressions=$(CURDIR)/scripts/address-suppressions.txt:$${ASAN_OPTIONS:-}" \
 	LSAN_OPTIONS="suppressions=$(CURDIR)/scripts/leak-suppressions.txt:print_suppressions=0:$${LSAN_OPTIONS:-}" \
 	$(OPTIMISED) \
-	swift test --disable-xctest --sanitize=address --scratch-path .build/address-sanitizer \
+	$(RUN) --sanitize=address --scratch-path .build/address-sanitizer \
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: sanitize-thread
 sanitize-thread: bootstrap ## … thread only
 	TSAN_OPTIONS="halt_on_error=0:$${TSAN_OPTIONS:-}" \
-	swift test --disable-xctest --sanitize=thread --scratch-path .build/thread-sanitizer \
+	$(RUN) --sanitize=thread --scratch-path .build/thread-sanitizer \
 	$(FEW_AT_ONCE) $(FILTER_OPTION)
 
 .PHONY: fuzz
@@ -143,7 +144,7 @@ fuzz: bootstrap ## Feeds damaged bytes to every decoder, EXECUTIONS times each
 .PHONY: soak
 soak: bootstrap ## Runs the long random histories, optimised (hours)
 	STRATUS_SOAK=1 STRATUS_HISTORIES=$(STRATUS_HISTORIES) STRATUS_HISTORY_STEPS=$(STRATUS_HISTORY_STEPS) \
-	swift test -c release --disable-xctest --filter '$(if $(FILTER),$(FILTER),Soak)'
+	$(RUN) -c release --filter '$(if $(FILTER),$(FILTER),Soak)'
 
 .PHONY: clean
 clean: ## Removes what builds and the demo leave behind

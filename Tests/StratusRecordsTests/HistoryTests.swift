@@ -1,8 +1,8 @@
 // Random histories against the oracle. On a failure the seed and the shortest history are printed. To run again:
 //
-//     STRATUS_SEED=17 swift test --filter HistoryTests          one seed on every subject
-//     STRATUS_HISTORY=file swift test --filter HistoryTests     one history, as it was printed, on every subject
-//     STRATUS_SOAK=1 swift test --filter HistorySoakTests       20,000 longer histories, or STRATUS_HISTORIES of
+//     STRATUS_SEED=17 make test FILTER=HistoryTests             one seed on every subject
+//     STRATUS_HISTORY=file make test FILTER=HistoryTests        one history, as it was printed, on every subject
+//     STRATUS_SOAK=1 make test FILTER=HistorySoakTests          20,000 longer histories, or STRATUS_HISTORIES of
 //                                                               STRATUS_HISTORY_STEPS, from STRATUS_FIRST_HISTORY on
 
 import Foundation

@@ -117,7 +117,7 @@ open class CKMarkNotificationsReadOperation: CKOperation, @unchecked Sendable {
         let (ids, result) = locked { (self.ids, self.result) }
         return AnswerJob { context in
             if !ids.isEmpty {
-                _ = try context.server.answer(MarkNotificationsReadRequest(ids: ids.map(\.id)), as: context.caller)
+                _ = _ = try context.server.answer(MarkNotificationsReadRequest(ids: ids.map(\.id)), as: context.caller)
             }
         } conclude: { end in
             result?(end.error == nil ? ids : nil, end.error)

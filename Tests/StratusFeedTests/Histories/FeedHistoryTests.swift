@@ -1,9 +1,9 @@
 // Random histories of change feeds against the oracle. On a failure the seed and the shortest history are printed. To
 // run again:
 //
-//     STRATUS_SEED=17 swift test --filter FeedHistoryTests                 one seed, in memory and on LevelDB
-//     STRATUS_FEED_HISTORY=file swift test --filter FeedHistoryTests       one history, as it was printed
-//     STRATUS_SOAK=1 swift test --filter FeedHistorySoakTests              20,000 longer histories, or
+//     STRATUS_SEED=17 make test FILTER=FeedHistoryTests                    one seed, in memory and on LevelDB
+//     STRATUS_FEED_HISTORY=file make test FILTER=FeedHistoryTests          one history, as it was printed
+//     STRATUS_SOAK=1 make test FILTER=FeedHistorySoakTests                 20,000 longer histories, or
 //                                      STRATUS_HISTORIES of STRATUS_HISTORY_STEPS from STRATUS_FIRST_HISTORY on
 
 import Foundation

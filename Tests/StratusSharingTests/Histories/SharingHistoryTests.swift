@@ -1,9 +1,9 @@
 // Random histories of sharing against the oracle. On a failure the seed and the shortest history are printed. To run
 // again:
 //
-//     STRATUS_SEED=17 swift test --filter SharingHistoryTests                 one seed, in memory and on LevelDB
-//     STRATUS_SHARING_HISTORY=file swift test --filter SharingHistoryTests    one history, as it was printed
-//     STRATUS_SOAK=1 swift test --filter SharingHistorySoakTests              20,000 longer histories, or
+//     STRATUS_SEED=17 make test FILTER=SharingHistoryTests                    one seed, in memory and on LevelDB
+//     STRATUS_SHARING_HISTORY=file make test FILTER=SharingHistoryTests       one history, as it was printed
+//     STRATUS_SOAK=1 make test FILTER=SharingHistorySoakTests                 20,000 longer histories, or
 //                                         STRATUS_HISTORIES of STRATUS_HISTORY_STEPS from STRATUS_FIRST_HISTORY on
 
 import Foundation

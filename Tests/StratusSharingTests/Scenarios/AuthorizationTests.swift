@@ -1,6 +1,6 @@
 // The scenarios of the folder `Authorization`, and the reader and runner of scenarios themselves.
 //
-//     swift test --filter AuthorizationTests
+//     make test FILTER=AuthorizationTests
 
 import Foundation
 import StratusKit

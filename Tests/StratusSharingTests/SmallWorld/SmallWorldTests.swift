@@ -1,7 +1,7 @@
 // Every combination of role, permission, acceptance, public permission, position and action against naive rules.
 //
-//     swift test --filter SmallWorldTests
-//     STRATUS_SEED=7 swift test --filter SmallWorldTests      another part of the worlds on LevelDB
+//     make test FILTER=SmallWorldTests
+//     STRATUS_SEED=7 make test FILTER=SmallWorldTests         another part of the worlds on LevelDB
 
 import Foundation
 import StratusKit
