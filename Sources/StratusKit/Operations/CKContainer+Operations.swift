@@ -173,7 +173,7 @@ extension CKOperation {
         var qualityOfService = QualityOfService.default
         /// The session that counts the operation as under way.
         var countedBy: CloudSession?
-        /// Why no request is sent: the session accepts no more requests.
+        /// Why no request is sent: the session accepts no more requests, or gives the operation up.
         var refusal: CKError?
         /// The programmer's mistake, such as adding it twice.
         var misuse: String?

@@ -39,6 +39,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     private var surroundings = Surroundings()
     private var runner: OperationRunner?
     private var watches: [DependencyWatch] = []
+    private var hasDroppedWatches = false
 
     /// Creates an operation that has not started. Running a bare `CKOperation` is a mistake, which raises an exception
     /// on Apple's systems (O-02). Here the operation does nothing and finishes, unless ``StratusMisuse/trapsAtOnce`` is
@@ -168,12 +169,19 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// A cancelled operation may finish before its dependencies. Operations that wait for each other would otherwise
     /// keep each other alive forever.
+    ///
+    /// A dependency counts as unfinished until it has dropped its own. So of two that finish at the same time, at least
+    /// one drops the other.
     private func dropUnfinishedDependencies() {
-        let unfinished = locked { watches }.filter { !$0.dependency.isFinished }
-        guard !unfinished.isEmpty else { return }
+        let unfinished = locked { watches }.filter { watch in
+            !watch.dependency.isFinished || (watch.dependency as? CKOperation)?.isHoldingDependencies == true
+        }
         locked { watches.removeAll { watch in unfinished.contains { $0 === watch } } }
         for watch in unfinished { watch.end() }
+        locked { hasDroppedWatches = true }
     }
+
+    private var isHoldingDependencies: Bool { locked { !hasDroppedWatches } }
 
     /// Whether only a subclass says that the operation is not ready.
     final var isHeldBack: Bool { locked { state.isReady } && super.isReady && !isReady }
@@ -364,6 +372,10 @@ extension CKOperation {
 // MARK: Waiting for others
 
 extension CKOperation: WaitingWork {
+    package func prepareToGiveUp() {
+        locked { if state.acceptsConfiguration { surroundings.refusal = .operationWasCancelled } }
+    }
+
     /// Cancels an operation that cannot start, so that it starts and calls its blocks with `operationCancelled` (O-08).
     /// Returns false if it still does not start because a subclass says that it is not ready.
     package func giveUp() -> Bool {

@@ -15,6 +15,8 @@ import Foundation
 package protocol WaitingWork: AnyObject, Sendable {
     /// Whether it will begin without help: all work that it waits for has begun, or will begin.
     var canBegin: Bool { get }
+    /// Makes it do nothing if it begins. Call it for all work before you give up the first.
+    func prepareToGiveUp()
     /// Makes it begin and end immediately, without doing anything. Returns false if it does not: then do not wait.
     func giveUp() -> Bool
 }
@@ -108,6 +110,8 @@ package final class SessionActivity: @unchecked Sendable {
             waitUntilIdle()
             let stuck = condition.withLock { Array(waiting.values) }
             guard !stuck.isEmpty else { return }
+            // The end of one may let another begin, before that one is given up.
+            for work in stuck { work.prepareToGiveUp() }
             for work in stuck where !work.giveUp() { forget(work) }
         }
     }

@@ -99,6 +99,23 @@ struct StuckOperationTests {
         #expect(first.dependencies.isEmpty || second.dependencies.isEmpty)
     }
 
+    @Test("operations that wait for each other are cancelled, and none holds itself, whichever of them ends first")
+    func cycles() async throws {
+        for _ in 0..<500 {
+            let (store, account) = try Stratus.tested()
+            let database = store.container("iCloud.test", signedInAs: account).privateCloudDatabase
+            let ends = Collected<String>()
+            let operations = (0..<8).map { saving("\($0)", ends) }
+            // The first two wait for each other, each later one for the one before it.
+            operations[0].addDependency(operations[1])
+            for (before, after) in zip(operations, operations.dropFirst()) { after.addDependency(before) }
+            for operation in operations { database.add(operation) }
+            try await onThread { store.close() }
+            #expect(ends.values.sorted() == (0..<8).map { "\($0) operationCancelled" })
+            #expect(operations[..<2].contains { $0.dependencies.isEmpty })
+        }
+    }
+
     @Test("settle waits for long chains, in other queues and other stores too, once they have begun")
     func chains() async throws {
         let ((store, account), (other, stranger)) = (try Stratus.tested(), try Stratus.tested())
