@@ -9,7 +9,7 @@ import StratusStore
 typealias Question<Value> = @Sendable (any CloudServer, Caller) throws -> Value
 
 extension ContainerScope {
-    /// Asks the server on a thread that may block, and hands the answer to a handler, never on the caller's thread.
+    /// Asks the server on a thread that may block, and passes the answer to a handler, never on the caller's thread.
     func ask<Value: Sendable>(_ request: @escaping Question<Value>, completion: @escaping Completion<Value>) {
         let session = session
         let queue = CallbackQueue(pool: session.callbackPool)
@@ -43,9 +43,10 @@ extension ContainerScope {
         }
     }
 
-    /// `completion` is also told whether the question counts as under way in the session, which it then ends.
+    /// `completion` also gets whether the session counts the question as under way; it ends that.
     ///
-    /// Returns the question's place among those that wait for a thread; who takes it back ends it in the session.
+    /// Returns the question's place among those that wait for a thread. A caller that withdraws it ends it in the
+    /// session.
     private func ask<Value: Sendable>(
         _ session: CloudSession, _ request: @escaping Question<Value>,
         _ completion: @escaping @Sendable (Result<Value, any Error>, _ isAccepted: Bool) -> Void

@@ -15,7 +15,7 @@ import Foundation
 package protocol WaitingWork: AnyObject, Sendable {
     /// Whether it will begin without help: all work that it waits for has begun, or will begin.
     var canBegin: Bool { get }
-    /// Makes it do nothing if it begins. Call it for all work before you give up the first.
+    /// Makes the work do nothing if it begins. Call it for all work that you give up, before you give up the first.
     func prepareToGiveUp()
     /// Makes it begin and end immediately, without doing anything. Returns false if it does not: then do not wait.
     func giveUp() -> Bool
