@@ -81,7 +81,9 @@ package struct QueryIndexesEntry: VersionedValue {
     }
 }
 
-/// A zone whose indexes are being rebuilt, or in which one is being filled or cleared. Bytes: version 1 · UUID: identity.
+/// A zone whose indexes are being rebuilt, or in which one is being filled or cleared.
+///
+/// Bytes: version 1 · UUID: identity.
 package struct ZoneIdentityEntry: VersionedValue {
     /// The identity of the zone.
     package var identity: UUID
