@@ -102,8 +102,8 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     /// Key: database number, zone number. Value: `ReleaseEntry`. A deleted zone whose records still count as holders of
     /// assets; it becomes a purge when they do not.
     case releases = 15
-    /// Key: database number, zone number. Value: `ZoneIdentityEntry`. A zone whose indexes are being rebuilt: it refuses
-    /// requests until the entry is gone.
+    /// Key: database number, zone number. Value: `ZoneIdentityEntry`. A zone whose indexes are being rebuilt: it
+    /// refuses requests until the entry is gone.
     case rebuilds = 16
     /// Key: nothing more. Value: `TokenSecretEntry`. The secret that authenticates change tokens and cursors.
     case tokenSecret = 17
