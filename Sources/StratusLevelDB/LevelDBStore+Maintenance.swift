@@ -105,7 +105,7 @@ extension LevelDBStore {
         try withDatabase { database in
             let snapshot = EngineSnapshot(database, fillsCache: false)
             defer { snapshot.destroy() }
-            var reader = ChecksumReader(snapshot, tableStarts: try tableStarts())
+            var reader = ChecksumReader(snapshot: snapshot, tableStarts: try tableStarts())
             let total = database.approximateByteCount(from: [], upTo: ChecksumReader.end)
             // The number of tables may change meanwhile.
             try reader.read { progress(min(total, database.approximateByteCount(from: [], upTo: $0)), total) }
@@ -184,14 +184,9 @@ struct ChecksumReader {
 
     private(set) var entryCount = 0
     private(set) var damages: [(error: EngineError, range: KeyRange)] = []
-    private let snapshot: EngineSnapshot
+    let snapshot: EngineSnapshot
     /// The first keys of tables, in order.
-    private let tableStarts: [[UInt8]]
-
-    init(_ snapshot: EngineSnapshot, tableStarts: [[UInt8]]) {
-        self.snapshot = snapshot
-        self.tableStarts = tableStarts
-    }
+    let tableStarts: [[UInt8]]
 
     /// Reads everything. `progress` now and then gets the last key. Throws errors other than corruption.
     mutating func read(_ progress: (_ key: [UInt8]) -> Void) throws {

@@ -62,12 +62,12 @@ struct KeyDescriptionTests {
             (child + [0], #"after db 3 / zone 7 / children / "folder" / "file""#),
             (large + [0], #"after db 3 / zone 7 / records / "a" / chunk 2"#),
             (zone.children(of: "folder").lower, #"db 3 / zone 7 / children / "folder" / …"#),
-            (zone.children.lower, "db 3 / zone 7 / children / …"),
-            (zone.children.upper, "db 3 / zone 7 / shareRoots / …"),
+            (zone.keyspace(.children).lower, "db 3 / zone 7 / children / …"),
+            (zone.keyspace(.children).upper, "db 3 / zone 7 / shareRoots / …"),
             (zone.all.lower, "db 3 / zone 7 / …"),
             (zone.all.upper, "db 3 / zone 8 / …"),
             (DatabaseKeys(DatabaseNumber(3)).all.upper, "db 4 / …"),
-            (GlobalKeys.databases.lower, "global / databases / …"),
+            (GlobalKeys.keyspace(.databases).lower, "global / databases / …"),
             (GlobalKeys.all.lower, "global / …"),
         ]
         for (bound, line) in bounds { #expect(KeyDescription.text(ofBound: bound) == line) }
@@ -90,7 +90,7 @@ struct KeyDescriptionTests {
         #expect(try KeyDescription.range(of: "global") == GlobalKeys.all)
         #expect(try KeyDescription.range(of: "db 3") == DatabaseKeys(DatabaseNumber(3)).all)
         #expect(try KeyDescription.range(of: "db 3 / zone 7") == zone.all)
-        #expect(try KeyDescription.range(of: "db 3 / zone 7 / children") == zone.children)
+        #expect(try KeyDescription.range(of: "db 3 / zone 7 / children") == zone.keyspace(.children))
         #expect(try KeyDescription.range(of: #"db 3 / zone 7 / children / "folder""#) == zone.children(of: "folder"))
     }
 

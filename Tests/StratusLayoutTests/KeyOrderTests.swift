@@ -99,7 +99,9 @@ struct KeyOrderTests {
                 #expect(!zone.shareCounts(below: nil).contains(zone.shareCount(parent: other, name: "x")))
                 #expect(zone.recordWithChunks(name).contains(zone.recordChunk(other, index: 3)) == isSame)
                 #expect(zone.recordWithChunks(name).contains(zone.record(other)) == isSame)
-                #expect(zone.endedParents(of: name).contains(zone.endedParent(child: other, ended: 0)) == isSame)
+                #expect(
+                    zone.ended(.endedParents, of: name, after: 0).contains(zone.endedParent(child: other, ended: 1))
+                        == isSame)
                 let reference = zone.reference(target: other, source: "s", field: "f", action: .none)
                 #expect(zone.references(to: name).contains(reference) == isSame)
             }
@@ -125,11 +127,11 @@ struct KeyOrderTests {
                 let upTo = zone.changes(after: sequence, upTo: 256)
                 #expect(upTo.contains(zone.change(sequence: other)) == (isAfter && other <= 256))
                 let parent = zone.endedParent(child: "c", ended: other)
-                #expect(zone.endedParents(of: "c", after: sequence).contains(parent) == isAfter)
+                #expect(zone.ended(.endedParents, of: "c", after: sequence).contains(parent) == isAfter)
                 let child = zone.endedChild(parent: "p", child: "\u{10FFFF}", ended: other)
-                #expect(zone.endedChildren(of: "p", after: sequence).contains(child) == isAfter)
+                #expect(zone.ended(.endedChildren, of: "p", after: sequence).contains(child) == isAfter)
                 let share = zone.endedShare(root: "r", ended: other)
-                #expect(zone.endedShares(of: "r", after: sequence).contains(share) == isAfter)
+                #expect(zone.ended(.endedShares, of: "r", after: sequence).contains(share) == isAfter)
             }
         }
     }

@@ -116,8 +116,7 @@ struct KeyReadingTests {
         let parts = SubscriptionKeyParts(container: "c", user: "u\0", database: 3, id: "e\u{301}")
         #expect(try GlobalKeys.readSubscriptionKey(GlobalKeys.subscription(parts).span) == parts)
         // Identifiers are compared by their bytes.
-        var composed = parts
-        composed.id = "\u{E9}"
+        let composed = SubscriptionKeyParts(container: "c", user: "u\0", database: 3, id: "\u{E9}")
         #expect(parts != composed)
         #expect(Set([parts, composed]).count == 2)
         let device = try GlobalKeys.readDeviceKey(GlobalKeys.device(of: "a", "phone").span)

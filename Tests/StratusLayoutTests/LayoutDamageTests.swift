@@ -84,10 +84,10 @@ struct LayoutDamageTests {
             [1, 0x80, 0x00], [1, 0xFF, 0x00], [1, 0x80], [1] + [UInt8](repeating: 0xFF, count: 9) + [0x02],
             [1] + [UInt8](repeating: 0xFF, count: 12),
         ]
-        for bytes in wrong { #expect(throws: StoreError.self) { try ShareCountEntry(decoding: bytes.span) } }
+        for bytes in wrong { #expect(throws: StoreError.self) { try CountEntry(decoding: bytes.span) } }
         for number in [0, 127, 128, 16_383, 16_384, UInt64.max >> 1, .max] {
-            let entry = ShareCountEntry(count: number)
-            #expect(try ShareCountEntry(decoding: entry.encoded().span) == entry)
+            let entry = CountEntry(count: number)
+            #expect(try CountEntry(decoding: entry.encoded().span) == entry)
         }
     }
 }

@@ -93,17 +93,17 @@ enum LayoutSamples {
     static let accountValues: [(key: [UInt8], value: any LayoutValue)] = [
         (GlobalKeys.account("account-1"), AccountEntry(smallAccount)),
         (GlobalKeys.account("account-2"), AccountEntry(fullAccount)),
-        (GlobalKeys.identity(.externalID, "user-17"), IdentityEntry(account: "account-2")),
+        (GlobalKeys.identity(.externalID, "user-17"), AccountIDEntry(account: "account-2")),
         (GlobalKeys.usage(of: "_alice"), UsageEntry(byteCount: 300)),
         (GlobalKeys.zoneUsage(of: "_alice", zone: second), UsageEntry(byteCount: .max)),
-        (GlobalKeys.departure(of: "_alice"), DepartureEntry(account: "account-2")),
+        (GlobalKeys.departure(of: "_alice"), AccountIDEntry(account: "account-2")),
     ]
 
     /// Small values, each with its key.
     static let smallValues: [(key: [UInt8], value: any LayoutValue)] = [
         (database.zoneSettings("Notes"), ZoneSettingsEntry(encryptionScope: 1)),
         (database.zoneMarker("Notes"), ZoneMarkerEntry(reason: 2, deleted: stamp.date)),
-        (database.zoneAssets("Notes"), ZoneAssetsEntry(count: 300)),
+        (database.zoneAssets("Notes"), CountEntry(count: 300)),
         (GlobalKeys.format(), FormatEntry(incarnation: first)),
         (GlobalKeys.header(), GlobalHeader(nextDatabaseNumber: 128)),
         (GlobalKeys.database(publicID), DatabaseEntry(number: DatabaseNumber(3), identity: first)),
@@ -121,8 +121,8 @@ enum LayoutSamples {
                 database: DatabaseNumber(3), zone: ZoneNumber(300), identity: first, owner: "_alice", last: "a.txt"
             )
         ),
-        (GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), RebuildEntry(identity: first)),
-        (GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), IndexBuildEntry(identity: first)),
+        (GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), ZoneIdentityEntry(identity: first)),
+        (GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), ZoneIdentityEntry(identity: first)),
         (GlobalKeys.indexReview("iCloud.com.example", "Note"), IndexReviewEntry()),
         (GlobalKeys.indexing(), EmptyEntry()),
         (
@@ -160,7 +160,7 @@ enum LayoutSamples {
         (zone.child(parent: "a", name: "b"), ChildEntry(since: 300, hasChildren: true)),
         (zone.child(parent: "a", name: "b"), ChildEntry(since: 1, hasChildren: false)),
         (zone.shareRoot("a"), ShareRootEntry(share: "Share-1", since: 9)),
-        (zone.shareCount(parent: nil, name: "a"), ShareCountEntry(count: 2)),
+        (zone.shareCount(parent: nil, name: "a"), CountEntry(count: 2)),
         (zone.reference(target: "t", source: "s", field: "f", action: .none), EmptyEntry()),
         (zone.type("T", name: "a"), EmptyEntry()),
         (zone.change(sequence: 4), ChangeEntry(name: "a", kind: .saved)),
@@ -170,7 +170,7 @@ enum LayoutSamples {
         (zone.endedParent(child: "a", ended: 4), EndedParentEntry(parent: nil, began: 1)),
         (zone.endedParent(child: "a", ended: 9), EndedParentEntry(parent: "p", began: 4, deletedType: "File")),
         (zone.endedParent(child: "a", ended: 4), EndedParentEntry(parent: nil, began: 1, deletedType: "")),
-        (zone.endedChild(parent: "p", child: "a", ended: 9), EndedChildEntry(began: 4)),
+        (zone.endedChild(parent: "p", child: "a", ended: 9), EndedPeriodEntry(began: 4)),
         (zone.endedShare(root: "a", ended: 9), EndedShareEntry(share: "S", began: 4)),
         (
             zone.record("gone"),

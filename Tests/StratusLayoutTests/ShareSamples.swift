@@ -93,7 +93,7 @@ extension LayoutSamples {
         (zone.shareToken("folder"), ShareTokenEntry(token: token)),
         (zone.shareEvent(sequence: 1, index: 0), ShareEventEntry(smallEvent)),
         (zone.shareEvent(sequence: 300, index: 1), ShareEventEntry(fullEvent)),
-        (zone.endedAcceptance(user: "_bob", ended: 12, share: "Share-1"), EndedAcceptanceEntry(began: 5)),
+        (zone.endedAcceptance(user: "_bob", ended: 12, share: "Share-1"), EndedPeriodEntry(began: 5)),
         (zone.clientToken(of: "_bob"), ClientTokenEntry(sequence: 300, data: [1, 0, 255])),
         (GlobalKeys.tokenSecret(), TokenSecretEntry(secret: [UInt8](repeating: secretBytes[0], count: 32))),
     ]

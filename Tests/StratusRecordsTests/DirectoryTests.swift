@@ -133,7 +133,7 @@ struct DirectoryTests {
         let marks = [
             GlobalKeys.rebuild(database, ZoneNumber(99)), GlobalKeys.rebuild(DatabaseNumber(99), zone),
         ]
-        let mark = RebuildEntry(identity: UUID()).encoded()
+        let mark = ZoneIdentityEntry(identity: UUID()).encoded()
         try sample.store.transact { writer in
             try writer.set(GlobalKeys.purge(database, zone), to: purge.encoded())
             try writer.set(GlobalKeys.release(database, zone), to: release.encoded())

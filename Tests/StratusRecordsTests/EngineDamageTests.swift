@@ -52,7 +52,7 @@ struct EngineDamageTests {
     func damagedCount(count: UInt64) throws {
         let sample = try SampleZone.filled()
         let zone = try sample.keys()
-        try sample.plant(ShareCountEntry(count: count).encoded(), at: zone.shareCount(parent: nil, name: "top"))
+        try sample.plant(CountEntry(count: count).encoded(), at: zone.shareCount(parent: nil, name: "top"))
         #expect(try !sample.engine.verify().isClean)
         let error = #expect(throws: StoreError.self) { try sample.apply(.save("shared", under: "top")) }
         #expect(error?.code == .corruption)

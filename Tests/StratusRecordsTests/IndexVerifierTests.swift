@@ -104,7 +104,7 @@ struct IndexVerifierTests {
         ]
         for (key, value, twin) in planted {
             try sample.plant(value, at: key)
-            if let twin { try sample.plant(EndedChildEntry(began: began.0).encoded(), at: twin) }
+            if let twin { try sample.plant(EndedPeriodEntry(began: began.0).encoded(), at: twin) }
             let report = try sample.engine.verify()
             #expect(report.findings.map(\.place) == ["\(KeyDescription(key))"], "\(report.findings)")
             try sample.plant(nil, at: key)
@@ -137,8 +137,8 @@ struct IndexVerifierTests {
             (zone.parent(of: "ghost"), ParentEntry.top.encoded()),
             (zone.child(parent: "alone", name: "file"), ChildEntry(since: 1, hasChildren: false).encoded()),
             (zone.shareRoot("file"), ShareRootEntry(share: "S", since: 1).encoded()),
-            (zone.shareCount(parent: nil, name: "alone"), ShareCountEntry(count: 2).encoded()),
-            (zone.shareCount(parent: "alone", name: "file"), ShareCountEntry(count: 1).encoded()),
+            (zone.shareCount(parent: nil, name: "alone"), CountEntry(count: 2).encoded()),
+            (zone.shareCount(parent: "alone", name: "file"), CountEntry(count: 1).encoded()),
             (
                 zone.reference(target: "top", source: "large", field: "x", action: .none),
                 EmptyEntry().encoded()
@@ -168,7 +168,7 @@ struct IndexVerifierTests {
         node.hasChildren = true
         let planted: [([UInt8], [UInt8])] = [
             (zone.parent(of: "alone"), node.encoded()),
-            (zone.shareCount(parent: nil, name: "top"), ShareCountEntry(count: 5).encoded()),
+            (zone.shareCount(parent: nil, name: "top"), CountEntry(count: 5).encoded()),
             (zone.child(parent: "top", name: "other"), ChildEntry(since: 3, hasChildren: false).encoded()),
             (zone.shareRoot("shared"), ShareRootEntry(share: "Share-9", since: 4).encoded()),
         ]

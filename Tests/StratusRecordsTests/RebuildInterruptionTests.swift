@@ -131,7 +131,7 @@ struct RebuildInterruptionTests {
         #expect(try engine.verify().isClean)
         let keys = try store.read { reader in
             var count = 0
-            try reader.scan(GlobalKeys.rebuilds) { _, _ in
+            try reader.scan(GlobalKeys.keyspace(.rebuilds)) { _, _ in
                 count += 1
                 return .next
             }
@@ -143,7 +143,7 @@ struct RebuildInterruptionTests {
     @Test("a mark of a missing zone is found")
     func danglingMark() throws {
         let key = GlobalKeys.rebuild(DatabaseNumber(1), ZoneNumber(77))
-        try sample.plant(RebuildEntry(identity: UUID()).encoded(), at: key)
+        try sample.plant(ZoneIdentityEntry(identity: UUID()).encoded(), at: key)
         #expect(try sample.engine.verify().danglingCount == 1)
     }
 }

@@ -28,10 +28,10 @@ struct SharingKeyspaceTests {
             (zone.shareToken("shared"), ShareTokenEntry(token: token).encoded()),
             (zone.shareEvent(sequence: 2, index: 0), event(.shared)),
             (zone.shareEvent(sequence: 2, index: 1), event(.joined)),
-            (zone.endedAcceptance(user: "bob", ended: 5, share: "Share-1"), EndedAcceptanceEntry(began: 2).encoded()),
-            (zone.endedAcceptance(user: "bob", ended: 8, share: "Share-1"), EndedAcceptanceEntry(began: 5).encoded()),
-            (zone.endedAcceptance(user: "bob", ended: 8, share: "Share-2"), EndedAcceptanceEntry(began: 3).encoded()),
-            (zone.endedAcceptance(user: "carol", ended: 4, share: "Share-1"), EndedAcceptanceEntry(began: 2).encoded()),
+            (zone.endedAcceptance(user: "bob", ended: 5, share: "Share-1"), EndedPeriodEntry(began: 2).encoded()),
+            (zone.endedAcceptance(user: "bob", ended: 8, share: "Share-1"), EndedPeriodEntry(began: 5).encoded()),
+            (zone.endedAcceptance(user: "bob", ended: 8, share: "Share-2"), EndedPeriodEntry(began: 3).encoded()),
+            (zone.endedAcceptance(user: "carol", ended: 4, share: "Share-1"), EndedPeriodEntry(began: 2).encoded()),
         ]
     }
 
@@ -79,9 +79,9 @@ struct SharingKeyspaceTests {
             (zone.shareToken("shared"), [1, 2, 3]),
             (zone.shareEvent(sequence: 2, index: 2), [1, 99]),
             (zone.shareEvent(sequence: 1_000, index: 0), Self.event(.stopped)),
-            (ended(8), EndedAcceptanceEntry(began: 4).encoded()),
-            (ended(9), EndedAcceptanceEntry(began: 9).encoded()),
-            (ended(1_000), EndedAcceptanceEntry(began: 9).encoded()),
+            (ended(8), EndedPeriodEntry(began: 4).encoded()),
+            (ended(9), EndedPeriodEntry(began: 9).encoded()),
+            (ended(1_000), EndedPeriodEntry(began: 9).encoded()),
         ]
         for fault in planted {
             let sound = try kept(sample)[fault.key]
@@ -93,7 +93,7 @@ struct SharingKeyspaceTests {
         }
         try sample.plant([9], at: ended(8))
         #expect(try !sample.engine.verify().isClean)
-        try sample.plant(EndedAcceptanceEntry(began: 5).encoded(), at: ended(8))
+        try sample.plant(EndedPeriodEntry(began: 5).encoded(), at: ended(8))
         #expect(try sample.engine.verify().isClean)
     }
 
@@ -119,7 +119,7 @@ struct SharingKeyspaceTests {
     func behindHorizon() throws {
         let sample = try Self.filled()
         let key = try sample.keys().endedAcceptance(user: "bob", ended: 8, share: "Share-1")
-        try sample.plant(EndedAcceptanceEntry(began: 1).encoded(), at: key)
+        try sample.plant(EndedPeriodEntry(began: 1).encoded(), at: key)
         #expect(try !sample.engine.verify().isClean)
         try sample.engine.rebuild(sample.id, incarnation: UUID())
         #expect(try sample.engine.verify().isClean)

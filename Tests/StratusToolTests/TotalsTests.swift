@@ -104,13 +104,15 @@ struct TotalsTests {
         let places = try session.placeAndRecordCount
         #expect(places.records == recordCount)
         #expect(places.zones >= 2)
-        let identified = try count(GlobalKeys.accounts, GlobalKeys.identities)
-        let counters = try count(GlobalKeys.usages, GlobalKeys.zoneUsages)
+        let identified = try count(GlobalKeys.keyspace(.accounts), GlobalKeys.keyspace(.identities))
+        let counters = try count(GlobalKeys.keyspace(.usage), GlobalKeys.keyspace(.zoneUsage))
         #expect(ends["accounts"] == identified + counters + places.databases + recordCount)
-        #expect(try count(GlobalKeys.accounts) == 3)
-        #expect(try count(GlobalKeys.acceptances) == 2)
-        #expect(try ends["shares"] == places.zones + 2 * 3 + count(GlobalKeys.acceptances, GlobalKeys.shareURLs))
-        #expect(try ends["subscriptions"] == count(GlobalKeys.devices, GlobalKeys.outbox))
+        #expect(try count(GlobalKeys.keyspace(.accounts)) == 3)
+        #expect(try count(GlobalKeys.keyspace(.acceptances)) == 2)
+        #expect(
+            try ends["shares"] == places.zones + 2 * 3
+                + count(GlobalKeys.keyspace(.acceptances), GlobalKeys.keyspace(.shareURLs)))
+        #expect(try ends["subscriptions"] == count(GlobalKeys.keyspace(.devices), GlobalKeys.keyspace(.outbox)))
         #expect(ends["assets"] == 2 * 2_001)
         #expect(ends["who holds assets"] == recordCount + 4)
         // Zones are looked at by themselves and in their databases.
@@ -346,7 +348,7 @@ struct TotalsTests {
         let session = try session("store", .existingAsClient)
         defer { session.close() }
         let told = Told()
-        let reviewCount = try session.engine.read { try $0.entryCount(in: GlobalKeys.indexReviews) }
+        let reviewCount = try session.engine.read { try $0.entryCount(in: GlobalKeys.keyspace(.indexReviews)) }
         let zoneCount = try session.placeAndRecordCount.zones
         try session.finishIndexes { told.take($0, $1, $2) }
         let zone = try session.zone(ZoneName("photos"))

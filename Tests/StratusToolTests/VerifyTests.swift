@@ -80,7 +80,7 @@ struct VerifyTests {
         let asset = GlobalKeys.asset(owner: owner, digest: digest)
         let identity = GlobalKeys.identity(.externalID, "local")
         let zoneAssets = DatabaseKeys(DatabaseNumber(1)).zoneAssets("photos")
-        let stranger = IdentityEntry(account: "stranger").encoded()
+        let stranger = AccountIDEntry(account: "stranger").encoded()
         let url = GlobalKeys.shareURL([UInt8](repeating: 1, count: 32))
         let acceptance = GlobalKeys.acceptance(user: owner, zone: UUID(), share: "s")
         let faults: [(kind: String, count: String, key: [UInt8], value: [UInt8]?)] = [
@@ -89,7 +89,7 @@ struct VerifyTests {
             ("wrongUsage", "accountFaults", GlobalKeys.usage(of: owner), UsageEntry(byteCount: 1).encoded()),
             ("ownerless", "accountFaults", GlobalKeys.usage(of: "_ghost"), UsageEntry(byteCount: 1).encoded()),
             ("wrongContentCount", "assetFaults", asset, AssetEntry(count: 2, byteCount: 6).encoded()),
-            ("wrongZoneAssetCount", "assetFaults", zoneAssets, ZoneAssetsEntry(count: 2).encoded()),
+            ("wrongZoneAssetCount", "assetFaults", zoneAssets, CountEntry(count: 2).encoded()),
             ("danglingShareEntry", "shareFaults", url, Self.url(owner).encoded()),
             ("damagedShare", "shareFaults", acceptance, [1]),
         ]

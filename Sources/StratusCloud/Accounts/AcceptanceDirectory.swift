@@ -51,7 +51,7 @@ package final class AcceptanceDirectory: Sendable {
 
     /// Removes the acceptances among these keys from the cache when the transaction becomes visible.
     package func forget(_ written: [[UInt8]], in transaction: RecordTransaction) {
-        let acceptances = GlobalKeys.acceptances
+        let acceptances = GlobalKeys.keyspace(.acceptances)
         let keys = written.filter { acceptances.contains($0) }
         guard !keys.isEmpty else { return }
         let (cache, visibilities) = (cache, visibilities)

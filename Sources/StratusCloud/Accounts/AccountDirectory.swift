@@ -52,7 +52,7 @@ package final class AccountDirectory: Sendable {
     /// The accounts after `id` in the order of identifiers, at most `limit` of them.
     package func accounts(after id: AccountID?, limit: Int, in reader: RecordReader) throws -> AccountPage {
         let limit = min(max(limit, 1), AccountLimits.pageCount)
-        let range = id.map { GlobalKeys.accounts(after: $0) } ?? GlobalKeys.accounts
+        let range = id.map { GlobalKeys.accounts(after: $0) } ?? GlobalKeys.keyspace(.accounts)
         var accounts: [StoredAccount] = []
         var hasMore = false
         try reader.store.scan(range, .forward, limit: limit + 1) { key, value in
@@ -87,7 +87,7 @@ package final class AccountDirectory: Sendable {
 
     /// The account that an identity leads to.
     func owner(of identityKey: [UInt8], in reader: RecordReader) throws -> AccountID? {
-        try reader.store.withValue(forKey: identityKey) { try IdentityEntry(decoding: $0).account }
+        try reader.store.withValue(forKey: identityKey) { try AccountIDEntry(decoding: $0).account }
     }
 }
 
@@ -167,7 +167,7 @@ extension AccountDirectory {
         try claim(GlobalKeys.identity(.userRecord, new.userName.text), for: new.id, in: transaction) {
             CloudError.repeatedIdentity
         }
-        let entry = IdentityEntry(account: new.id).encoded()
+        let entry = AccountIDEntry(account: new.id).encoded()
         for handle in new.handles.sorted(by: { $0.text < $1.text }) {
             try claim(GlobalKeys.identity(handle), for: new.id, in: transaction) {
                 CloudError(
@@ -226,16 +226,16 @@ extension AccountDirectory {
         for key in Self.identityKeys(of: account) { try transaction.delete(key) }
         try transaction.delete(GlobalKeys.account(id))
         try transaction.set(
-            GlobalKeys.departure(of: account.userName), to: DepartureEntry(account: id).encoded())
+            GlobalKeys.departure(of: account.userName), to: AccountIDEntry(account: id).encoded())
         publish(id, nil, in: transaction)
         return Departure(userName: account.userName, account: id)
     }
 
     /// The departures that are not finished, at most `limit` of them.
     package func departures(limit: Int = AccountLimits.pageCount, in reader: RecordReader) throws -> [Departure] {
-        try reader.store.collect(GlobalKeys.departures, limit: limit) { key, value in
+        try reader.store.collect(GlobalKeys.keyspace(.departures), limit: limit) { key, value in
             Departure(
-                userName: try GlobalKeys.readDepartureKey(key), account: try DepartureEntry(decoding: value).account)
+                userName: try GlobalKeys.readDepartureKey(key), account: try AccountIDEntry(decoding: value).account)
         }
     }
 }

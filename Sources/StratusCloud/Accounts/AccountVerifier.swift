@@ -88,8 +88,8 @@ package struct AccountVerifier: Sendable {
     /// The number of accounts, identities, databases, counters, and records of owners that are not being deleted.
     private func entryCount(in reader: RecordReader, countsRecords: Bool) throws -> Int {
         var count = 0
-        for range in [GlobalKeys.accounts, GlobalKeys.identities, GlobalKeys.usages, GlobalKeys.zoneUsages] {
-            count += try reader.entryCount(in: range)
+        for keyspace in [GlobalKeyspace.accounts, .identities, .usage, .zoneUsage] {
+            count += try reader.entryCount(in: GlobalKeys.keyspace(keyspace))
         }
         try reader.visitDatabases { _, _ in
             count += 1
@@ -120,13 +120,13 @@ private struct AccountCheck {
 
     /// Checks that every identity of an account leads to it, and that its owner's counters equal what their zones hold.
     mutating func verifyAccounts() throws {
-        try reader.store.scan(GlobalKeys.accounts) { key, value in
+        try reader.store.scan(GlobalKeys.keyspace(.accounts)) { key, value in
             let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
             if UUID.isWithoutRandomness(account.id.text) || UUID.isWithoutRandomness(account.userName.text) {
                 report.note(.predictable(account.id))
             }
             for key in AccountDirectory.identityKeys(of: account) {
-                let found = try reader.store.withValue(forKey: key) { try IdentityEntry(decoding: $0).account }
+                let found = try reader.store.withValue(forKey: key) { try AccountIDEntry(decoding: $0).account }
                 // `verifyIdentities` reports an identity that leads to an account that does not own it.
                 guard try found.map({ try $0 != account.id && owns($0, key) }) ?? true else { continue }
                 if found != nil, key == GlobalKeys.identity(.userRecord, account.userName.text) {
@@ -143,8 +143,8 @@ private struct AccountCheck {
 
     /// Checks that every identity belongs to the account it leads to.
     mutating func verifyIdentities() throws {
-        try reader.store.scan(GlobalKeys.identities) { key, value in
-            let id = try IdentityEntry(decoding: value).account
+        try reader.store.scan(GlobalKeys.keyspace(.identities)) { key, value in
+            let id = try AccountIDEntry(decoding: value).account
             if try !owns(id, [UInt8](copying: key)) {
                 report.note(.dangling(identity: KeyDescription.text(of: key), id))
             }
@@ -174,11 +174,11 @@ private struct AccountCheck {
             if let owner = database.owner { try verify(owner, apps) } else { meter.add() }
             return .next
         }
-        try reader.store.scan(GlobalKeys.usages) { key, _ in
+        try reader.store.scan(GlobalKeys.keyspace(.usage)) { key, _ in
             try verify(GlobalKeys.readUsageKey(key), apps)
             return .next
         }
-        try reader.store.scan(GlobalKeys.zoneUsages) { key, _ in
+        try reader.store.scan(GlobalKeys.keyspace(.zoneUsage)) { key, _ in
             try verify(GlobalKeys.readZoneUsageKey(key).owner, apps)
             return .next
         }
@@ -207,7 +207,9 @@ extension RecordReader {
     /// The account that a user name leads to, if it has that name, as stored.
     func account(of user: UserName) throws -> AccountID? {
         let key = GlobalKeys.identity(.userRecord, user.text)
-        guard let id = try store.withValue(forKey: key, { try IdentityEntry(decoding: $0).account }) else { return nil }
+        guard let id = try store.withValue(forKey: key, { try AccountIDEntry(decoding: $0).account }) else {
+            return nil
+        }
         let found = try store.withValue(forKey: GlobalKeys.account(id)) { try AccountEntry(decoding: $0) }
         return found?.content.userName == user ? id : nil
     }
@@ -215,7 +217,7 @@ extension RecordReader {
     /// The users whose names do not lead to their accounts. Reads all accounts.
     func unledUsers(_ meter: WorkMeter? = nil) throws -> Set<UserName> {
         var users: Set<UserName> = []
-        try store.scan(GlobalKeys.accounts) { key, value in
+        try store.scan(GlobalKeys.keyspace(.accounts)) { key, value in
             let user = try AccountEntry(decoding: value).content.userName
             meter?.add(0)
             if try account(of: user) != GlobalKeys.readAccountKey(key) { users.insert(user) }

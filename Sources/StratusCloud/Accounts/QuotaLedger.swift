@@ -167,7 +167,7 @@ extension QuotaLedger {
     /// Every live record has an entry among the parents.
     private static func foundByteCount(in zone: ZoneReader, _ onRecord: () -> Void = {}) throws -> Int64 {
         var sum: Int64 = 0
-        try zone.store.scan(zone.keys.parents) { key, _ in
+        try zone.store.scan(zone.keys.keyspace(.parents)) { key, _ in
             if let record = try zone.record(zone.keys.readParentKey(key)) {
                 sum = sum.addingCapped(byteCount(of: record.record))
                 onRecord()

@@ -53,8 +53,8 @@ package struct AssetBackup {
     ) throws -> Set<AssetKey> {
         var lost: Set<AssetKey> = []
         try copy.read { reader in
-            let meter = WorkMeter(total: try reader.entryCount(in: GlobalKeys.assets), progress)
-            try reader.store.scan(GlobalKeys.assets) { key, _ in
+            let meter = WorkMeter(total: try reader.entryCount(in: GlobalKeys.keyspace(.assets)), progress)
+            try reader.store.scan(GlobalKeys.keyspace(.assets)) { key, _ in
                 let (owner, digest) = try GlobalKeys.readAssetKey(key)
                 let key = AssetKey(owner: owner, digest: digest)
                 if !has(key), try !take(key) { lost.insert(key) }

@@ -40,7 +40,7 @@ package struct AssetVerifier: Sendable {
             }
             try check(owner, readsContents, meter, &report)
         }
-        var next = try ledgerOwner(in: GlobalKeys.assets)
+        var next = try ledgerOwner(in: GlobalKeys.keyspace(.assets))
         while let owner = next {
             // Owners with a directory were checked before.
             if try store.namesIfThere(in: store.directory.owner(owner)) == nil {
@@ -103,7 +103,7 @@ package struct AssetVerifier: Sendable {
         try engine.read { reader in
             let total =
                 try reader.placeAndRecordCount { owner($0) != nil }.records
-                + reader.entryCount(in: GlobalKeys.assets)
+                + reader.entryCount(in: GlobalKeys.keyspace(.assets))
                 + reader.releases().reduce(0) { $0 + (try reader.recordCount(of: $1)) }
             let meter = WorkMeter(total: total, progress)
             var (counted, held) = (AssetTally(), AssetTally())
@@ -111,10 +111,10 @@ package struct AssetVerifier: Sendable {
                 held.add($0, times: $1)
             } onZone: { zone, found in
                 let key = DatabaseKeys(zone.database).zoneAssets(zone.id.name)
-                let counted = try reader.store.withValue(forKey: key) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
+                let counted = try reader.store.withValue(forKey: key) { try CountEntry(decoding: $0).count } ?? 0
                 if counted != found { report.note(.zoneMiscounted(zone.id, counted: counted, held: found)) }
             }
-            try Self.visitLedger(GlobalKeys.assets, in: reader) {
+            try Self.visitLedger(GlobalKeys.keyspace(.assets), in: reader) {
                 counted.add($0, times: $1.count)
                 meter.add()
             }
@@ -141,7 +141,7 @@ package struct AssetVerifier: Sendable {
         try visitHeld(in: reader, owner, meter) { key, times in
             if isIncluded(key) { held[key, default: 0] += times }
         }
-        try Self.visitLedger(GlobalKeys.assets, in: reader) { key, entry in
+        try Self.visitLedger(GlobalKeys.keyspace(.assets), in: reader) { key, entry in
             meter.add()
             guard isIncluded(key) else { return }
             let found = held.removeValue(forKey: key) ?? 0
@@ -169,7 +169,7 @@ package struct AssetVerifier: Sendable {
             let zone = try reader.existingZone(id)
             var sum: UInt64 = 0
             // Every live record has an entry among the parents.
-            try zone.store.scan(zone.keys.parents) { key, _ in
+            try zone.store.scan(zone.keys.keyspace(.parents)) { key, _ in
                 guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
                 sum += Self.count(record.record, owner, visit)
                 meter.add()
@@ -178,7 +178,7 @@ package struct AssetVerifier: Sendable {
             try onZone((id, listing.database), sum)
             return .next
         }
-        try reader.store.scan(GlobalKeys.releases) { _, value in
+        try reader.store.scan(GlobalKeys.keyspace(.releases)) { _, value in
             var release = try ReleaseEntry(decoding: value)
             // Page by page, because their names are in memory.
             repeat {
@@ -210,14 +210,15 @@ package struct AssetVerifier: Sendable {
     }
 
     private func ledgerOwner(behind owner: UserName) throws -> UserName? {
-        try ledgerOwner(in: KeyRange(from: GlobalKeys.assets(of: owner).upper, upTo: GlobalKeys.assets.upper))
+        try ledgerOwner(
+            in: KeyRange(from: GlobalKeys.assets(of: owner).upper, upTo: GlobalKeys.keyspace(.assets).upper))
     }
 
     /// The size of all contents in the ledger.
     private func ledgerByteCount() throws -> Int {
         try engine.read { reader in
             var count = 0
-            try Self.visitLedger(GlobalKeys.assets, in: reader) { count += Int(summable: $1.byteCount) }
+            try Self.visitLedger(GlobalKeys.keyspace(.assets), in: reader) { count += Int(summable: $1.byteCount) }
             return count
         }
     }

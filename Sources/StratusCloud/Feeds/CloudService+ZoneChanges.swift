@@ -182,7 +182,7 @@ struct Admissions {
         }
         try zone.store.scan(zone.keys.endedAcceptances(of: user, after: start)) { key, value in
             let parts = try zone.keys.readEndedAcceptanceKey(key)
-            let began = try EndedAcceptanceEntry(decoding: value).began
+            let began = try EndedPeriodEntry(decoding: value).began
             stays.append(Stay(share: parts.share, began: began, ended: parts.ended))
             return .next
         }

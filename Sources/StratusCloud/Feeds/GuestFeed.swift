@@ -296,7 +296,7 @@ extension GuestFeed {
     private func recordNames(
         after last: RecordName?, limit: Int
     ) throws -> [(name: RecordName, isTombstone: Bool)] {
-        let range = last.map { zone.keys.records(after: $0) } ?? zone.keys.records
+        let range = last.map { zone.keys.records(after: $0) } ?? zone.keys.keyspace(.records)
         var names: [(name: RecordName, isTombstone: Bool)] = []
         try zone.store.scan(range) { key, value in
             let parts = try zone.keys.readRecordKey(key)

@@ -60,7 +60,7 @@ extension CloudService {
     /// The devices for which notifications wait. Call it after opening a store.
     package func waitingDevices() throws(CloudError) -> [DeviceAddress] {
         try reading { reader in
-            try reader.store.collect(GlobalKeys.devices) { key, value in
+            try reader.store.collect(GlobalKeys.keyspace(.devices)) { key, value in
                 guard try DeviceEntry(decoding: value).count > 0 else { return nil }
                 let parts = try GlobalKeys.readDeviceKey(key)
                 return DeviceAddress(account: parts.account, name: parts.name)

@@ -67,7 +67,7 @@ struct DeliveryRun {
 
     /// Delivers entries after `position`, until there is enough for one commit.
     mutating func run(after position: [UInt8]?) throws -> DeliveryStep {
-        let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox
+        let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)
         let entries = try transaction.store.collect(range, limit: Self.entryCount) { key, value in
             (key: [UInt8](copying: key), value: [UInt8](copying: value))
         }

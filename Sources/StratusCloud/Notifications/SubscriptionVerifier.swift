@@ -53,7 +53,8 @@ package struct SubscriptionVerifier: Sendable {
 
     /// The verified ranges.
     private static let ranges = [
-        GlobalKeys.subscriptions, GlobalKeys.notifications, GlobalKeys.devices, GlobalKeys.outbox,
+        GlobalKeys.keyspace(.subscriptions), GlobalKeys.keyspace(.notifications), GlobalKeys.keyspace(.devices),
+        GlobalKeys.keyspace(.outbox),
     ]
 
     /// The first findings of each kind of `verify`.
@@ -92,11 +93,13 @@ private final class SubscriptionCheck {
     init(_ reader: RecordReader, _ meter: WorkMeter) throws {
         (self.reader, self.meter) = (reader, meter)
         departing = Set(
-            try reader.store.collect(GlobalKeys.departures) { _, value in try DepartureEntry(decoding: value).account })
+            try reader.store.collect(GlobalKeys.keyspace(.departures)) { _, value in
+                try AccountIDEntry(decoding: value).account
+            })
     }
 
     func verifySubscriptions() throws {
-        try visit(GlobalKeys.subscriptions) { key, value in
+        try visit(GlobalKeys.keyspace(.subscriptions)) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
             _ = try KnownSubscription(parts, SubscriptionEntry(decoding: value))
             return parts
@@ -109,7 +112,7 @@ private final class SubscriptionCheck {
     /// Checks that every notification has a device. They are in the order of their devices.
     func verifyNotifications() throws {
         var last: [UInt8]?
-        try visit(GlobalKeys.notifications) { key, value in
+        try visit(GlobalKeys.keyspace(.notifications)) { key, value in
             let parts = try GlobalKeys.readNotificationKey(key)
             let device = GlobalKeys.device(of: parts.account, parts.device)
             if device != last, try !reader.store.contains(device) {
@@ -121,7 +124,7 @@ private final class SubscriptionCheck {
     }
 
     func verifyDevices() throws {
-        try visit(GlobalKeys.devices) { key, value in
+        try visit(GlobalKeys.keyspace(.devices)) { key, value in
             (parts: try GlobalKeys.readDeviceKey(key), counted: try DeviceEntry(decoding: value).count)
         } judge: { device, line in
             let (parts, counted) = device
@@ -132,7 +135,7 @@ private final class SubscriptionCheck {
     }
 
     func verifyOutbox() throws {
-        try visit(GlobalKeys.outbox) { key, value in
+        try visit(GlobalKeys.keyspace(.outbox)) { key, value in
             _ = try GlobalKeys.readOutboxKey(key)
             _ = try OutboxEntry(decoding: value)
         }

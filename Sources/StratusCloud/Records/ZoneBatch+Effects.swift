@@ -96,7 +96,9 @@ extension ZoneBatch {
 
     /// The root with the smallest name in the zone.
     private func firstRoot() throws -> (RecordName, RecordName)? {
-        let first = try zone.store.first(in: zone.keys.shareRoots) { key, _ in try zone.keys.readShareRootKey(key) }
+        let first = try zone.store.first(in: zone.keys.keyspace(.shareRoots)) { key, _ in
+            try zone.keys.readShareRootKey(key)
+        }
         guard let root = first, let share = try zone.node(root)?.share else { return nil }
         return (root, share)
     }
@@ -209,7 +211,7 @@ extension ZoneBatch {
         if let settlement { try shareWriter.write(settlement) }
         for save in saves { invitations += invitations(of: save) }
         // One seek finds whether anything in the zone was ever shared. It saves a look-up for every deletion elsewhere.
-        guard !removed.isEmpty, try zone.store.hasEntries(in: zone.keys.shareTokens) else { return }
+        guard !removed.isEmpty, try zone.store.hasEntries(in: zone.keys.keyspace(.shareTokens)) else { return }
         for record in removed { try shareWriter.forgetToken(of: record.name) }
     }
 

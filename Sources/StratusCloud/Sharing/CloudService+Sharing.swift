@@ -159,7 +159,7 @@ extension CloudService {
         let limit = min(max(limit, 1), Self.maximumEventCount)
         return try reading { reader in
             let keys = try reader.existingZone(zone).keys
-            let range = position.map { keys.shareEvents(after: $0) } ?? keys.shareEvents
+            let range = position.map { keys.shareEvents(after: $0) } ?? keys.keyspace(.shareEvents)
             var page = ShareTrailPage(events: [], next: nil)
             var last: ShareEventPosition?
             try reader.store.scan(range, .forward, limit: limit + 1) { key, value in
@@ -188,7 +188,7 @@ extension CloudService {
         while shouldContinue() {
             let deleted = try engine.transact { transaction in
                 guard let keys = try transaction.zone(zone)?.keys else { return 0 }
-                var range = keys.shareEvents
+                var range = keys.keyspace(.shareEvents)
                 range.upper = newest + [0]
                 let expired = try transaction.store.keys(in: range, limit: engine.options.limits.purgeBatchCount)
                 for key in expired { try transaction.delete(key) }
@@ -206,7 +206,8 @@ extension CloudService {
             guard let keys = try reader.zone(zone)?.keys else { return nil }
             var count = 0
             var found: [UInt8]?
-            try reader.store.scan(keys.shareEvents, .backward, limit: options.shareEventCount + 1) { key, _ in
+            try reader.store.scan(keys.keyspace(.shareEvents), .backward, limit: options.shareEventCount + 1) {
+                key, _ in
                 count += 1
                 if count > options.shareEventCount { found = [UInt8](copying: key) }
                 return .next

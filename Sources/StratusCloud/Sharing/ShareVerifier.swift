@@ -70,13 +70,15 @@ package struct ShareVerifier: Sendable {
     }
 
     private static func lookCount(in reader: RecordReader) throws -> Int {
-        var count = try reader.entryCount(in: GlobalKeys.acceptances) + reader.entryCount(in: GlobalKeys.shareURLs)
+        var count =
+            try reader.entryCount(in: GlobalKeys.keyspace(.acceptances))
+            + reader.entryCount(in: GlobalKeys.keyspace(.shareURLs))
         try reader.visitZones { _, listing in
             // One for the zone, because even a zone without shares costs four seeks.
             count += 1
             count += try reader.entryCount(in: listing.keys.types(of: ShareContent.recordType))
-            for range in [listing.keys.shareRoots, listing.keys.shareTokens, listing.keys.endedAcceptances] {
-                count += try reader.entryCount(in: range)
+            for keyspace in [ZoneKeyspace.shareRoots, .shareTokens, .endedAcceptances] {
+                count += try reader.entryCount(in: listing.keys.keyspace(keyspace))
             }
             return .next
         }
@@ -219,7 +221,7 @@ private struct ShareCheck {
 
     /// Checks that every mark belongs to a share (SH-03, SH-10).
     private mutating func verifyMarks(_ zone: ZoneReader) throws {
-        try zone.store.scan(zone.keys.shareRoots) { key, value in
+        try zone.store.scan(zone.keys.keyspace(.shareRoots)) { key, value in
             meter.add()
             let root = try zone.keys.readShareRootKey(key)
             let share = try ShareRootEntry(decoding: value).share
@@ -232,7 +234,7 @@ private struct ShareCheck {
 
     /// Checks that every secret belongs to a record or the whole zone.
     private mutating func verifyTokens(_ zone: ZoneReader) throws {
-        try zone.store.scan(zone.keys.shareTokens) { key, _ in
+        try zone.store.scan(zone.keys.keyspace(.shareTokens)) { key, _ in
             meter.add()
             guard let root = try zone.keys.readShareTokenKey(key), try zone.node(root) == nil else { return .next }
             note(.wrongToken, KeyDescription.text(of: key), "the secret of a record that is not there")
@@ -243,7 +245,7 @@ private struct ShareCheck {
     /// Checks that a person's acceptance began after their earlier one ended.
     private mutating func verifyEnded(_ zone: ZoneReader, identity: UUID) throws {
         var horizon: UInt64?
-        try zone.store.scan(zone.keys.endedAcceptances) { key, _ in
+        try zone.store.scan(zone.keys.keyspace(.endedAcceptances)) { key, _ in
             meter.add()
             let limit = try horizon ?? zone.header().horizon
             horizon = limit
@@ -309,12 +311,12 @@ private struct ShareCheck {
     /// Finds the acceptances and URLs without a share. Call it after all zones.
     mutating func verifyDangling() throws {
         var (acceptances, urls) = (0, 0)
-        try reader.store.scan(GlobalKeys.acceptances) { key, _ in
+        try reader.store.scan(GlobalKeys.keyspace(.acceptances)) { key, _ in
             if try !released.contains(GlobalKeys.readAcceptanceKey(key).zone) { acceptances += 1 }
             meter.add()
             return .next
         }
-        try reader.store.scan(GlobalKeys.shareURLs) { key, value in
+        try reader.store.scan(GlobalKeys.keyspace(.shareURLs)) { key, value in
             let entry = try? ShareURLEntry(decoding: value)
             if entry.map({ !released.contains($0.zoneIdentity) }) ?? true { urls += 1 }
             meter.add()
@@ -325,8 +327,8 @@ private struct ShareCheck {
     }
 
     private mutating func verifyAcceptances() throws {
-        meter.expect(try reader.entryCount(in: GlobalKeys.acceptances))
-        try reader.store.scan(GlobalKeys.acceptances) { key, value in
+        meter.expect(try reader.entryCount(in: GlobalKeys.keyspace(.acceptances)))
+        try reader.store.scan(GlobalKeys.keyspace(.acceptances)) { key, value in
             meter.add()
             let parts = try GlobalKeys.readAcceptanceKey(key)
             let bytes = [UInt8](copying: key)
@@ -346,8 +348,8 @@ private struct ShareCheck {
     }
 
     private mutating func verifyURLs() throws {
-        meter.expect(try reader.entryCount(in: GlobalKeys.shareURLs))
-        try reader.store.scan(GlobalKeys.shareURLs) { key, value in
+        meter.expect(try reader.entryCount(in: GlobalKeys.keyspace(.shareURLs)))
+        try reader.store.scan(GlobalKeys.keyspace(.shareURLs)) { key, value in
             meter.add()
             let bytes = [UInt8](copying: key)
             guard !noted.contains(bytes.hashValue) else { return .next }

@@ -145,7 +145,7 @@ package struct ShareWriter {
     /// The index after the events of the zone's last change.
     private func nextEventIndex(at sequence: UInt64) throws -> UInt64 {
         var next: UInt64 = 0
-        try zone.store.scan(zone.keys.shareEvents, .backward, limit: 1) { key, _ in
+        try zone.store.scan(zone.keys.keyspace(.shareEvents), .backward, limit: 1) { key, _ in
             let parts = try zone.keys.readShareEventKey(key)
             if parts.sequence == sequence { next = parts.index + 1 }
             return .stop
@@ -186,7 +186,7 @@ package struct ShareWriter {
             settlement.entries.append(
                 IndexEntry(
                     key: zone.keys.endedAcceptance(user: ended.user, ended: sequence, share: change.share),
-                    value: EndedAcceptanceEntry(began: ended.began).encoded()))
+                    value: EndedPeriodEntry(began: ended.began).encoded()))
         }
         guard change.old == nil, let new = change.new, try token(of: new.root) != new.token else { return }
         settlement.entries.append(

@@ -258,7 +258,7 @@ extension RecordReader {
     /// The containers with subscriptions, in the byte order of their names: one seek each.
     func subscribedContainers() throws -> [ContainerName] {
         var containers: [ContainerName] = []
-        var range = GlobalKeys.subscriptions
+        var range = GlobalKeys.keyspace(.subscriptions)
         while let next = try store.first(in: range, { key, _ in try GlobalKeys.readSubscriptionKey(key).container }) {
             containers.append(next)
             range.lower = GlobalKeys.subscriptions(in: next).upper
@@ -284,6 +284,6 @@ extension RecordReader {
 extension RecordReader {
     /// Whether the outbox has an entry after a key. One seek.
     func hasOutbox(after position: [UInt8]?) throws -> Bool {
-        try store.hasEntries(in: (position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.outbox))
+        try store.hasEntries(in: (position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)))
     }
 }

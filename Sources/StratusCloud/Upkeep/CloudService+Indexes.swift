@@ -50,7 +50,8 @@ extension CloudService {
     private func putUpOldTypes() throws {
         let types: [(container: ContainerName, type: RecordType?)] = try engine.read { reader in
             if try reader.store.contains(GlobalKeys.indexing()) { return [] }
-            return try reader.store.collect(GlobalKeys.schema) { key, _ in try GlobalKeys.readSchemaKey(key) }
+            return try reader.store.collect(GlobalKeys.keyspace(.schema)) { key, _ in try GlobalKeys.readSchemaKey(key)
+            }
         }
         guard types.contains(where: { $0.type != nil }) else { return }
         try engine.transact { transaction in
@@ -75,7 +76,7 @@ extension CloudService {
             var count = 0
             // Most reviews go over all zones of a container, which are counted once for all types.
             var all: [ContainerName: Int] = [:]
-            try reader.store.scan(GlobalKeys.indexReviews) { key, value in
+            try reader.store.scan(GlobalKeys.keyspace(.indexReviews)) { key, value in
                 let container = try GlobalKeys.readIndexReviewKey(key).container
                 let position = try IndexReviewEntry(decoding: value).last
                 if position == nil, let known = all[container] {
@@ -102,7 +103,7 @@ extension CloudService {
 
     private func nextReview() throws -> Review? {
         try engine.read { reader in
-            try reader.store.first(in: GlobalKeys.indexReviews) { key, value in
+            try reader.store.first(in: GlobalKeys.keyspace(.indexReviews)) { key, value in
                 let (container, type) = try GlobalKeys.readIndexReviewKey(key)
                 return Review(
                     container: container, type: type, entry: try IndexReviewEntry(decoding: value),

@@ -170,7 +170,7 @@ enum ZoneFacts {
 
     /// How many fields and list items of the zone's records hold an asset.
     static func assetCount(of zone: ZoneName, _ keys: DatabaseKeys, in reader: RecordReader) throws -> UInt64 {
-        try reader.store.withValue(forKey: keys.zoneAssets(zone)) { try ZoneAssetsEntry(decoding: $0).count } ?? 0
+        try reader.store.withValue(forKey: keys.zoneAssets(zone)) { try CountEntry(decoding: $0).count } ?? 0
     }
 
     static func changeAssetCount(
@@ -181,7 +181,7 @@ enum ZoneFacts {
             .addingReportingOverflow(change)
         guard !isOverflow, count >= 0 else { throw damaged(keys.zoneAssets(zone)) }
         guard count > 0 else { return try transaction.delete(keys.zoneAssets(zone)) }
-        try transaction.set(keys.zoneAssets(zone), to: ZoneAssetsEntry(count: UInt64(count)).encoded())
+        try transaction.set(keys.zoneAssets(zone), to: CountEntry(count: UInt64(count)).encoded())
     }
 
     private static func damaged(_ key: [UInt8]) -> StoreError {

@@ -80,7 +80,7 @@ package enum Hex {
         var bytes: [UInt8] = []
         var high: UInt8?
         for digit in text.utf8 {
-            guard let value = value(ofDigit: digit) else { return nil }
+            guard let value = Character(Unicode.Scalar(digit)).hexDigitValue.map(UInt8.init) else { return nil }
             if let first = high {
                 bytes.append(first << 4 | value)
                 high = nil
@@ -94,14 +94,5 @@ package enum Hex {
     /// The digit of a number below 16.
     private static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + (value - 10)
-    }
-
-    private static func value(ofDigit digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }

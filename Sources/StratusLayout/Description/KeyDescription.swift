@@ -35,7 +35,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
         pieces = beginning(of: place)
         for part in place.keyspace.parts {
             if case .chunk = part, reader.isAtEnd { break }
-            pieces.append(try text(part, &reader))
+            pieces.append(part.label + (try text(part, &reader)))
         }
         try reader.expectEnd()
     }
@@ -52,19 +52,17 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
         switch part {
         case .text: return ReadableText.quoted(try reader.readText())
         case .optionalText: return try reader.takeNull() ? "null" : ReadableText.quoted(try reader.readText())
-        case .number: return "\(try reader.readNumber())"
+        case .number, .database, .zone: return "\(try reader.readNumber())"
         case .element: return "\(try reader.readElement())"
         case .uuid: return try UUID.read(&reader).uuidString
         case .bytes: return "x'\(Hex.text(try [UInt8].read(&reader)))'"
-        case .database: return "\(DatabaseNumber(try reader.readNumber()))"
-        case .zone: return "\(ZoneNumber(try reader.readNumber()))"
         case .chunk:
             let index = try reader.readNumber()
             guard index >= 1 else { throw reader.corrupt("The index of a later chunk is 1 or more.") }
-            return "chunk \(index)"
-        case .action: return "action \(try ReferenceAction.read(&reader))"
-        case .scope: return "scope \(try DatabaseScope.read(&reader))"
-        case .identityKind: return "kind \(try IdentityKind.read(&reader))"
+            return "\(index)"
+        case .action: return "\(try ReferenceAction.read(&reader))"
+        case .scope: return "\(try DatabaseScope.read(&reader))"
+        case .identityKind: return "\(try IdentityKind.read(&reader))"
         }
     }
 

@@ -70,6 +70,7 @@ extension KeyDescription {
     private static func read(
         _ part: KeyPart, _ scanner: inout LineScanner, _ key: inout [UInt8]
     ) throws(StoreError) {
+        try scanner.expect(part.label)
         switch part {
         case .text: TupleWriter.appendString(try scanner.readText(), to: &key)
         case .optionalText:
@@ -78,7 +79,7 @@ extension KeyDescription {
             } else {
                 try scanner.readText().append(to: &key)
             }
-        case .number: TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
+        case .number, .database, .zone, .chunk: TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
         case .bytes: TupleWriter.appendBytes(try scanner.readBytes(), to: &key)
         case .uuid:
             guard case .uuid(let uuid) = try readElement(&scanner, depth: 0) else {
@@ -86,24 +87,9 @@ extension KeyDescription {
             }
             TupleWriter.appendUUID(uuid, to: &key)
         case .element: try append(try readElement(&scanner, depth: 0), scanner, to: &key)
-        case .database:
-            try scanner.expect("db ")
-            TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
-        case .zone:
-            try scanner.expect("zone ")
-            TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
-        case .chunk:
-            try scanner.expect("chunk ")
-            TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
-        case .action:
-            try scanner.expect("action ")
-            try appendCase(ReferenceAction.self, &scanner, &key)
-        case .scope:
-            try scanner.expect("scope ")
-            try appendCase(DatabaseScope.self, &scanner, &key)
-        case .identityKind:
-            try scanner.expect("kind ")
-            try appendCase(IdentityKind.self, &scanner, &key)
+        case .action: try appendCase(ReferenceAction.self, &scanner, &key)
+        case .scope: try appendCase(DatabaseScope.self, &scanner, &key)
+        case .identityKind: try appendCase(IdentityKind.self, &scanner, &key)
         }
     }
 

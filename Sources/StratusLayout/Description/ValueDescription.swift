@@ -59,8 +59,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             let progress = entry.last.map { "released up to \(quoted($0.text))" } ?? "nothing released"
             return "\(entry.database) / \(entry.zone), identity \(entry.identity), owner \(quoted(entry.owner.text)), "
                 + progress
-        case .rebuilds: return "identity \(try RebuildEntry(decoding: value).identity)"
-        case .indexBuilds: return "identity \(try IndexBuildEntry(decoding: value).identity)"
+        case .rebuilds, .indexBuilds: return "identity \(try ZoneIdentityEntry(decoding: value).identity)"
         case .indexing:
             _ = try EmptyEntry(decoding: value)
             return "entry"
@@ -68,9 +67,9 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             let last = try IndexReviewEntry(decoding: value).last
             return last.map { "reviewed up to \($0.database) / \($0.zone)" } ?? "nothing reviewed"
         case .accounts: return text(try AccountEntry(decoding: value).content)
-        case .identities: return "account \(quoted(try IdentityEntry(decoding: value).account.text))"
+        case .identities: return "account \(quoted(try AccountIDEntry(decoding: value).account.text))"
         case .usage, .zoneUsage: return try UsageEntry(decoding: value).byteCount.counting("byte")
-        case .departures: return "was account \(quoted(try DepartureEntry(decoding: value).account.text))"
+        case .departures: return "was account \(quoted(try AccountIDEntry(decoding: value).account.text))"
         case .assets:
             let entry = try AssetEntry(decoding: value)
             return "held \(entry.count.counting("time")), \(entry.byteCount.counting("byte"))"
@@ -102,7 +101,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .zoneMarkers:
             let entry = try ZoneMarkerEntry(decoding: value)
             return "deleted \(ReadableDate.text(entry.deleted)), reason \(entry.reason)"
-        case .zoneAssets: return "count \(try ZoneAssetsEntry(decoding: value).count)"
+        case .zoneAssets: return "count \(try CountEntry(decoding: value).count)"
         case .subscriptions, .schema: return hex(value)
         }
     }
@@ -118,7 +117,7 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
         case .shareRoots:
             let entry = try ShareRootEntry(decoding: value)
             return "share \(quoted(entry.share.text)) since \(entry.since)"
-        case .shareCounts: return "count \(try ShareCountEntry(decoding: value).count)"
+        case .shareCounts: return "count \(try CountEntry(decoding: value).count)"
         case .references, .types, .fields, .tokens:
             _ = try EmptyEntry(decoding: value)
             return "entry"
@@ -128,14 +127,14 @@ package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
             let parent = entry.parent.map { "parent \(quoted($0.text))" } ?? "no parent"
             let deletion = entry.deletedType.map { ", type \(quoted($0.text)) was deleted" } ?? ""
             return "\(parent) began \(entry.began)\(deletion)"
-        case .endedChildren: return "began \(try EndedChildEntry(decoding: value).began)"
+        case .endedChildren: return "began \(try EndedPeriodEntry(decoding: value).began)"
         case .endedShares:
             let entry = try EndedShareEntry(decoding: value)
             return "share \(quoted(entry.share.text)) began \(entry.began)"
         case .shareTokens: return "\(try ShareTokenEntry(decoding: value).token)"
         case .shareEvents: return text(try ShareEventEntry(decoding: value).event)
         case .queryIndexes: return text(try QueryIndexesEntry(decoding: value))
-        case .endedAcceptances: return "began \(try EndedAcceptanceEntry(decoding: value).began)"
+        case .endedAcceptances: return "began \(try EndedPeriodEntry(decoding: value).began)"
         case .clientTokens:
             let entry = try ClientTokenEntry(decoding: value)
             return "sequence \(entry.sequence), \(entry.data.count.counting("byte"))"

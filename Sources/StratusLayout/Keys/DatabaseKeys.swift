@@ -33,14 +33,12 @@ package struct DatabaseKeys: Hashable, Sendable {
     package func header() -> [UInt8] { key(.header) }
 
     package func zone(_ name: ZoneName) -> [UInt8] { key(.zones, name) }
-    package var zones: KeyRange { keyspace(.zones) }
-    package func zones(after name: ZoneName) -> KeyRange { zones.after(zone(name)) }
+    package func zones(after name: ZoneName) -> KeyRange { keyspace(.zones).after(zone(name)) }
     /// The name in a key of the zones keyspace. Throws `.corruption`.
     package func readZoneKey(_ key: Span<UInt8>) throws(StoreError) -> ZoneName { try read(key, .zones) { $0 } }
 
     package func change(_ counter: UInt64) -> [UInt8] { key(.changes, counter) }
-    package var changes: KeyRange { keyspace(.changes) }
-    package func changes(after counter: UInt64) -> KeyRange { changes.after(change(counter)) }
+    package func changes(after counter: UInt64) -> KeyRange { keyspace(.changes).after(change(counter)) }
     /// The counter in a key of the changes keyspace. Throws `.corruption`.
     package func readChangeKey(_ key: Span<UInt8>) throws(StoreError) -> UInt64 { try read(key, .changes) { $0 } }
 

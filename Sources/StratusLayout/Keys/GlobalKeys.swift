@@ -27,26 +27,15 @@ package struct SubscriptionKeyParts: Hashable, Sendable {
     package var user: UserName
     /// Which of the user's databases: 1 public, 2 private, 3 shared.
     package var database: UInt8
-    package var id: String
+    /// The identifier, which is compared by its bytes, as all names are.
+    private let name: RecordName
+    package var id: String { name.text }
 
     package init(container: ContainerName, user: UserName, database: UInt8, id: String) {
         self.container = container
         self.user = user
         self.database = database
-        self.id = id
-    }
-
-    // By bytes, as all names are compared.
-    package static func == (left: Self, right: Self) -> Bool {
-        left.container == right.container && left.user == right.user && left.database == right.database
-            && RecordName(left.id) == RecordName(right.id)
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(container)
-        hasher.combine(user)
-        hasher.combine(database)
-        hasher.combine(RecordName(id))
+        name = RecordName(id)
     }
 }
 
@@ -87,10 +76,8 @@ extension GlobalKeys {
     package static func tokenSecret() -> [UInt8] { key(.tokenSecret) }
     package static func indexing() -> [UInt8] { key(.indexing) }
     package static func receipt(_ id: [UInt8]) -> [UInt8] { key(.receipts, id) }
-    package static var receipts: KeyRange { range(.receipts) }
 
     package static func database(_ id: DatabaseID) -> [UInt8] { key(.databases, id.container, id.owner, id.scope) }
-    package static var databases: KeyRange { range(.databases) }
     package static func databases(of container: ContainerName) -> KeyRange { range(.databases, container) }
     package static func readDatabaseKey(_ key: Span<UInt8>) throws(StoreError) -> DatabaseID {
         try read(key, .databases, DatabaseID.init)
@@ -106,32 +93,27 @@ extension GlobalKeys {
     package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.purges, database, zone)
     }
-    package static var purges: KeyRange { range(.purges) }
     package static func purges(in database: DatabaseNumber) -> KeyRange { range(.purges, database) }
 
     package static func release(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.releases, database, zone)
     }
-    package static var releases: KeyRange { range(.releases) }
     package static func releases(in database: DatabaseNumber) -> KeyRange { range(.releases, database) }
     package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> KeyRange {
-        releases.after(release(database, zone))
+        keyspace(.releases).after(release(database, zone))
     }
 
     package static func rebuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.rebuilds, database, zone)
     }
-    package static var rebuilds: KeyRange { range(.rebuilds) }
 
     package static func indexBuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
         key(.indexBuilds, database, zone)
     }
-    package static var indexBuilds: KeyRange { range(.indexBuilds) }
 
     package static func indexReview(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
         key(.indexReviews, container, type)
     }
-    package static var indexReviews: KeyRange { range(.indexReviews) }
     package static func readIndexReviewKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (container: ContainerName, type: RecordType) {
@@ -141,7 +123,6 @@ extension GlobalKeys {
     package static func schema(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
         key(.schema, container, type)
     }
-    package static var schema: KeyRange { range(.schema) }
     package static func schema(of container: ContainerName) -> KeyRange { range(.schema, container) }
     /// The container's roles are stored under the empty record type, which no record has.
     package static func schemaRoles(_ container: ContainerName) -> [UInt8] { schema(container, "") }
@@ -157,8 +138,7 @@ extension GlobalKeys {
 
 extension GlobalKeys {
     package static func account(_ id: AccountID) -> [UInt8] { key(.accounts, id) }
-    package static var accounts: KeyRange { range(.accounts) }
-    package static func accounts(after id: AccountID) -> KeyRange { accounts.after(account(id)) }
+    package static func accounts(after id: AccountID) -> KeyRange { keyspace(.accounts).after(account(id)) }
     package static func readAccountKey(_ key: Span<UInt8>) throws(StoreError) -> AccountID {
         try read(key, .accounts) { $0 }
     }
@@ -166,16 +146,13 @@ extension GlobalKeys {
     package static func identity(_ kind: IdentityKind, _ value: String) -> [UInt8] { key(.identities, kind, value) }
     /// The key of a handle in its normalised form.
     package static func identity(_ handle: Handle) -> [UInt8] { identity(handle.kind, handle.text) }
-    package static var identities: KeyRange { range(.identities) }
 
     package static func usage(of owner: UserName) -> [UInt8] { key(.usage, owner) }
-    package static var usages: KeyRange { range(.usage) }
     package static func readUsageKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
         try read(key, .usage) { $0 }
     }
 
     package static func zoneUsage(of owner: UserName, zone: UUID) -> [UInt8] { key(.zoneUsage, owner, zone) }
-    package static var zoneUsages: KeyRange { range(.zoneUsage) }
     package static func zoneUsages(of owner: UserName) -> KeyRange { range(.zoneUsage, owner) }
     /// The zone is named by its identity.
     package static func readZoneUsageKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, zone: UUID) {
@@ -183,14 +160,12 @@ extension GlobalKeys {
     }
 
     package static func asset(owner: UserName, digest: [UInt8]) -> [UInt8] { key(.assets, owner, digest) }
-    package static var assets: KeyRange { range(.assets) }
     package static func assets(of owner: UserName) -> KeyRange { range(.assets, owner) }
     package static func readAssetKey(_ key: Span<UInt8>) throws(StoreError) -> (owner: UserName, digest: [UInt8]) {
         try read(key, .assets) { ($0, $1) }
     }
 
     package static func departure(of owner: UserName) -> [UInt8] { key(.departures, owner) }
-    package static var departures: KeyRange { range(.departures) }
     package static func readDepartureKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
         try read(key, .departures) { $0 }
     }
@@ -201,7 +176,6 @@ extension GlobalKeys {
 extension GlobalKeys {
     /// The key of a URL by the SHA-256 of its secret's bytes.
     package static func shareURL(_ digest: [UInt8]) -> [UInt8] { key(.shareURLs, digest) }
-    package static var shareURLs: KeyRange { range(.shareURLs) }
 
     package static func acceptance(user: UserName, zone: UUID, share: RecordName) -> [UInt8] {
         key(.acceptances, user, zone, share)
@@ -209,7 +183,6 @@ extension GlobalKeys {
     package static func acceptance(_ parts: AcceptanceKeyParts) -> [UInt8] {
         acceptance(user: parts.user, zone: parts.zone, share: parts.share)
     }
-    package static var acceptances: KeyRange { range(.acceptances) }
     package static func acceptances(of user: UserName) -> KeyRange { range(.acceptances, user) }
     /// What a user has accepted in one zone.
     package static func acceptances(of user: UserName, zone: UUID) -> KeyRange { range(.acceptances, user, zone) }
@@ -224,7 +197,6 @@ extension GlobalKeys {
     package static func subscription(_ parts: SubscriptionKeyParts) -> [UInt8] {
         key(.subscriptions, parts.container, parts.user, UInt64(parts.database), parts.id)
     }
-    package static var subscriptions: KeyRange { range(.subscriptions) }
     package static func subscriptions(in container: ContainerName) -> KeyRange { range(.subscriptions, container) }
     package static func subscriptions(of user: UserName, in container: ContainerName) -> KeyRange {
         range(.subscriptions, container, user)
@@ -253,7 +225,6 @@ extension GlobalKeys {
     }
 
     package static func device(of account: AccountID, _ name: String) -> [UInt8] { key(.devices, account, name) }
-    package static var devices: KeyRange { range(.devices) }
     package static func devices(of account: AccountID) -> KeyRange { range(.devices, account) }
     package static func readDeviceKey(
         _ key: Span<UInt8>
@@ -264,7 +235,6 @@ extension GlobalKeys {
     package static func notification(for account: AccountID, _ device: String, order: UInt64) -> [UInt8] {
         key(.notifications, account, device, order)
     }
-    package static var notifications: KeyRange { range(.notifications) }
     package static func notifications(for account: AccountID) -> KeyRange { range(.notifications, account) }
     package static func notifications(for account: AccountID, _ device: String) -> KeyRange {
         range(.notifications, account, device)
@@ -278,8 +248,7 @@ extension GlobalKeys {
     package static func outbox(_ database: DatabaseNumber, counter: UInt64, index: UInt64) -> [UInt8] {
         key(.outbox, database, counter, index)
     }
-    package static var outbox: KeyRange { range(.outbox) }
-    package static func outbox(after key: [UInt8]) -> KeyRange { outbox.after(key) }
+    package static func outbox(after key: [UInt8]) -> KeyRange { keyspace(.outbox).after(key) }
     /// The counter is the database's change counter after the commit. Entries of one commit are numbered from 0.
     package static func readOutboxKey(
         _ key: Span<UInt8>

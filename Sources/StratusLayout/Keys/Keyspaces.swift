@@ -15,7 +15,7 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case children = 4
     /// Key: root. Value: `ShareRootEntry`. Every hierarchical share of the zone.
     case shareRoots = 5
-    /// Key: parent or null, record. Value: `ShareCountEntry`. The number of share roots at or below a record. The
+    /// Key: parent or null, record. Value: `CountEntry`. The number of share roots at or below a record. The
     /// parent comes first, so that the roots below a record are found without visiting children that have none.
     case shareCounts = 6
     /// Key: target, source, field, action. Value: a version byte. The references to a record.
@@ -30,7 +30,7 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case changes = 11
     /// Key: child, ended. Value: `EndedParentEntry`. Parents a record no longer has, until the purge horizon.
     case endedParents = 12
-    /// Key: parent, ended, child. Value: `EndedChildEntry`. Children a record no longer has, until the purge horizon.
+    /// Key: parent, ended, child. Value: `EndedPeriodEntry`. Children a record no longer has, until the purge horizon.
     case endedChildren = 13
     /// Key: root, ended. Value: `EndedShareEntry`. Share marks a record no longer has, until the purge horizon.
     case endedShares = 14
@@ -39,7 +39,7 @@ package enum ZoneKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case shareTokens = 15
     /// Key: sequence, index. Value: `ShareEventEntry`. Events of shares, for their owners.
     case shareEvents = 16
-    /// Key: user, ended, share. Value: `EndedAcceptanceEntry`. Acceptances that ended, until the purge horizon.
+    /// Key: user, ended, share. Value: `EndedPeriodEntry`. Acceptances that ended, until the purge horizon.
     case endedAcceptances = 17
     /// Key: user. Value: `ClientTokenEntry`. The token a user's client sent with its last change of the zone.
     case clientTokens = 18
@@ -64,7 +64,7 @@ package enum DatabaseKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case zoneSettings = 6
     /// Key: zone name. Value: `ZoneMarkerEntry`. Why a host deleted the zone; kept until it is created again.
     case zoneMarkers = 7
-    /// Key: zone name. Value: `ZoneAssetsEntry`. How often the zone's records hold an asset; absent if never.
+    /// Key: zone name. Value: `CountEntry`. How often the zone's records hold an asset; absent if never.
     case zoneAssets = 8
 }
 
@@ -82,7 +82,7 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case receipts = 5
     /// Key: account. Value: `AccountEntry`.
     case accounts = 6
-    /// Key: kind, value. Value: `IdentityEntry`. The account of a handle, a user record or the host's own identifier.
+    /// Key: kind, value. Value: `AccountIDEntry`. The account of a handle, a user record or the host's own identifier.
     case identities = 7
     /// Key: SHA-256 of the URL's secret. Value: `ShareURLEntry`. The share of a URL.
     case shareURLs = 8
@@ -97,17 +97,17 @@ package enum GlobalKeyspace: UInt8, Hashable, Sendable, CaseIterable {
     case usage = 12
     /// Key: owner, identity of the zone. Value: `UsageEntry`. The bytes that one zone holds.
     case zoneUsage = 13
-    /// Key: owner. Value: `DepartureEntry`. A deleted account whose data is still being removed.
+    /// Key: owner. Value: `AccountIDEntry`. A deleted account whose data is still being removed.
     case departures = 14
     /// Key: database number, zone number. Value: `ReleaseEntry`. A deleted zone whose records still count as holders of
     /// assets; it becomes a purge when they do not.
     case releases = 15
-    /// Key: database number, zone number. Value: `RebuildEntry`. A zone whose indexes are being rebuilt: it refuses
-    /// requests until the entry is gone.
+    /// Key: database number, zone number. Value: `ZoneIdentityEntry`. A zone whose indexes are being rebuilt: it
+    /// refuses requests until the entry is gone.
     case rebuilds = 16
     /// Key: nothing more. Value: `TokenSecretEntry`. The secret that authenticates change tokens and cursors.
     case tokenSecret = 17
-    /// Key: database number, zone number. Value: `IndexBuildEntry`. A zone in which indexes for queries are being
+    /// Key: database number, zone number. Value: `ZoneIdentityEntry`. A zone in which indexes for queries are being
     /// filled or cleared.
     case indexBuilds = 18
     /// Key: container, record type. Value: `IndexReviewEntry`. A type whose indexes changed: its zones need a review.
@@ -169,6 +169,19 @@ enum KeyPart {
     case action
     case scope
     case identityKind
+
+    /// The beginning of the part in a line that describes a key.
+    var label: String {
+        switch self {
+        case .text, .optionalText, .number, .uuid, .bytes, .element: ""
+        case .database: "db "
+        case .zone: "zone "
+        case .chunk: "chunk "
+        case .action: "action "
+        case .scope: "scope "
+        case .identityKind: "kind "
+        }
+    }
 }
 
 // Names are made once, because making a name costs more than reading a key.

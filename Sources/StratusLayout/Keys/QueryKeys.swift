@@ -130,7 +130,6 @@ package enum FieldEdge: Hashable, Sendable {
 extension ZoneKeys {
     /// The key of the state of a type's indexes in the zone.
     package func queryIndexes(of type: RecordType) -> [UInt8] { key(.queryIndexes, type) }
-    package var queryIndexes: KeyRange { range(.queryIndexes) }
     /// The type in a key of the query indexes keyspace. Throws `.corruption`.
     package func readQueryIndexesKey(_ key: Span<UInt8>) throws(StoreError) -> RecordType {
         try read(key, .queryIndexes) { $0 }

@@ -22,19 +22,6 @@ package struct ShareEventKeyParts: Hashable, Sendable {
     }
 }
 
-/// The parts of a key of the ended acceptances keyspace.
-package struct EndedAcceptanceKeyParts: Hashable, Sendable {
-    package var user: UserName
-    package var ended: UInt64
-    package var share: RecordName
-
-    package init(user: UserName, ended: UInt64, share: RecordName) {
-        self.user = user
-        self.ended = ended
-        self.share = share
-    }
-}
-
 /// Builds and reads the keys of one zone.
 package struct ZoneKeys: Hashable, Sendable {
     package let database: DatabaseNumber
@@ -48,15 +35,6 @@ package struct ZoneKeys: Hashable, Sendable {
         self.database = database
         self.zone = zone
         self.prefix = KeyBuilder.prefix(database, zone)
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.database == right.database && left.zone == right.zone
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(database)
-        hasher.combine(zone)
     }
 
     /// Every key of the zone and no other.
@@ -150,10 +128,8 @@ extension ZoneKeys {
         return key
     }
 
-    /// Every record, tombstone and chunk, in the order of names.
-    package var records: KeyRange { range(.records) }
     /// The records after `name` and all its chunks.
-    package func records(after name: RecordName) -> KeyRange { records.after(prefix: record(name)) }
+    package func records(after name: RecordName) -> KeyRange { keyspace(.records).after(prefix: record(name)) }
     /// A record with all its chunks.
     package func recordWithChunks(_ name: RecordName) -> KeyRange { range(.records, name) }
 
@@ -171,8 +147,7 @@ extension ZoneKeys {
 
     package func change(sequence: UInt64, into key: inout [UInt8]) { append(.changes, sequence, to: &key) }
     package func change(sequence: UInt64) -> [UInt8] { key(.changes, sequence) }
-    package var changes: KeyRange { range(.changes) }
-    package func changes(after sequence: UInt64) -> KeyRange { changes.after(change(sequence: sequence)) }
+    package func changes(after sequence: UInt64) -> KeyRange { keyspace(.changes).after(change(sequence: sequence)) }
     /// The changes after `sequence`, up to and including `last`.
     package func changes(after sequence: UInt64, upTo last: UInt64) -> KeyRange {
         KeyRange(
@@ -186,7 +161,6 @@ extension ZoneKeys {
 
     /// The key of the last token that a user's client sent with a change of the zone.
     package func clientToken(of user: UserName) -> [UInt8] { key(.clientTokens, user) }
-    package var clientTokens: KeyRange { range(.clientTokens) }
     package func readClientTokenKey(_ key: Span<UInt8>) throws(StoreError) -> UserName {
         try read(key, .clientTokens) { $0 }
     }
@@ -198,7 +172,6 @@ extension ZoneKeys {
     /// The key of the small entry that names a record's parent and share.
     package func parent(of name: RecordName, into key: inout [UInt8]) { append(.parents, name, to: &key) }
     package func parent(of name: RecordName) -> [UInt8] { key(.parents, name) }
-    package var parents: KeyRange { range(.parents) }
     /// The record in a key of the parents keyspace.
     package func readParentKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName {
         try read(key, .parents) { $0 }
@@ -208,7 +181,6 @@ extension ZoneKeys {
         append(.children, parent, name, to: &key)
     }
     package func child(parent: RecordName, name: RecordName) -> [UInt8] { key(.children, parent, name) }
-    package var children: KeyRange { range(.children) }
     /// The children of a record. `readChild(_:prefixByteCount:)` wants the number of bytes of `lower`.
     package func children(of parent: RecordName) -> KeyRange { range(.children, parent) }
     package func children(of parent: RecordName, after child: RecordName) -> KeyRange {
@@ -225,7 +197,6 @@ extension ZoneKeys {
 
     package func shareRoot(_ name: RecordName, into key: inout [UInt8]) { append(.shareRoots, name, to: &key) }
     package func shareRoot(_ name: RecordName) -> [UInt8] { key(.shareRoots, name) }
-    package var shareRoots: KeyRange { range(.shareRoots) }
     package func readShareRootKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName {
         try read(key, .shareRoots) { $0 }
     }
@@ -235,7 +206,6 @@ extension ZoneKeys {
         append(.shareCounts, parent, name, to: &key)
     }
     package func shareCount(parent: RecordName?, name: RecordName) -> [UInt8] { key(.shareCounts, parent, name) }
-    package var shareCounts: KeyRange { range(.shareCounts) }
     /// The share counts of a record's children, or of the records that have no parent.
     package func shareCounts(below parent: RecordName?) -> KeyRange { range(.shareCounts, parent) }
     package func readShareCountKey(_ key: Span<UInt8>) throws(StoreError) -> (parent: RecordName?, name: RecordName) {
@@ -252,7 +222,6 @@ extension ZoneKeys {
     ) -> [UInt8] {
         key(.references, target, source, field, action)
     }
-    package var references: KeyRange { range(.references) }
     /// Every reference to a record.
     package func references(to target: RecordName) -> KeyRange { range(.references, target) }
     package func readReferenceKey(
@@ -265,7 +234,6 @@ extension ZoneKeys {
         append(.types, type, name, to: &key)
     }
     package func type(_ type: RecordType, name: RecordName) -> [UInt8] { key(.types, type, name) }
-    package var types: KeyRange { range(.types) }
     /// The live records of a type, in the order of names.
     package func types(of type: RecordType) -> KeyRange { range(.types, type) }
     package func types(of type: RecordType, after name: RecordName) -> KeyRange {
@@ -279,17 +247,17 @@ extension ZoneKeys {
 // MARK: History
 
 extension ZoneKeys {
+    /// The parents, children or shares of a record that ended after the change `sequence`, in the keyspace that holds
+    /// them.
+    package func ended(_ keyspace: ZoneKeyspace, of name: RecordName, after sequence: UInt64) -> KeyRange {
+        range(keyspace, name).after(prefix: key(keyspace, name, sequence))
+    }
+
     /// The key of a parent that `child` had until the change `ended`.
     package func endedParent(child: RecordName, ended: UInt64, into key: inout [UInt8]) {
         append(.endedParents, child, ended, to: &key)
     }
     package func endedParent(child: RecordName, ended: UInt64) -> [UInt8] { key(.endedParents, child, ended) }
-    package var endedParents: KeyRange { range(.endedParents) }
-    package func endedParents(of child: RecordName) -> KeyRange { range(.endedParents, child) }
-    /// The parents that ended after the change `sequence`.
-    package func endedParents(of child: RecordName, after sequence: UInt64) -> KeyRange {
-        endedParents(of: child).after(endedParent(child: child, ended: sequence))
-    }
     package func readEndedParentKey(_ key: Span<UInt8>) throws(StoreError) -> (name: RecordName, ended: UInt64) {
         try read(key, .endedParents) { ($0, $1) }
     }
@@ -302,13 +270,6 @@ extension ZoneKeys {
     package func endedChild(parent: RecordName, child: RecordName, ended: UInt64) -> [UInt8] {
         key(.endedChildren, parent, ended, child)
     }
-    package var endedChildren: KeyRange { range(.endedChildren) }
-    /// Every child a record once had, in the order of the changes that ended it.
-    package func endedChildren(of parent: RecordName) -> KeyRange { range(.endedChildren, parent) }
-    /// The children of a record that ended after the change `sequence`.
-    package func endedChildren(of parent: RecordName, after sequence: UInt64) -> KeyRange {
-        endedChildren(of: parent).after(prefix: key(.endedChildren, parent, sequence))
-    }
     package func readEndedChildKey(
         _ key: Span<UInt8>
     ) throws(StoreError) -> (parent: RecordName, ended: UInt64, child: RecordName) {
@@ -320,12 +281,6 @@ extension ZoneKeys {
         append(.endedShares, root, ended, to: &key)
     }
     package func endedShare(root: RecordName, ended: UInt64) -> [UInt8] { key(.endedShares, root, ended) }
-    package var endedShares: KeyRange { range(.endedShares) }
-    package func endedShares(of root: RecordName) -> KeyRange { range(.endedShares, root) }
-    /// The shares that ended after the change `sequence`.
-    package func endedShares(of root: RecordName, after sequence: UInt64) -> KeyRange {
-        endedShares(of: root).after(endedShare(root: root, ended: sequence))
-    }
     package func readEndedShareKey(_ key: Span<UInt8>) throws(StoreError) -> (name: RecordName, ended: UInt64) {
         try read(key, .endedShares) { ($0, $1) }
     }
@@ -336,7 +291,6 @@ extension ZoneKeys {
 extension ZoneKeys {
     /// The key of the secret of a root's URL; nil for that of the whole zone.
     package func shareToken(_ root: RecordName?) -> [UInt8] { key(.shareTokens, root) }
-    package var shareTokens: KeyRange { range(.shareTokens) }
     /// The root in a key of the share tokens keyspace; nil for the whole zone.
     package func readShareTokenKey(_ key: Span<UInt8>) throws(StoreError) -> RecordName? {
         try read(key, .shareTokens) { $0 }
@@ -344,9 +298,9 @@ extension ZoneKeys {
 
     package func shareEvent(_ parts: ShareEventKeyParts) -> [UInt8] { key(.shareEvents, parts.sequence, parts.index) }
     package func shareEvent(sequence: UInt64, index: UInt64) -> [UInt8] { key(.shareEvents, sequence, index) }
-    /// The events of shares of the zone, in their order.
-    package var shareEvents: KeyRange { range(.shareEvents) }
-    package func shareEvents(after parts: ShareEventKeyParts) -> KeyRange { shareEvents.after(shareEvent(parts)) }
+    package func shareEvents(after parts: ShareEventKeyParts) -> KeyRange {
+        keyspace(.shareEvents).after(shareEvent(parts))
+    }
     package func readShareEventKey(_ key: Span<UInt8>) throws(StoreError) -> ShareEventKeyParts {
         try read(key, .shareEvents, ShareEventKeyParts.init)
     }
@@ -356,13 +310,14 @@ extension ZoneKeys {
     package func endedAcceptance(user: UserName, ended: UInt64, share: RecordName) -> [UInt8] {
         key(.endedAcceptances, user, ended, share)
     }
-    package var endedAcceptances: KeyRange { range(.endedAcceptances) }
     package func endedAcceptances(of user: UserName) -> KeyRange { range(.endedAcceptances, user) }
     /// The acceptances of a user that ended after the change `sequence`.
     package func endedAcceptances(of user: UserName, after sequence: UInt64) -> KeyRange {
         endedAcceptances(of: user).after(prefix: key(.endedAcceptances, user, sequence))
     }
-    package func readEndedAcceptanceKey(_ key: Span<UInt8>) throws(StoreError) -> EndedAcceptanceKeyParts {
-        try read(key, .endedAcceptances, EndedAcceptanceKeyParts.init)
+    package func readEndedAcceptanceKey(
+        _ key: Span<UInt8>
+    ) throws(StoreError) -> (user: UserName, ended: UInt64, share: RecordName) {
+        try read(key, .endedAcceptances) { ($0, $1, $2) }
     }
 }

@@ -76,8 +76,9 @@ package struct AccountEntry: VersionedValue {
     }
 }
 
-/// The account of a handle, a user record or the host's own identifier. Bytes: version 1 · text: account.
-package struct IdentityEntry: VersionedValue {
+/// The account of a handle, a user record or the host's own identifier, or a deleted one whose data is still being
+/// removed. Bytes: version 1 · text: account.
+package struct AccountIDEntry: VersionedValue {
     package var account: AccountID
 
     package init(account: AccountID) { self.account = account }
@@ -96,17 +97,6 @@ package struct UsageEntry: VersionedValue {
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(byteCount, to: &bytes) }
 
     package init(parts reader: inout ValueReader) throws(StoreError) { byteCount = try reader.read() }
-}
-
-/// A deleted account whose data is still being removed. Bytes: version 1 · text: account.
-package struct DepartureEntry: VersionedValue {
-    package var account: AccountID
-
-    package init(account: AccountID) { self.account = account }
-
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(account, to: &bytes) }
-
-    package init(parts reader: inout ValueReader) throws(StoreError) { account = try reader.read() }
 }
 
 extension ValueWriter {

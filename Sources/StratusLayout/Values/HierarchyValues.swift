@@ -130,8 +130,9 @@ package struct ChildEntry: LayoutValue {
     }
 }
 
-/// The number of share roots at or below a record. Bytes: version 1 · number: count.
-package struct ShareCountEntry: VersionedValue {
+/// How many share roots are at or below a record, or how many fields and list items of a zone's records hold an asset.
+/// Bytes: version 1 · number: count.
+package struct CountEntry: VersionedValue {
     package var count: UInt64
 
     package init(count: UInt64) { self.count = count }
@@ -191,9 +192,9 @@ package struct EndedParentEntry: LayoutValue {
     }
 }
 
-/// A child that a record had. Bytes: version 1 · number: began.
-package struct EndedChildEntry: VersionedValue {
-    /// The change with which the child got this parent.
+/// A child that a record had, or an acceptance that a person had. Bytes: version 1 · number: began.
+package struct EndedPeriodEntry: VersionedValue {
+    /// The change with which the child got this parent, or since which the person saw the shared records.
     package var began: UInt64
 
     package init(began: UInt64) { self.began = began }

@@ -81,20 +81,10 @@ package struct QueryIndexesEntry: VersionedValue {
     }
 }
 
-/// A zone in which an index is being filled or cleared. Bytes: version 1 · UUID: identity.
-package struct IndexBuildEntry: VersionedValue {
-    /// The identity of the zone.
-    package var identity: UUID
-
-    package init(identity: UUID) { self.identity = identity }
-
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(identity, to: &bytes) }
-
-    package init(parts reader: inout ValueReader) throws(StoreError) { identity = try reader.read() }
-}
-
-/// A zone whose indexes are being rebuilt. Bytes: version 1 · UUID: identity.
-package struct RebuildEntry: VersionedValue {
+/// A zone whose indexes are being rebuilt, or in which one is being filled or cleared.
+///
+/// Bytes: version 1 · UUID: identity.
+package struct ZoneIdentityEntry: VersionedValue {
     /// The identity of the zone.
     package var identity: UUID
 

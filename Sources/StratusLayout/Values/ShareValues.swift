@@ -102,18 +102,6 @@ package struct ShareTokenEntry: VersionedValue {
     package init(parts reader: inout ValueReader) throws(StoreError) { token = try reader.read() }
 }
 
-/// An acceptance that lasted until the change in its key. Bytes: version 1 · number: began.
-package struct EndedAcceptanceEntry: VersionedValue {
-    /// The change of the zone since which the person saw the shared records.
-    package var began: UInt64
-
-    package init(began: UInt64) { self.began = began }
-
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(began, to: &bytes) }
-
-    package init(parts reader: inout ValueReader) throws(StoreError) { began = try reader.read() }
-}
-
 /// An event of a share.
 ///
 /// Bytes: version 1 · byte: kind · date · text: actor · text: share · flags (1 root, 2 participant, 4 user, 8 handle) ·

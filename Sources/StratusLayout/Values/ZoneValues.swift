@@ -98,14 +98,3 @@ package struct ZoneMarkerEntry: VersionedValue {
 
     package init(parts reader: inout ValueReader) throws(StoreError) { (reason, deleted) = try reader.read() }
 }
-
-/// How many fields and list items of a zone's records hold an asset. Bytes: version 1 · number: count.
-package struct ZoneAssetsEntry: VersionedValue {
-    package var count: UInt64
-
-    package init(count: UInt64) { self.count = count }
-
-    package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(count, to: &bytes) }
-
-    package init(parts reader: inout ValueReader) throws(StoreError) { count = try reader.read() }
-}

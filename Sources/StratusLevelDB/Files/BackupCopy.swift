@@ -119,9 +119,9 @@ struct BackupCopy {
         let more = try SystemFiles.read("\(source)/\(name)", from: manifest.bytes.count)
         if !more.isEmpty { unchangedAttemptCount = 0 }
         guard manifest.extend(more) else {
-            throw corruption(
+            throw StoreError.damagedFile(
                 "The MANIFEST of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                name)
+                name, of: source)
         }
         let state = (current, name, status.identity, manifest)
         known = state
@@ -137,11 +137,7 @@ struct BackupCopy {
 
     /// Throws if the store has not changed for many attempts, so that its fault is permanent.
     private func checkIsChanging(_ message: StaticString, _ file: String) throws {
-        if unchangedAttemptCount > Self.faultyAttemptCount { throw corruption(message, file) }
-    }
-
-    private func corruption(_ message: StaticString, _ file: String) -> StoreError {
-        StoreError(.corruption, message, ["path": source, "candidateFiles": file], damage: .files)
+        if unchangedAttemptCount > Self.faultyAttemptCount { throw StoreError.damagedFile(message, file, of: source) }
     }
 
     /// Links or copies the tables. Returns false if one is gone.

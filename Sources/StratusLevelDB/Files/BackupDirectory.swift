@@ -70,8 +70,7 @@ struct BackupDirectory {
         try SystemFiles.syncDirectory(path)
         do {
             try SystemFiles.rename(path, to: destination)
-        } catch {
-            guard [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.number) else { throw error }
+        } catch  where [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.number) {
             throw Self.existenceError(destination)
         }
         do {
@@ -172,22 +171,10 @@ struct BackupDirectory {
     private static func unfinishedNames(in folder: String) throws(SystemError) -> [String] {
         try SystemFiles.names(in: folder).filter { name in
             let own = name.hasSuffix(takenSuffix) ? name.dropLast(takenSuffix.count) : name[...]
-            guard let mark = own.lastRange(of: infix), mark.lowerBound > own.startIndex else { return false }
+            guard let mark = own.ranges(of: infix).last, mark.lowerBound > own.startIndex else { return false }
             let numbers = own[mark.upperBound...].split(separator: "-", omittingEmptySubsequences: false)
             return numbers.count == 2 && numbers.allSatisfy { UInt64($0) != nil }
         }
-    }
-}
-
-extension Substring {
-    /// The last occurrence of the text.
-    fileprivate func lastRange(of text: String) -> Range<Index>? {
-        var end = endIndex
-        while end > startIndex {
-            if self[..<end].hasSuffix(text) { return index(end, offsetBy: -text.count)..<end }
-            formIndex(before: &end)
-        }
-        return nil
     }
 }
 

@@ -59,8 +59,7 @@ struct Manifest {
             record.append(contentsOf: payload)
             guard type == 1 || type == 4 else { return }
             readByteCount = payload.endIndex
-            var fields = FieldReader(record)
-            while isReadable && !fields.isAtEnd { isReadable = apply(&fields) }
+            if isReadable { isReadable = apply(record) }
         }
         return isReadable
     }
@@ -88,40 +87,37 @@ struct Manifest {
         acknowledged.filter(isLive).union([logNumber, previousLogNumber].filter { $0 != 0 })
     }
 
-    private mutating func apply(_ fields: inout FieldReader) -> Bool {
-        switch fields.number() {
-        case 1: return fields.string() != nil
-        case 2:
-            guard let number = fields.number() else { return false }
-            logNumber = number
+    /// Applies an edit. Returns false if it cannot be read.
+    private mutating func apply(_ edit: [UInt8]) -> Bool {
+        var fields = FieldReader(bytes: edit)
+        do {
+            while !fields.isAtEnd { try apply(&fields) }
             return true
-        case 3: return fields.number() != nil
-        case 4:
-            guard let number = fields.number() else { return false }
-            lastSequence = number
-            return true
-        case 5: return fields.number() != nil && fields.string() != nil
-        case 6:
-            guard fields.number() != nil, let number = fields.number() else { return false }
-            tables[number] = nil
-            return true
-        case 7: return addTable(&fields)
-        case 9:
-            guard let number = fields.number() else { return false }
-            previousLogNumber = number
-            return true
-        default: return false
-        }
+        } catch { return false }
     }
 
-    private mutating func addTable(_ fields: inout FieldReader) -> Bool {
-        guard let level = fields.number(), let number = fields.number(), let byteCount = fields.number(),
-            let smallest = fields.string(), let largest = fields.string(), smallest.count >= 8, largest.count >= 8
-        else { return false }
-        tables[number] = ManifestTable(
-            level: Int(clamping: level), number: number, byteCount: byteCount,
-            smallestKey: Array(smallest.dropLast(8)), largestKey: Array(largest.dropLast(8)))
-        return true
+    private mutating func apply(_ fields: inout FieldReader) throws(UnreadableEdit) {
+        switch try fields.number() {
+        case 1: _ = try fields.string()
+        case 2: logNumber = try fields.number()
+        case 3: _ = try fields.number()
+        case 4: lastSequence = try fields.number()
+        case 5:
+            _ = try fields.number()
+            _ = try fields.string()
+        case 6:
+            _ = try fields.number()
+            tables[try fields.number()] = nil
+        case 7:
+            let (level, number, byteCount) = (try fields.number(), try fields.number(), try fields.number())
+            let (smallest, largest) = (try fields.string(), try fields.string())
+            guard smallest.count >= 8, largest.count >= 8 else { throw UnreadableEdit() }
+            tables[number] = ManifestTable(
+                level: Int(clamping: level), number: number, byteCount: byteCount,
+                smallestKey: Array(smallest.dropLast(8)), largestKey: Array(largest.dropLast(8)))
+        case 9: previousLogNumber = try fields.number()
+        default: throw UnreadableEdit()
+        }
     }
 }
 
@@ -163,31 +159,31 @@ extension Manifest {
     }
 }
 
+/// Thrown for an edit that cannot be read.
+private struct UnreadableEdit: Error {}
+
 /// Reads the fields of an edit.
 private struct FieldReader {
-    private let bytes: [UInt8]
-    private var offset = 0
-
-    init(_ bytes: [UInt8]) {
-        self.bytes = bytes
-    }
+    let bytes: [UInt8]
+    var offset = 0
 
     var isAtEnd: Bool { offset >= bytes.count }
 
-    mutating func number() -> UInt64? {
+    mutating func number() throws(UnreadableEdit) -> UInt64 {
         var result: UInt64 = 0
         for shift in stride(from: UInt64(0), through: 63, by: 7) {
-            guard offset < bytes.count else { return nil }
+            guard offset < bytes.count else { break }
             let byte = bytes[offset]
             offset += 1
             result |= UInt64(byte & 0x7F) << shift
             if byte < 0x80 { return result }
         }
-        return nil
+        throw UnreadableEdit()
     }
 
-    mutating func string() -> ArraySlice<UInt8>? {
-        guard let count = number(), count <= UInt64(bytes.count - offset) else { return nil }
+    mutating func string() throws(UnreadableEdit) -> ArraySlice<UInt8> {
+        let count = try number()
+        guard count <= UInt64(bytes.count - offset) else { throw UnreadableEdit() }
         defer { offset += Int(count) }
         return bytes[offset..<offset + Int(count)]
     }

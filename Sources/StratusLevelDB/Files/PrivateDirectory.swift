@@ -21,8 +21,6 @@ package final class PrivateDirectory: Sendable {
     private static let ownerName = "OWNER"
     /// The names that are tried.
     private static let maximumNumber = 1_000
-    /// The deepest level of directories that are removed.
-    private static let maximumDepth = 16
     /// The suffix of a directory that is being removed.
     private static let asideSuffix = "-removed"
     /// Another thread may have been creating a file when the directory was renamed, and sweepers may be removing it.
@@ -54,17 +52,14 @@ package final class PrivateDirectory: Sendable {
                 let path = "\(folder)/\(prefix)\(getpid())-\(number)"
                 do {
                     try SystemFiles.makeDirectory(path)
-                } catch {
-                    if error.number == EEXIST { continue }
-                    throw error
+                } catch  where error.number == EEXIST {
+                    continue
                 }
                 if let descriptor = try own(path, isNew: true) {
                     return PrivateDirectory(path: path, descriptor: descriptor)
                 }
             }
-        } catch let error as SystemError {
-            throw error.storeError
-        }
+        } catch { throw error.storeError }
         throw StoreError(
             .inputOutput, "There are too many private directories in the folder: remove those of ended processes.",
             ["path": folder, "prefix": prefix])
@@ -126,7 +121,7 @@ package final class PrivateDirectory: Sendable {
         for round in 0..<roundCount {
             if round > 0, pauseMicroseconds > 0 { usleep(pauseMicroseconds) }
             guard let names = try? SystemFiles.names(in: place) else { return }
-            for name in names where name != ownerName { removeAll("\(place)/\(name)", depth: 0) }
+            for name in names where name != ownerName { try? SystemFiles.removeTree("\(place)/\(name)") }
             guard (try? SystemFiles.names(in: place))?.allSatisfy({ $0 == ownerName }) == true else { continue }
             try? SystemFiles.remove("\(place)/\(ownerName)")
             if (try? SystemFiles.removeDirectory(place)) != nil { return }
@@ -144,11 +139,5 @@ package final class PrivateDirectory: Sendable {
             return error.number == ENOENT ? aside : path
         }
         return aside
-    }
-
-    private static func removeAll(_ path: String, depth: Int) {
-        guard (try? SystemFiles.remove(path)) == nil, depth < maximumDepth, isOwnDirectory(path) else { return }
-        for name in (try? SystemFiles.names(in: path)) ?? [] { removeAll("\(path)/\(name)", depth: depth + 1) }
-        try? SystemFiles.removeDirectory(path)
     }
 }

@@ -55,7 +55,7 @@ final class StoreDirectory: Sendable {
             let lock = try StoreLock.take(path, identity, options.testHooks)
             do {
                 let isNew = try inspect(lock.place, options, emptying: emptying)
-                var logs = StoreLogs(lock.place)
+                var logs = StoreLogs(place: lock.place)
                 if !isNew {
                     try logs.inspect(syncsCommits: options.syncsCommits)
                     try logs.checkReaches(leastSequence)

@@ -4,18 +4,15 @@
 // the file, and refuses to open a store whose last commit was half written when the machine crashed. So all logs are
 // checked before LevelDB reads them.
 
+internal import Glibc
 internal import StratusStore
 
 struct StoreLogs {
-    private let place: EnginePlace
+    let place: EnginePlace
     /// The last commit, if a crash lost pages of it.
     private(set) var droppedCommit: DroppedCommit?
     /// LevelDB's sequence number of the last write in whole commits.
     private(set) var lastSequence: UInt64 = 0
-
-    init(_ place: EnginePlace) {
-        self.place = place
-    }
 
     /// Checks the MANIFEST and every live log. Without `syncsCommits` a last commit with lost pages is damage: it may
     /// have been acknowledged.
@@ -75,16 +72,14 @@ struct StoreLogs {
         let present = Dictionary(logs.map { ($0.number, $0.name) }) { first, _ in first }
         for number in manifest.requiredLogs(acknowledged: acknowledged).sorted() {
             guard let name = present[number] else {
-                throw StoreError(
-                    .corruption,
+                throw StoreError.damagedFile(
                     "A log of the store is missing: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                    ["path": place.path, "candidateFiles": StoreFileName.logName(number)], damage: .files)
+                    StoreFileName.logName(number), of: place.path)
             }
             if acknowledged.contains(number), try SystemFiles.status("\(place.directory)/\(name)")?.byteCount == 0 {
-                throw StoreError(
-                    .corruption,
+                throw StoreError.damagedFile(
                     "A log of the store is empty, and held commits: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                    ["path": place.path, "candidateFiles": name], damage: .files)
+                    name, of: place.path)
             }
         }
     }
@@ -92,10 +87,13 @@ struct StoreLogs {
 
 extension StoreError {
     static func damagedLog(_ file: String, of path: String) -> StoreError {
-        StoreError(
-            .corruption,
-            "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-            ["path": path, "candidateFiles": file], damage: .files)
+        damagedFile(
+            "A log of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.", file,
+            of: path)
+    }
+
+    static func damagedFile(_ message: StaticString, _ file: String, of path: String) -> StoreError {
+        StoreError(.corruption, message, ["path": path, "candidateFiles": file], damage: .files)
     }
 }
 
@@ -130,7 +128,7 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
         do {
             try SystemFiles.create("\(directory)/\(StoreFileName.acknowledgedName(log))", [])
         } catch {
-            guard error.isExistence else { throw error }
+            guard error.number == EEXIST else { throw error }
         }
         try lock.syncDirectory()
         if let newest {
@@ -280,11 +278,7 @@ private struct CommitHeader {
     static let byteCount = 12
 
     let offset: Int
-    private var bytes: [UInt8] = []
-
-    init(offset: Int) {
-        self.offset = offset
-    }
+    fileprivate var bytes: [UInt8] = []
 
     mutating func take(_ payload: ArraySlice<UInt8>) {
         bytes += payload.prefix(Self.byteCount - bytes.count)

@@ -17,19 +17,16 @@ struct StoreMarker: Equatable {
     static let temporaryFileName = "STRATUS.new"
 
     var formatVersion: Int
-    var isCreating: Bool
+    var isCreating = false
     var isEmptying = false
 
     var contents: String {
         "stratus store\nformat \(formatVersion)\n" + (isEmptying ? "emptying\n" : isCreating ? "creating\n" : "")
     }
 
-    init(formatVersion: Int, isCreating: Bool = false, isEmptying: Bool = false) {
-        self.formatVersion = formatVersion
-        self.isCreating = isCreating
-        self.isEmptying = isEmptying
-    }
+}
 
+extension StoreMarker {
     /// Nil if the bytes are no marker.
     init?(_ bytes: [UInt8]) {
         // Unknown lines belong to newer versions: the format number decides.

@@ -15,9 +15,6 @@ struct SystemError: Error {
     /// The error number for an opened file that is not regular.
     static let irregularNumber = ESPIPE
 
-    /// Whether something has the name already.
-    var isExistence: Bool { number == EEXIST }
-
     /// Throws the error of a call that has just returned this status, unless it is 0.
     static func check(_ status: Int32, _ call: StaticString, _ path: String) throws(SystemError) {
         if status != 0 { throw SystemError(number: errno, call: call, path: path) }

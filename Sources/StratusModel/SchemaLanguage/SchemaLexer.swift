@@ -15,12 +15,6 @@ package struct SchemaTextError: Error, Hashable, Sendable, CustomStringConvertib
     package let column: Int
     package let message: String
 
-    init(line: Int, column: Int, _ message: String) {
-        self.line = line
-        self.column = column
-        self.message = message
-    }
-
     package var description: String { "line \(line), column \(column): \(message)" }
 }
 
@@ -72,7 +66,8 @@ struct SchemaLexer {
             guard Self.isWordScalar(scalar) else {
                 let code = String(scalar.value, radix: 16, uppercase: true)
                 throw SchemaTextError(
-                    line: line, column: column, "The character U+\(code) cannot be part of a name without quotes.")
+                    line: line, column: column,
+                    message: "The character U+\(code) cannot be part of a name without quotes.")
             }
             var word = String.UnicodeScalarView()
             while let scalar = peek(), Self.isWordScalar(scalar) {
@@ -92,7 +87,8 @@ struct SchemaLexer {
             if scalar == "\"" { return String(name) }
             name.append(scalar)
         }
-        throw SchemaTextError(line: line, column: column, "The quote that begins here does not end on its line.")
+        throw SchemaTextError(
+            line: line, column: column, message: "The quote that begins here does not end on its line.")
     }
 
     private mutating func skipSpace() throws(SchemaTextError) {
@@ -121,7 +117,7 @@ struct SchemaLexer {
                 return
             }
         }
-        throw SchemaTextError(line: line, column: column, "The comment that begins here does not end.")
+        throw SchemaTextError(line: line, column: column, message: "The comment that begins here does not end.")
     }
 
     private func peek(_ distance: Int = 0) -> Unicode.Scalar? {

@@ -197,7 +197,7 @@ extension SchemaParser {
     }
 
     private func error(_ token: SchemaToken, _ message: String) -> SchemaTextError {
-        SchemaTextError(line: token.line, column: token.column, message)
+        SchemaTextError(line: token.line, column: token.column, message: message)
     }
 }
 

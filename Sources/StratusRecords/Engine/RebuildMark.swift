@@ -14,7 +14,7 @@ enum RebuildMark {
     /// The zones that are marked.
     static func zones(in store: any StoreReader) throws -> Set<CacheZone> {
         Set(
-            try store.collect(GlobalKeys.rebuilds) { key, _ in
+            try store.collect(GlobalKeys.keyspace(.rebuilds)) { key, _ in
                 let (database, zone) = try GlobalKeys.readZoneKey(key, in: .rebuilds)
                 return CacheZone(database: database.rawValue, zone: zone.rawValue)
             })
@@ -31,7 +31,8 @@ extension RecordReader {
 
 extension RecordTransaction {
     func markRebuilding(_ zone: ZoneReader, identity: UUID) throws {
-        try set(GlobalKeys.rebuild(zone.keys.database, zone.keys.zone), to: RebuildEntry(identity: identity).encoded())
+        try set(
+            GlobalKeys.rebuild(zone.keys.database, zone.keys.zone), to: ZoneIdentityEntry(identity: identity).encoded())
         let (rebuilding, cacheZone) = (engine.rebuilding, zone.cacheZone)
         onPublish { _ in rebuilding.withLock { _ = $0.insert(cacheZone) } }
     }

@@ -99,14 +99,18 @@ package enum StoreFormat {
         _ store: any OrderedStore, incarnation: UUID, supported: UInt64 = FormatEntry.currentVersion,
         olderFormat: OlderFormat = .refused
     ) throws -> UUID {
-        if let found = try store.read({ try $0.format() }) {
-            guard found.version < supported, olderFormat == .migrated else {
-                return try check(found, supported, olderFormat)
-            }
-            return try migrate(store, to: supported)
+        if let found = try store.read({ try $0.format() }), found.version >= supported || olderFormat != .migrated {
+            return try check(found, supported, olderFormat)
         }
         return try store.transact { writer in
-            if let entry = try writer.format() { return try check(entry, supported, olderFormat) }
+            if var entry = try writer.format() {
+                let incarnation = try check(entry, supported, olderFormat)
+                if entry.version < supported, olderFormat == .migrated {
+                    entry.version = supported
+                    try writer.set(GlobalKeys.format(), to: entry.encoded())
+                }
+                return incarnation
+            }
             guard try !writer.hasEntries(in: .everything) else {
                 throw StoreError(
                     .notAStore, "The store holds keys but no format entry: it belongs to something else.")
@@ -115,17 +119,6 @@ package enum StoreFormat {
             try writer.set(GlobalKeys.format(), to: entry.encoded())
             try writer.set(GlobalKeys.header(), to: GlobalHeader().encoded())
             return incarnation
-        }
-    }
-
-    private static func migrate(_ store: any OrderedStore, to version: UInt64) throws -> UUID {
-        try store.transact { writer in
-            guard var entry = try writer.format() else {
-                throw StoreError(.corruption, "The store's format entry is gone: restore a backup.")
-            }
-            entry.version = version
-            try writer.set(GlobalKeys.format(), to: entry.encoded())
-            return entry.incarnation
         }
     }
 

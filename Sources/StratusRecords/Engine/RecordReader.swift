@@ -93,25 +93,35 @@ package class RecordReader {
     }
 
     /// Visits every database of the store in the order of its key: by container, the public one first, then by owner.
+    /// With a range of their keys, visits only those in it.
     package func visitDatabases(
+        in range: KeyRange = GlobalKeys.keyspace(.databases),
         _ visit: (_ id: DatabaseID, _ entry: DatabaseEntry) throws -> ScanStep
     ) throws {
-        try visitDatabases(in: GlobalKeys.databases, visit)
+        try store.scan(range) { key, value in
+            try visit(GlobalKeys.readDatabaseKey(key), DatabaseEntry(decoding: value))
+        }
     }
 
     /// Visits the zones of a database in the byte order of their names.
     package func visitZones(in database: DatabaseID, _ visit: (ZoneListing) throws -> ScanStep) throws {
         guard let entry = try databaseEntry(database) else { return }
         let keys = DatabaseKeys(entry.number)
-        try visitZones(keys, in: keys.zones, visit)
+        try visitZones(keys, in: keys.keyspace(.zones), visit)
     }
 
-    /// Visits every zone of every database, in the order of both.
-    package func visitZones(_ visit: (_ id: ZoneID, _ listing: ZoneListing) throws -> ScanStep) throws {
-        try visitDatabases { database, entry in
+    /// Visits every zone of every database after `position`, in the order of both. The zone of the position may no
+    /// longer exist.
+    package func visitZones(
+        after position: ZoneID? = nil, _ visit: (_ id: ZoneID, _ listing: ZoneListing) throws -> ScanStep
+    ) throws {
+        var databases = GlobalKeys.keyspace(.databases)
+        if let position { databases.lower = GlobalKeys.database(position.database) }
+        try visitDatabases(in: databases) { database, entry in
             var step = ScanStep.next
             let keys = DatabaseKeys(entry.number)
-            try visitZones(keys, in: keys.zones) { listing in
+            let rest = position.flatMap { $0.database == database ? keys.zones(after: $0.name) : nil }
+            try visitZones(keys, in: rest ?? keys.keyspace(.zones)) { listing in
                 step = try visit(ZoneID(database: database, name: listing.name), listing)
                 return step
             }
@@ -123,23 +133,16 @@ package class RecordReader {
     package func zones(in database: DatabaseID, limit: Int = .max) throws -> [ZoneListing] {
         guard let entry = try databaseEntry(database) else { return [] }
         let keys = DatabaseKeys(entry.number)
-        return try store.collect(keys.zones, limit: limit) { try listing($0, $1, keys) }
+        return try store.collect(keys.keyspace(.zones), limit: limit) { try listing($0, $1, keys) }
     }
 
     /// The zones of all databases after `position` in the order of `visitZones`, at most `limit` of them. Use it to
-    /// write between one page and the next. The zone of the position may no longer exist.
+    /// write between one page and the next.
     package func zones(after position: ZoneID? = nil, limit: Int) throws -> [ZoneID] {
         var found: [ZoneID] = []
         guard limit > 0 else { return [] }
-        var databases = GlobalKeys.databases
-        if let position { databases.lower = GlobalKeys.database(position.database) }
-        try visitDatabases(in: databases) { database, entry in
-            let keys = DatabaseKeys(entry.number)
-            let rest = position.flatMap { $0.database == database ? keys.zones(after: $0.name) : nil }
-            try visitZones(keys, in: rest ?? keys.zones) { listing in
-                found.append(ZoneID(database: database, name: listing.name))
-                return found.count < limit ? .next : .stop
-            }
+        try visitZones(after: position) { id, _ in
+            found.append(id)
             return found.count < limit ? .next : .stop
         }
         return found
@@ -148,7 +151,7 @@ package class RecordReader {
     /// The containers that have a database, in the byte order of their names. One seek for each.
     package func containers() throws -> [ContainerName] {
         var containers: [ContainerName] = []
-        var range = GlobalKeys.databases
+        var range = GlobalKeys.keyspace(.databases)
         while true {
             let found = try store.first(in: range) { key, _ in try GlobalKeys.readDatabaseKey(key).container }
             guard let found else { return containers }
@@ -161,14 +164,6 @@ package class RecordReader {
     package func isPurging(_ database: DatabaseNumber) throws -> Bool {
         try store.hasEntries(in: GlobalKeys.purges(in: database))
             || store.hasEntries(in: GlobalKeys.releases(in: database))
-    }
-
-    private func visitDatabases(
-        in range: KeyRange, _ visit: (DatabaseID, DatabaseEntry) throws -> ScanStep
-    ) throws {
-        try store.scan(range) { key, value in
-            try visit(GlobalKeys.readDatabaseKey(key), DatabaseEntry(decoding: value))
-        }
     }
 
     private func visitZones(

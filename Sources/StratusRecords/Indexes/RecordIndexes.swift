@@ -30,6 +30,22 @@ package struct RecordFacts: Hashable, Sendable {
     package var type: RecordType
     package var changeSequence: UInt64
     package var references: [SourceReference]
+
+    var write: LatestWrite { LatestWrite(sequence: changeSequence, name: name, kind: .saved) }
+}
+
+/// One record's latest write.
+package struct LatestWrite: Hashable, Sendable {
+    package var sequence: UInt64
+    package var name: RecordName
+    package var kind: ChangeEntry.Kind
+}
+
+extension Tombstone {
+    /// The deletion of the record, which had this name.
+    func write(of name: RecordName) -> LatestWrite {
+        LatestWrite(sequence: sequence, name: name, kind: .deleted(type: type, parent: parent))
+    }
 }
 
 /// The place of a live record in the hierarchy, for its index entries.
@@ -110,29 +126,15 @@ package enum ReferenceIndex: IndexRule {
     }
 }
 
-/// Sequence → record: at most one entry for each record, that of its latest write (T-06).
+/// Sequence → record: at most one entry for each record, that of its latest write (T-06), with what a feed must report
+/// about a deletion (T-07).
 package enum ChangeIndex: IndexRule {
     package static let keyspace = ZoneKeyspace.changes
 
-    package static func append(_ facts: RecordFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
-        let entry = ChangeEntry(name: facts.name, kind: .saved)
-        mutations.set(entry) { zone.change(sequence: facts.changeSequence, into: &$0) }
-    }
-}
-
-/// Sequence → deleted record, with what a feed must report about it (T-07).
-package enum TombstoneIndex: IndexRule {
-    package static let keyspace = ZoneKeyspace.changes
-
-    package struct TombstoneFacts: Hashable, Sendable {
-        package var name: RecordName
-        package var tombstone: Tombstone
-    }
-
-    package static func append(_ facts: TombstoneFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
-        let kind = ChangeEntry.Kind.deleted(type: facts.tombstone.type, parent: facts.tombstone.parent)
-        let entry = ChangeEntry(name: facts.name, kind: kind)
-        mutations.set(entry) { zone.change(sequence: facts.tombstone.sequence, into: &$0) }
+    package static func append(_ write: LatestWrite, in zone: ZoneKeys, to mutations: inout KeyMutations) {
+        mutations.set(ChangeEntry(name: write.name, kind: write.kind)) {
+            zone.change(sequence: write.sequence, into: &$0)
+        }
     }
 }
 
@@ -178,7 +180,7 @@ package enum ShareCountIndex: IndexRule {
 
     package static func append(_ facts: ShareCountFacts, in zone: ZoneKeys, to mutations: inout KeyMutations) {
         guard facts.count > 0 else { return }
-        mutations.set(ShareCountEntry(count: facts.count)) {
+        mutations.set(CountEntry(count: facts.count)) {
             zone.shareCount(parent: facts.parent, name: facts.name, into: &$0)
         }
     }

@@ -225,10 +225,10 @@ struct IdentityVerifier {
             visit(Bearer(isZone: true, identity: listing.entry.identity, key: key))
             return .next
         }
-        try reader.store.forEach(in: GlobalKeys.purges) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.purges)) { key, value in
             visit(Bearer(isZone: true, identity: try PurgeEntry(decoding: value).identity, key: [UInt8](copying: key)))
         }
-        try reader.store.forEach(in: GlobalKeys.releases) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.releases)) { key, value in
             let identity = try ReleaseEntry(decoding: value).identity
             visit(Bearer(isZone: true, identity: identity, key: [UInt8](copying: key)))
         }

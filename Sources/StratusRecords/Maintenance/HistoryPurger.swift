@@ -57,11 +57,10 @@ extension ZoneReader {
         if let last { range.lower = last + [0] }
         var batch: (expired: [[UInt8]], last: [UInt8]?) = ([], nil)
         var count = 0
-        try store.scan(range, .forward, limit: limit) { key, value in
+        try store.forEach(in: range, limit: limit) { key, value in
             count += 1
             if count == limit { batch.last = [UInt8](copying: key) }
             if try isExpired(keyspace, key, value, horizon) { batch.expired.append([UInt8](copying: key)) }
-            return .next
         }
         return batch
     }

@@ -33,7 +33,7 @@ extension RecordEngine {
         var progress = IndexBuildProgress()
         var pausesInARow = 0
         var last: [UInt8]?
-        while let build = try next(in: GlobalKeys.indexBuilds, from: last, IndexBuild.init) {
+        while let build = try next(in: GlobalKeys.keyspace(.indexBuilds), from: last, IndexBuild.init) {
             last = build.key
             guard shouldContinue(progress) else { return progress }
             if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
@@ -60,12 +60,12 @@ extension RecordReader {
     /// The number of records that `buildIndexes` would read now. Scans their keys, until the `counter` stops.
     package func unbuiltRecordCount(_ counter: WorkCounter? = nil) throws -> Int {
         var count = 0
-        try store.scan(GlobalKeys.indexBuilds) { key, value in
+        try store.scan(GlobalKeys.keyspace(.indexBuilds)) { key, value in
             let build = try IndexBuild(key, value)
             let header = try store.withValue(forKey: build.keys.header()) { try ZoneHeader(decoding: $0) }
             guard header?.identity == build.entry.identity else { return .next }
             var rest: [KeyRange] = []
-            try store.forEach(in: build.keys.queryIndexes) { key, value in
+            try store.forEach(in: build.keys.keyspace(.queryIndexes)) { key, value in
                 let entry = try QueryIndexesEntry(decoding: value)
                 if entry.isUnfinished { rest.append(build.rest(of: try build.keys.readQueryIndexesKey(key), entry)) }
             }
@@ -78,13 +78,13 @@ extension RecordReader {
 
 private struct IndexBuild {
     var keys: ZoneKeys
-    var entry: IndexBuildEntry
+    var entry: ZoneIdentityEntry
     var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
 
     init(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(StoreError) {
         let (database, zone) = try GlobalKeys.readZoneKey(key, in: .indexBuilds)
         keys = ZoneKeys(database: database, zone: zone)
-        entry = try IndexBuildEntry(decoding: value)
+        entry = try ZoneIdentityEntry(decoding: value)
     }
 
     /// The remaining records of a type, in the index of types.
@@ -113,7 +113,7 @@ extension RecordTransaction {
             try set(zone.keys.header(), to: header.encoded())
         }
         if entry.isUnfinished {
-            let build = IndexBuildEntry(identity: header.identity)
+            let build = ZoneIdentityEntry(identity: header.identity)
             try set(GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone), to: build.encoded())
         }
         return true
@@ -171,7 +171,7 @@ extension RecordTransaction {
         in zone: ZoneReader
     ) throws -> (type: RecordType, indexes: QueryIndexesEntry)? {
         var found: (type: RecordType, indexes: QueryIndexesEntry)?
-        try store.scan(zone.keys.queryIndexes) { key, value in
+        try store.scan(zone.keys.keyspace(.queryIndexes)) { key, value in
             let entry = try QueryIndexesEntry(decoding: value)
             guard entry.isUnfinished else { return .next }
             found = (try zone.keys.readQueryIndexesKey(key), entry)

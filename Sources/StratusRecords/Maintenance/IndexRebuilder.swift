@@ -114,14 +114,13 @@ private struct ZoneRebuilder {
             switch try StoredState(decoding: value.span, name: parts.name) {
             case .absent: return
             case .deleted(let tombstone):
-                let facts = TombstoneIndex.TombstoneFacts(name: parts.name, tombstone: tombstone)
-                try write(TombstoneIndex.self, facts, zone, transaction)
+                try write(ChangeIndex.self, tombstone.write(of: parts.name), zone, transaction)
             case .live(let live):
                 let stored = try zone.record(parts.name)
                 let facts = stored.map { $0.facts } ?? live.facts
                 try write(TypeIndex.self, facts, zone, transaction)
                 try write(ReferenceIndex.self, facts, zone, transaction)
-                try write(ChangeIndex.self, facts, zone, transaction)
+                try write(ChangeIndex.self, facts.write, zone, transaction)
                 if let stored {
                     let indexes = try zone.queryIndexes(of: facts.type)
                     let facts = QueryFacts(of: stored, indexes, in: QueryIndexPhase.written)
@@ -220,7 +219,8 @@ private struct ZoneRebuilder {
             header.recordCount = count
             header.incarnation = incarnation
             header.horizon = header.sequence
-            header.hasQueryIndexes = try header.hasQueryIndexes || zone.hasQueryIndexes()
+            header.hasQueryIndexes =
+                try header.hasQueryIndexes || zone.store.hasEntries(in: zone.keys.keyspace(.queryIndexes))
             try transaction.set(zone.keys.header(), to: header.encoded())
             try transaction.unmarkRebuilding(zone)
         }

@@ -110,7 +110,7 @@ struct ZoneVerifier {
     // MARK: Forwards
 
     mutating func verifyRecords() throws {
-        try zone.store.forEach(in: zone.keys.records) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.records)) { key, value in
             let parts = try zone.keys.readRecordKey(key)
             if let chunk = parts.chunkIndex {
                 if current?.name != parts.name || chunk >= current?.chunkCount ?? 0 {
@@ -132,8 +132,7 @@ struct ZoneVerifier {
         switch state {
         case .absent: return
         case .deleted(let tombstone):
-            let facts = TombstoneIndex.TombstoneFacts(name: name, tombstone: tombstone)
-            try verify(TombstoneIndex.self, facts)
+            try verify(ChangeIndex.self, tombstone.write(of: name))
         case .live(let live):
             liveCount += 1
             report.recordsChecked += 1
@@ -148,7 +147,7 @@ struct ZoneVerifier {
             let facts = stored.map { $0.facts } ?? live.facts
             try verify(TypeIndex.self, facts)
             try verify(ReferenceIndex.self, facts)
-            try verify(ChangeIndex.self, facts)
+            try verify(ChangeIndex.self, facts.write)
             if let stored, let indexes = queryIndexes[facts.type] {
                 // In an index that is being filled or cleared, an entry may be absent: only existing entries are
                 // checked.
@@ -228,7 +227,7 @@ struct ZoneVerifier {
     private mutating func verifyShareCount(_ name: RecordName, _ record: RecordHeader) throws {
         var below: UInt64 = record.share == nil ? 0 : 1
         try zone.store.forEach(in: zone.keys.shareCounts(below: name)) { _, value in
-            below &+= try ShareCountEntry(decoding: value).count
+            below &+= try CountEntry(decoding: value).count
         }
         let counted = try zone.shareCount(of: name, under: record.parent)
         if below > 0 { expected[.shareCounts, default: EntryTally()].addUnseen() }
@@ -265,7 +264,7 @@ struct ZoneVerifier {
             reached += 1
             progress.tell(.places, reached, of: liveCount)
         }
-        try zone.store.scan(zone.keys.parents) { key, value in
+        try zone.store.scan(zone.keys.keyspace(.parents)) { key, value in
             guard try ParentEntry(decoding: value).parent == nil else { return .next }
             reach()
             // A subtree that was moved may be deeper than a record may be saved. The number of records ends the visit.

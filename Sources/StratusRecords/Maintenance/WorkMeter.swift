@@ -161,8 +161,8 @@ package struct ZoneVerifierProgress {
     /// Sets the amount of each step. The history must be counted, which is done only for large zones.
     mutating func foretell(_ zone: ZoneReader, recordCount count: Int) throws {
         if count >= toldCount {
-            for range in [zone.keys.endedParents, zone.keys.endedChildren, zone.keys.endedShares] {
-                try zone.store.forEach(in: range) { _, _ in
+            for keyspace in [ZoneKeyspace.endedParents, .endedChildren, .endedShares] {
+                try zone.store.forEach(in: zone.keys.keyspace(keyspace)) { _, _ in
                     historyCount += 1
                     tellOfLook()
                 }

@@ -37,7 +37,7 @@ extension RecordEngine {
         var progress = PurgeProgress()
         var pausesInARow = 0
         var position: [UInt8]?
-        while let purge = try next(in: GlobalKeys.purges, from: position, { try PurgeEntry(decoding: $1) }) {
+        while let purge = try next(in: GlobalKeys.keyspace(.purges), from: position, { try PurgeEntry(decoding: $1) }) {
             position = GlobalKeys.purge(purge.database, purge.zone)
             var range = ZoneKeys(database: purge.database, zone: purge.zone).all
             while true {
@@ -90,7 +90,7 @@ extension RecordReader {
     /// released. Scans them, until the `counter` stops.
     package func purgeableEntryCount(_ counter: WorkCounter? = nil) throws -> Int {
         let released = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
-        let purged = try store.collect(GlobalKeys.purges) { _, value in
+        let purged = try store.collect(GlobalKeys.keyspace(.purges)) { _, value in
             let purge = try PurgeEntry(decoding: value)
             return ZoneKeys(database: purge.database, zone: purge.zone).all
         }
@@ -126,7 +126,7 @@ package enum BackgroundRest {
 extension RecordReader {
     /// The releases after `position`, at most `limit` of them.
     package func releases(after position: ReleaseEntry? = nil, limit: Int = .max) throws -> [ReleaseEntry] {
-        let range = position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.releases
+        let range = position.map { GlobalKeys.releases(after: $0.database, $0.zone) } ?? GlobalKeys.keyspace(.releases)
         return try store.collect(range, limit: limit) { try ReleaseEntry(decoding: $1) }
     }
 
@@ -143,7 +143,7 @@ extension RecordReader {
         of release: ReleaseEntry, limit: Int = .max, _ visit: (Record) throws -> ScanStep
     ) throws -> (count: Int, last: RecordName?) {
         let zone = zone(of: release)
-        let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.records
+        let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.keyspace(.records)
         // Read one more than is visited, to know whether there are others.
         let names = try recordNames(in: range, zone.keys, limit: limit == .max ? limit : limit + 1)
         for (index, name) in names.enumerated() {
@@ -157,7 +157,7 @@ extension RecordReader {
     /// The number of records and tombstones of a deleted zone that still count. Scans their entries.
     package func recordCount(of release: ReleaseEntry, _ counter: WorkCounter? = nil) throws -> Int {
         let keys = ZoneKeys(database: release.database, zone: release.zone)
-        let range = release.last.map { keys.records(after: $0) } ?? keys.records
+        let range = release.last.map { keys.records(after: $0) } ?? keys.keyspace(.records)
         var count = 0
         try store.scan(range) { key, _ in
             guard try keys.readRecordKey(key).chunkIndex == nil else { return .next }

@@ -83,34 +83,28 @@ extension ZoneVerifier {
     ///
     /// It cannot detect a lost period without a parent, a lost share, or a link that is lost on both sides.
     mutating func verifyHistory() throws {
-        var previous: EndedTime?
-        try zone.store.forEach(in: zone.keys.endedParents) { key, value in
-            progress.tellOfHistory()
-            let parts = try zone.keys.readEndedParentKey(key)
-            guard parts.ended > header.horizon else { return }
-            let entry = try EndedParentEntry(decoding: value)
-            if let previous, previous.name != parts.name { try checkParentNow(previous) }
-            checkTimes(key, began: entry.began, ended: parts.ended, notBefore: previous?.end(for: parts.name) ?? 0)
-            previous = EndedTime(name: parts.name, ended: parts.ended)
-            guard let parent = entry.parent else { return }
-            let twin = zone.keys.endedChild(parent: parent, child: parts.name, ended: parts.ended)
-            let began = try zone.store.withValue(forKey: twin) { try EndedChildEntry(decoding: $0).began }
-            if began == nil { report.note(.missing, key: twin, "the child's history has no counterpart here") }
-            if let began, began != entry.began { report.note(.wrong, key: twin, "began at \(began)") }
-        }
-        if let previous { try checkParentNow(previous) }
+        try verifyPeriods(.parents)
         try verifyEndedChildren()
-        previous = nil
-        try zone.store.forEach(in: zone.keys.endedShares) { key, value in
+        try verifyPeriods(.shares)
+    }
+
+    /// Verifies the periods of a parent or a share, record by record.
+    private mutating func verifyPeriods(_ kind: EndedKind) throws {
+        var previous: EndedTime?
+        try zone.store.forEach(in: zone.keys.keyspace(kind.keyspace)) { key, value in
             progress.tellOfHistory()
-            let parts = try zone.keys.readEndedShareKey(key)
-            guard parts.ended > header.horizon else { return }
-            let began = try EndedShareEntry(decoding: value).began
-            if let previous, previous.name != parts.name { try checkShareNow(previous) }
-            checkTimes(key, began: began, ended: parts.ended, notBefore: previous?.end(for: parts.name) ?? 0)
-            previous = EndedTime(name: parts.name, ended: parts.ended)
+            let (name, span) = try kind.read(key, value, zone.keys)
+            guard span.ended > header.horizon else { return }
+            if let previous, previous.name != name { try checkNow(previous, kind) }
+            checkTimes(key, began: span.began, ended: span.ended, notBefore: previous?.end(for: name) ?? 0)
+            previous = EndedTime(name: name, ended: span.ended)
+            guard kind == .parents, let parent = span.name else { return }
+            let twin = zone.keys.endedChild(parent: parent, child: name, ended: span.ended)
+            let began = try zone.store.withValue(forKey: twin) { try EndedPeriodEntry(decoding: $0).began }
+            if began == nil { report.note(.missing, key: twin, "the child's history has no counterpart here") }
+            if let began, began != span.began { report.note(.wrong, key: twin, "began at \(began)") }
         }
-        if let previous { try checkShareNow(previous) }
+        if let previous { try checkNow(previous, kind) }
     }
 
     mutating func checkTimes(_ key: Span<UInt8>, began: UInt64, ended: UInt64, notBefore start: UInt64) {
@@ -121,28 +115,23 @@ extension ZoneVerifier {
             "the periods overlap or are ahead of the zone's last change: \(began) to \(ended)")
     }
 
-    /// The present parent of a record, or none, must have begun when the last one ended or later.
-    private mutating func checkParentNow(_ last: EndedTime) throws {
-        guard let node = try node(of: last.name), node.parentSince < last.ended else { return }
-        noteOverlap(zone.keys.endedParent(child: last.name, ended: last.ended), last, now: node.parentSince)
-    }
-
-    private mutating func checkShareNow(_ last: EndedTime) throws {
-        guard let node = try node(of: last.name), node.share != nil, node.shareSince < last.ended else { return }
-        noteOverlap(zone.keys.endedShare(root: last.name, ended: last.ended), last, now: node.shareSince)
-    }
-
-    private mutating func noteOverlap(_ key: [UInt8], _ last: EndedTime, now since: UInt64) {
+    /// The present parent of a record, or none, and its present share must have begun when the last one ended or later.
+    private mutating func checkNow(_ last: EndedTime, _ kind: EndedKind) throws {
+        let place = try zone.store.withValue(forKey: zone.keys.parent(of: last.name)) { try ParentEntry(decoding: $0) }
+        guard let place else { return }
+        let isOfParents = kind == .parents
+        let since = isOfParents ? place.parentSince : place.shareSince
+        guard isOfParents || place.share != nil, since < last.ended else { return }
+        let key =
+            isOfParents
+            ? zone.keys.endedParent(child: last.name, ended: last.ended)
+            : zone.keys.endedShare(root: last.name, ended: last.ended)
         report.note(.wrong, key: key, "ended at \(last.ended), and what holds now began at \(since)")
-    }
-
-    private func node(of name: RecordName) throws -> ParentEntry? {
-        try zone.store.withValue(forKey: zone.keys.parent(of: name)) { try ParentEntry(decoding: $0) }
     }
 
     private mutating func verifyEndedChildren() throws {
         var found = 0
-        try zone.store.forEach(in: zone.keys.endedChildren) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.endedChildren)) { key, value in
             progress.tellOfHistory()
             guard try zone.keys.readEndedChildKey(key).ended > header.horizon else { return }
             found += 1
@@ -171,7 +160,7 @@ extension ZoneReader {
         case .shareCounts:
             let parts = try keys.readShareCountKey(key)
             guard let record = try live(parts.name), record.header.parent == parts.parent else { return false }
-            return try ShareCountEntry(decoding: value).count > 0
+            return try CountEntry(decoding: value).count > 0
         case .references:
             let parts = try keys.readReferenceKey(key)
             let reference = RecordReference(target: parts.target, action: parts.action)
@@ -228,7 +217,7 @@ extension StoredRecord {
 extension ZoneVerifier {
     mutating func verifyQueryIndexes() throws {
         var isUnfinished = false
-        try zone.store.forEach(in: zone.keys.queryIndexes) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.queryIndexes)) { key, value in
             report.entriesChecked += 1
             guard let entry = try? QueryIndexesEntry(decoding: value) else {
                 report.note(.wrong, key: [UInt8](copying: key), "the list of the type's indexes cannot be read")
@@ -252,7 +241,7 @@ extension ZoneVerifier {
 extension ZoneVerifier {
     /// Looks up the entries of every record in one of the keyspaces, in the finished indexes.
     mutating func lookUpQueryEntries(_ keyspace: ZoneKeyspace) throws {
-        try zone.store.forEach(in: zone.keys.records) { key, _ in
+        try zone.store.forEach(in: zone.keys.keyspace(.records)) { key, _ in
             let parts = try zone.keys.readRecordKey(key)
             progress.tellOfLook()
             // A record that cannot be read has been reported.
@@ -286,7 +275,7 @@ extension QueryFacts {
 extension ZoneVerifier {
     mutating func verifySharing() throws {
         try verifyEndedAcceptances()
-        try zone.store.forEach(in: zone.keys.clientTokens) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.clientTokens)) { key, value in
             _ = try zone.keys.readClientTokenKey(key)
             noteEntry()
             guard let entry = try? ClientTokenEntry(decoding: value) else {
@@ -297,14 +286,14 @@ extension ZoneVerifier {
                 report.note(.wrong, key: [UInt8](copying: key), "it was sent ahead of the zone's last change")
             }
         }
-        try zone.store.forEach(in: zone.keys.shareTokens) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.shareTokens)) { key, value in
             _ = try zone.keys.readShareTokenKey(key)
             noteEntry()
             if (try? ShareTokenEntry(decoding: value)) == nil {
                 report.note(.wrong, key: [UInt8](copying: key), "the secret of a URL cannot be read")
             }
         }
-        try zone.store.forEach(in: zone.keys.shareEvents) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.shareEvents)) { key, value in
             let parts = try zone.keys.readShareEventKey(key)
             noteEntry()
             if parts.sequence > header.sequence {
@@ -325,7 +314,7 @@ extension ZoneVerifier {
     private mutating func verifyEndedAcceptances() throws {
         var user: UserName?
         var lastEnded: [RecordName: UInt64] = [:]
-        try zone.store.forEach(in: zone.keys.endedAcceptances) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.endedAcceptances)) { key, value in
             let parts = try zone.keys.readEndedAcceptanceKey(key)
             progress.tellOfLook()
             guard parts.ended > header.horizon else { return }
@@ -333,7 +322,7 @@ extension ZoneVerifier {
                 user = parts.user
                 lastEnded = [:]
             }
-            let began = try EndedAcceptanceEntry(decoding: value).began
+            let began = try EndedPeriodEntry(decoding: value).began
             checkTimes(key, began: began, ended: parts.ended, notBefore: lastEnded[parts.share] ?? 0)
             lastEnded[parts.share] = parts.ended
         }

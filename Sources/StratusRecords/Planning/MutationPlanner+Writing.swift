@@ -44,8 +44,8 @@ extension MutationPlanner {
         appendRecordEntries(draft, new: facts, to: &plan)
         appendQueryEntries(draft, new: stored, to: &plan)
         if case .deleted(let tombstone) = draft.old {
-            let old = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
-            TombstoneIndex.appendDifference(from: old, to: nil, in: zone.keys, to: &plan.mutations)
+            let old = tombstone.write(of: draft.name)
+            ChangeIndex.appendDifference(from: old, to: nil, in: zone.keys, to: &plan.mutations)
         }
         if !draft.wasLive { plan.header.recordCount = try plan.header.recordCount.advanced(in: "record count") }
         plan.saved.append(consume stored)
@@ -59,8 +59,8 @@ extension MutationPlanner {
         appendChunkRemoval(draft, from: 1, to: &plan)
         appendRecordEntries(draft, new: nil, to: &plan)
         appendQueryEntries(draft, new: nil, to: &plan)
-        let facts = TombstoneIndex.TombstoneFacts(name: draft.name, tombstone: tombstone)
-        TombstoneIndex.appendDifference(from: nil, to: facts, in: zone.keys, to: &plan.mutations)
+        let new = tombstone.write(of: draft.name)
+        ChangeIndex.appendDifference(from: nil, to: new, in: zone.keys, to: &plan.mutations)
         guard plan.header.recordCount > 0 else {
             throw StoreError(
                 .corruption, "A zone counts no records but has some: verify the store, then rebuild its indexes.",
@@ -74,7 +74,7 @@ extension MutationPlanner {
         let old = draft.oldLive?.facts
         TypeIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         ReferenceIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
-        ChangeIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
+        ChangeIndex.appendDifference(from: old?.write, to: new?.write, in: zone.keys, to: &plan.mutations)
     }
 
     /// Removes the chunks of the old value that the new one does not overwrite.
@@ -103,7 +103,7 @@ extension MutationPlanner {
             let link = EndedParentEntry(parent: old.parent, began: old.parentSince, deletedType: deletedType)
             plan.mutations.set(link) { zone.keys.endedParent(child: change.name, ended: ended, into: &$0) }
             if let parent = old.parent {
-                plan.mutations.set(EndedChildEntry(began: old.parentSince)) {
+                plan.mutations.set(EndedPeriodEntry(began: old.parentSince)) {
                     zone.keys.endedChild(parent: parent, child: change.name, ended: ended, into: &$0)
                 }
             }
@@ -290,7 +290,7 @@ extension MutationPlanner {
         }
         guard isUnfinished else { return }
         plan.mutations.set(
-            IndexBuildEntry(identity: header.identity).encoded(),
+            ZoneIdentityEntry(identity: header.identity).encoded(),
             forKey: GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone))
     }
 

@@ -74,7 +74,7 @@ struct MutationPlanner {
         try checkLimits()
         items.reserveCapacity(request.mutations.count)
         drafts.reserveCapacity(request.mutations.count)
-        if header.sequence == 0 { zone.transaction?.expectWrites(intoEmpty: zone.keys.records) }
+        if header.sequence == 0 { zone.transaction?.expectWrites(intoEmpty: zone.keys.keyspace(.records)) }
         let states = try storedStates()
         for index in states.indices {
             let draft = RecordDraft(request.mutations[index], old: states[index])

@@ -55,10 +55,7 @@ extension QueryWay.Source {
     private static func count(_ ranges: [KeyRange], limit: Int, in store: any StoreReader) throws -> Int {
         var count = 0
         for range in ranges where count < limit && !range.isEmpty {
-            try store.scan(range, .forward, limit: limit - count) { _, _ in
-                count += 1
-                return .next
-            }
+            try store.forEach(in: range, limit: limit - count) { _, _ in count += 1 }
         }
         return count
     }
@@ -161,9 +158,8 @@ final class RangeNames: NameCursor {
         batch.removeAll(keepingCapacity: true)
         index = 0
         let prefixByteCount = whole.lower.count
-        try store.scan(rest, .forward, limit: batchCount) { key, _ in
+        try store.forEach(in: rest, limit: batchCount) { key, _ in
             batch.append(try ZoneKeys.readName(key, prefixByteCount: prefixByteCount))
-            return .next
         }
         isAtEnd = batch.count < batchCount
         batchCount = min(batchCount * 4, largestBatchCount)
@@ -186,8 +182,8 @@ final class GivenNames: NameCursor {
 }
 
 /// The names of any of several cursors.
-final class JoinedNames: NameCursor {
-    private let cursors: [any NameCursor]
+class JoinedNames: NameCursor {
+    fileprivate let cursors: [any NameCursor]
 
     init(_ cursors: [any NameCursor]) { self.cursors = cursors }
 
@@ -206,12 +202,8 @@ final class JoinedNames: NameCursor {
 }
 
 /// The names of all of several cursors.
-final class MetNames: NameCursor {
-    private let cursors: [any NameCursor]
-
-    init(_ cursors: [any NameCursor]) { self.cursors = cursors }
-
-    func current() throws -> RecordName? {
+final class MetNames: JoinedNames {
+    override func current() throws -> RecordName? {
         guard var wanted = try cursors.first?.current() else { return nil }
         var agreeing = 0
         var index = 0
@@ -227,9 +219,5 @@ final class MetNames: NameCursor {
             index = (index + 1) % cursors.count
         }
         return wanted
-    }
-
-    func move(to name: RecordName, isInclusive: Bool) throws {
-        for cursor in cursors { try cursor.move(to: name, isInclusive: isInclusive) }
     }
 }

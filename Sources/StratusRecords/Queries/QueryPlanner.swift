@@ -152,27 +152,29 @@ struct QueryPlanner {
             source: .values(key, [range]), label: "\(query.type).\(key), for its order", bounds: bounds)
     }
 
+    /// The entries of a field between two edges.
+    private func entries(_ key: FieldKey, _ lower: FieldEdge, _ upper: FieldEdge) throws -> KeyRange {
+        try zone.keys.fieldEntries(type: query.type, field: key, from: lower, to: upper)
+    }
+
     /// The range of a field's entries that holds all passing records, with their only value.
     private func range(_ field: QueryField, _ test: FilterTest) throws -> KeyRange? {
         guard let key = field.indexKey else { return nil }
-        func entries(_ lower: FieldEdge, _ upper: FieldEdge) throws -> KeyRange {
-            try zone.keys.fieldEntries(type: query.type, field: key, from: lower, to: upper)
-        }
         switch test {
         case .above(let bound):
             guard let element = IndexedValue.element(of: bound.value) else { return nil }
             let isIncluded = bound.isInclusive || !IndexedValue.isExact(element)
-            return try entries(isIncluded ? .before(element) : .after(element), .afterKind(of: element))
+            return try entries(key, isIncluded ? .before(element) : .after(element), .afterKind(of: element))
         case .below(let bound):
             guard let element = IndexedValue.element(of: bound.value) else { return nil }
             let isIncluded = bound.isInclusive || !IndexedValue.isExact(element)
-            return try entries(.beforeKind(of: element), isIncluded ? .after(element) : .before(element))
+            return try entries(key, .beforeKind(of: element), isIncluded ? .after(element) : .before(element))
         case .beginsWith(let text):
             let beginning = IndexedValue.cut(text)
-            return try entries(.beforeTexts(beginning: beginning), .afterTexts(beginning: beginning))
+            return try entries(key, .beforeTexts(beginning: beginning), .afterTexts(beginning: beginning))
         case .equals(let value):
             guard let element = IndexedValue.element(of: value) else { return nil }
-            return try entries(.before(element), .after(element))
+            return try entries(key, .before(element), .after(element))
         default: return nil
         }
     }
@@ -181,6 +183,7 @@ struct QueryPlanner {
     private func exactCandidate(_ field: QueryField, _ test: FilterTest) throws -> QueryWay? {
         guard let key = field.indexKey else { return nil }
         let label = "\(query.type).\(key)"
+        func many() throws -> KeyRange { try entries(key, .before(IndexedValue.tooMany), .after(IndexedValue.tooMany)) }
         func ranges(_ values: [FieldValue], listed: Bool) throws -> [KeyRange]? {
             var elements = Set<TupleElement>()
             for value in values {
@@ -203,22 +206,17 @@ struct QueryPlanner {
             found = try ranges([first], listed: true)
         case .listMemberBeginsWith(let text):
             let beginning = IndexedValue.cut(text)
-            let items = try zone.keys.fieldEntries(
-                type: query.type, field: key, from: .beforeTexts(beginning: beginning),
-                to: .afterTexts(beginning: beginning))
-            let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
+            let items = try entries(key, .beforeTexts(beginning: beginning), .afterTexts(beginning: beginning))
             return QueryWay(
-                source: .scattered(key, [items, many]), label: "\(label), items that begin with a text")
+                source: .scattered(key, [items, try many()]), label: "\(label), items that begin with a text")
         case .isNear(let place, let radiusMetres):
             let cells = LocationCover.ranges(around: place, radiusMetres: radiusMetres)
             let covered = try cells.map { cells in
-                try zone.keys.fieldEntries(
-                    type: query.type, field: key, from: .before(.integer(Int64(cells.lowerBound))),
-                    to: .after(.integer(Int64(cells.upperBound))))
+                let (first, last) = (Int64(cells.lowerBound), Int64(cells.upperBound))
+                return try entries(key, .before(.integer(first)), .after(.integer(last)))
             }
-            let many = try zone.keys.fieldEntries(type: query.type, field: key, element: IndexedValue.tooMany)
             return QueryWay(
-                source: .scattered(key, covered + [many]),
+                source: .scattered(key, covered + [try many()]),
                 label: "\(label), \(cells.count.counting("range")) of cells")
         default: return nil
         }
@@ -240,7 +238,7 @@ struct QueryPlanner {
         case .recordName: return QueryWay(source: .given(names), label: "names of records")
         case .parent:
             return QueryWay(source: .names(names.map { zone.keys.children(of: $0) }), label: "parents")
-        case .share: return QueryWay(source: .names([zone.keys.shareRoots]), label: "share roots")
+        case .share: return QueryWay(source: .names([zone.keys.keyspace(.shareRoots)]), label: "share roots")
         default: return nil
         }
     }

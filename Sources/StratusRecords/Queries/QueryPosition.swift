@@ -124,11 +124,6 @@ struct FirstRows {
     let limit: Int
     private(set) var rows: [QueryRow] = []
 
-    init(_ order: ResultOrder, limit: Int) {
-        self.order = order
-        self.limit = limit
-    }
-
     /// Whether a record with these values would be among the first.
     func takes(values: SortedValues, name: RecordName) -> Bool {
         guard rows.count >= limit, let last = rows.last else { return limit > 0 }

@@ -104,7 +104,7 @@ struct QueryRun {
     // MARK: Picking
 
     private mutating func pickFirst(_ names: any NameCursor) throws {
-        var first = FirstRows(plan.order, limit: limits.rowCount)
+        var first = FirstRows(order: plan.order, limit: limits.rowCount)
         while let name = try names.next() {
             guard mayPick() else { return }
             if let row = try row(name, { first.takes(values: $0, name: name) }) { first.insert(row) }
@@ -113,7 +113,7 @@ struct QueryRun {
     }
 
     private mutating func pickFirst(entriesOf key: FieldKey, _ ranges: [KeyRange]) throws {
-        var first = FirstRows(plan.order, limit: limits.rowCount)
+        var first = FirstRows(order: plan.order, limit: limits.rowCount)
         let prefixByteCount = zone.keys.fieldPrefixByteCount(type: test.query.type, field: key)
         for range in ranges where !range.isEmpty {
             try zone.store.scan(range) { key, _ in
@@ -190,7 +190,7 @@ struct QueryRun {
         _ element: TupleElement, _ key: Span<UInt8>, _ nameOffset: Int, into group: inout Group?
     ) throws {
         let limit = limits.rowCount - page.rows.count
-        var grown: Group = group ?? (element, FirstRows(plan.order, limit: limit), page.examinedCount)
+        var grown: Group = group ?? (element, FirstRows(order: plan.order, limit: limit), page.examinedCount)
         // Now the rows have one owner and are not copied.
         group = nil
         let row = try row(namedIn: key, from: nameOffset, element) { grown.first.takes(values: $0, name: $1) }

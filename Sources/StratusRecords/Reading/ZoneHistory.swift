@@ -127,7 +127,7 @@ package final class ZoneHistory {
         var found: [PastChild] = []
         var next: RecordName?
         var count = 0
-        try zone.store.scan(range, .forward, limit: limit) { key, value in
+        try zone.store.forEach(in: range, limit: limit) { key, value in
             let name = try ZoneKeys.readChild(key, prefixByteCount: prefixByteCount)
             let entry = try ChildEntry(decoding: value)
             count += 1
@@ -135,7 +135,6 @@ package final class ZoneHistory {
             if entry.since <= moment {
                 found.append(PastChild(name: name, began: entry.since, mayHaveChildren: entry.hasChildren))
             }
-            return .next
         }
         guard moment < now else { return (found, next) }
         for index in found.indices where !found[index].mayHaveChildren {
@@ -157,7 +156,7 @@ package final class ZoneHistory {
         guard moment < now else { return nil }
         var found: RecordName?
         // A share that was stopped since, or got another root under its name: rare, so there is no index for it.
-        try zone.store.scan(zone.keys.endedShares) { key, value in
+        try zone.store.scan(zone.keys.keyspace(.endedShares)) { key, value in
             let entry = try EndedShareEntry(decoding: value)
             guard entry.share == share, entry.began <= moment else { return .next }
             let parts = try zone.keys.readEndedShareKey(key)
@@ -210,14 +209,44 @@ struct EndedSpan {
     var deletedType: RecordType?
 }
 
-/// One keyspace of ended entries: loaded whole if it is small, read by record if it is large.
-struct EndedTable {
-    enum Kind {
-        case parents
-        case children
-        case shares
+/// What a record no longer has.
+enum EndedKind {
+    case parents
+    case children
+    case shares
+
+    var keyspace: ZoneKeyspace {
+        switch self {
+        case .parents: .endedParents
+        case .children: .endedChildren
+        case .shares: .endedShares
+        }
     }
 
+    /// The record of an entry, and what it had.
+    func read(
+        _ key: Span<UInt8>, _ value: Span<UInt8>, _ keys: ZoneKeys
+    ) throws -> (name: RecordName, span: EndedSpan) {
+        switch self {
+        case .parents:
+            let (name, ended) = try keys.readEndedParentKey(key)
+            let entry = try EndedParentEntry(decoding: value)
+            let span = EndedSpan(
+                ended: ended, began: entry.began, name: entry.parent, deletedType: entry.deletedType)
+            return (name, span)
+        case .children:
+            let (parent, ended, child) = try keys.readEndedChildKey(key)
+            return (parent, EndedSpan(ended: ended, began: try EndedPeriodEntry(decoding: value).began, name: child))
+        case .shares:
+            let (name, ended) = try keys.readEndedShareKey(key)
+            let entry = try EndedShareEntry(decoding: value)
+            return (name, EndedSpan(ended: ended, began: entry.began, name: entry.share))
+        }
+    }
+}
+
+/// One keyspace of ended entries: loaded whole if it is small, read by record if it is large.
+struct EndedTable {
     private enum State {
         case asking(seeksLeft: Int)
         case loaded([RecordName: [EndedSpan]])
@@ -227,10 +256,10 @@ struct EndedTable {
     /// The most entries that are loaded.
     private static let largestCount = 2_000
 
-    private let kind: Kind
+    private let kind: EndedKind
     private var state: State
 
-    init(_ kind: Kind, seeksBeforeLoading: Int) {
+    init(_ kind: EndedKind, seeksBeforeLoading: Int) {
         self.kind = kind
         state = .asking(seeksLeft: seeksBeforeLoading)
     }
@@ -244,13 +273,8 @@ struct EndedTable {
             guard let own = entries[name] else { return [] }
             return own.filter { $0.ended > moment }
         }
-        let range =
-            switch kind {
-            case .parents: zone.keys.endedParents(of: name, after: moment)
-            case .children: zone.keys.endedChildren(of: name, after: moment)
-            case .shares: zone.keys.endedShares(of: name, after: moment)
-            }
-        return try zone.store.collect(range) { key, value in try read(key, value, zone).time }
+        let range = zone.keys.ended(kind.keyspace, of: name, after: moment)
+        return try zone.store.collect(range) { key, value in try kind.read(key, value, zone.keys).span }
     }
 
     /// False if nothing of a record has ended, as far as is known without a read.
@@ -259,44 +283,15 @@ struct EndedTable {
     }
 
     private func load(_ zone: ZoneReader) throws -> State {
-        let range =
-            switch kind {
-            case .parents: zone.keys.endedParents
-            case .children: zone.keys.endedChildren
-            case .shares: zone.keys.endedShares
-            }
+        let range = zone.keys.keyspace(kind.keyspace)
         var entries: [RecordName: [EndedSpan]] = [:]
         var count = 0
-        try zone.store.scan(range, .forward, limit: Self.largestCount + 1) { key, value in
-            let (name, time) = try read(key, value, zone)
-            entries[name, default: []].append(time)
+        try zone.store.forEach(in: range, limit: Self.largestCount + 1) { key, value in
+            let (name, span) = try kind.read(key, value, zone.keys)
+            entries[name, default: []].append(span)
             count += 1
-            return .next
         }
         return count > Self.largestCount ? .large : .loaded(entries)
-    }
-
-    private func read(
-        _ key: Span<UInt8>, _ value: Span<UInt8>, _ zone: ZoneReader
-    ) throws -> (name: RecordName, time: EndedSpan) {
-        switch kind {
-        case .parents:
-            let parts = try zone.keys.readEndedParentKey(key)
-            let entry = try EndedParentEntry(decoding: value)
-            return (
-                parts.name,
-                EndedSpan(
-                    ended: parts.ended, began: entry.began, name: entry.parent, deletedType: entry.deletedType)
-            )
-        case .children:
-            let parts = try zone.keys.readEndedChildKey(key)
-            let entry = try EndedChildEntry(decoding: value)
-            return (parts.parent, EndedSpan(ended: parts.ended, began: entry.began, name: parts.child))
-        case .shares:
-            let parts = try zone.keys.readEndedShareKey(key)
-            let entry = try EndedShareEntry(decoding: value)
-            return (parts.name, EndedSpan(ended: parts.ended, began: entry.began, name: entry.share))
-        }
     }
 }
 

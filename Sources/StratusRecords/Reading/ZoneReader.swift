@@ -16,7 +16,7 @@ package final class ZoneReader {
     let cacheZone: CacheZone
     /// Reused for every key, so that a walk does not allocate a key a level.
     var keyBuffer: [UInt8] = []
-    private lazy var parentsRange = keys.parents
+    private lazy var parentsRange = keys.keyspace(.parents)
 
     init(
         id: ZoneID, keys: ZoneKeys, store: any StoreReader, transaction: (any StoreTransaction)?, cache: AncestorCache,
@@ -172,16 +172,11 @@ package final class ZoneReader {
         try store.withValue(forKey: keys.queryIndexes(of: type)) { try QueryIndexesEntry(decoding: $0) } ?? .init()
     }
 
-    /// Whether any type of the zone has indexes for queries. One seek.
-    func hasQueryIndexes() throws -> Bool {
-        try store.hasEntries(in: keys.queryIndexes)
-    }
-
     /// The number of share roots at or below a record with this parent.
     package func shareCount(of name: RecordName, under parent: RecordName?) throws -> UInt64 {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.shareCount(parent: parent, name: name, into: &keyBuffer)
-        return try store.withValue(forKey: keyBuffer) { try ShareCountEntry(decoding: $0).count } ?? 0
+        return try store.withValue(forKey: keyBuffer) { try CountEntry(decoding: $0).count } ?? 0
     }
 
     /// Whether this reader sees the published hierarchy: no write to it is in flight.
@@ -208,11 +203,11 @@ extension StoreReader {
         try first(in: range) { _, _ in true } ?? false
     }
 
-    /// Visits all entries of a range.
+    /// Visits the entries of a range, at most `limit` of them.
     package func forEach(
-        in range: KeyRange, _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
+        in range: KeyRange, limit: Int = .max, _ visit: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Void
     ) throws {
-        try scan(range) { key, value in
+        try scan(range, .forward, limit: limit) { key, value in
             try visit(key, value)
             return .next
         }
@@ -223,10 +218,7 @@ extension StoreReader {
         _ range: KeyRange, limit: Int = .max, _ read: (_ key: Span<UInt8>, _ value: Span<UInt8>) throws -> Value
     ) throws -> [Value] {
         var values: [Value] = []
-        try scan(range, .forward, limit: limit) { key, value in
-            values.append(try read(key, value))
-            return .next
-        }
+        try forEach(in: range, limit: limit) { values.append(try read($0, $1)) }
         return values
     }
 
@@ -246,13 +238,6 @@ extension StoreReader {
     package func keys(in range: KeyRange, limit: Int = .max) throws -> [[UInt8]] {
         try collect(range, limit: limit) { key, _ in [UInt8](copying: key) }
     }
-}
-
-/// One record's latest write.
-package struct LatestWrite: Hashable, Sendable {
-    package var sequence: UInt64
-    package var name: RecordName
-    package var kind: ChangeEntry.Kind
 }
 
 /// The place of a record in the hierarchy at some sequence.

@@ -60,9 +60,9 @@ struct StoreExporter {
     private mutating func export(_ reader: RecordReader) throws {
         let foretold = try Self.foretold(reader)
         let containers = try Self.containers(reader)
-        let subscriptionCount = try reader.entryCount(in: GlobalKeys.subscriptions)
+        let subscriptionCount = try reader.entryCount(in: GlobalKeys.keyspace(.subscriptions))
         total = foretold.foretoldCount + containers.count + subscriptionCount
-        total += try reader.entryCount(in: GlobalKeys.devices) + Self.partCount(reader)
+        total += try reader.entryCount(in: GlobalKeys.keyspace(.devices)) + Self.partCount(reader)
         try write(TransferLine.head(secrets: secrets, foretelling: foretold))
         try exportPeople(reader)
         try exportSchemas(of: containers)
@@ -88,7 +88,7 @@ struct StoreExporter {
 
     private static func foretold(_ reader: RecordReader) throws -> TransferCounts {
         var counts = TransferCounts()
-        counts.accounts = try reader.entryCount(in: GlobalKeys.accounts)
+        counts.accounts = try reader.entryCount(in: GlobalKeys.keyspace(.accounts))
         (_, counts.zones, counts.records) = try reader.placeAndRecordCount()
         return counts
     }
@@ -96,7 +96,7 @@ struct StoreExporter {
     /// The number of asset parts. It includes those that only deleted zones use, which are not written.
     private static func partCount(_ reader: RecordReader) throws -> Int {
         var count = 0
-        try reader.store.scan(GlobalKeys.assets) { _, value in
+        try reader.store.scan(GlobalKeys.keyspace(.assets)) { _, value in
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             // An empty asset has one part too.
             count += max(0, byteCount - 1) / partByteCount + 1
@@ -108,7 +108,7 @@ struct StoreExporter {
     /// The containers that have a schema.
     private static func containers(_ reader: RecordReader) throws -> [ContainerName] {
         var containers: [ContainerName] = []
-        try reader.store.scan(GlobalKeys.schema) { key, _ in
+        try reader.store.scan(GlobalKeys.keyspace(.schema)) { key, _ in
             let container = try GlobalKeys.readSchemaKey(key).container
             if containers.last != container { containers.append(container) }
             return .next
@@ -128,7 +128,7 @@ struct StoreExporter {
             }
             last = page.next
         } while last != nil
-        try reader.store.scan(GlobalKeys.devices) { key, _ in
+        try reader.store.scan(GlobalKeys.keyspace(.devices)) { key, _ in
             let (account, name) = try GlobalKeys.readDeviceKey(key)
             try add("device", ["account": account.text, "name": name])
             return .next
@@ -144,7 +144,7 @@ struct StoreExporter {
     }
 
     private mutating func exportSubscriptions(_ reader: RecordReader) throws {
-        try reader.store.scan(GlobalKeys.subscriptions) { key, value in
+        try reader.store.scan(GlobalKeys.keyspace(.subscriptions)) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
             let bytes = Data([UInt8](copying: value))
             let subscription: JSONObject = [

@@ -44,7 +44,7 @@ struct StoreImporter {
         self.progress = progress
         service = try session.service
         let isEmpty = try session.engine.read { reader in
-            try reader.containers().isEmpty && reader.entryCount(in: GlobalKeys.schema) == 0
+            try reader.containers().isEmpty && reader.entryCount(in: GlobalKeys.keyspace(.schema)) == 0
                 && AccountDirectory().accounts(after: nil, limit: 1, in: reader).accounts.isEmpty
         }
         guard isEmpty || resumes else {

@@ -71,7 +71,7 @@ struct ZonePictures: PictureSource {
     ) throws {
         try zone.store.scan(zone.keys.shareCounts(below: parent)) { key, value in
             let name = try zone.keys.readShareCountKey(key).name
-            return try visit(name, Int(clamping: ShareCountEntry(decoding: value).count))
+            return try visit(name, Int(clamping: CountEntry(decoding: value).count))
         }
     }
 

@@ -170,7 +170,7 @@ extension ZoneReader {
 
     /// There is no index of the records without a parent: this scans the whole parent index.
     private func visitTops(_ passing: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
-        try store.scan(keys.parents) { key, value in
+        try store.scan(keys.keyspace(.parents)) { key, value in
             passing()
             let entry = try ParentEntryView(value)
             guard !entry.hasParent else { return .next }

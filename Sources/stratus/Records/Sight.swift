@@ -70,7 +70,7 @@ extension ZoneReader {
             return try sight.sees($0.name) ? try visit($0) : .next
         }
         guard parent == nil, !sight.isWhole else { return }
-        try store.scan(keys.shareRoots) { key, _ in
+        try store.scan(keys.keyspace(.shareRoots)) { key, _ in
             let root = try keys.readShareRootKey(key)
             guard let node = try node(root), let above = node.parent else { return .next }
             let isSeen = try sight.sees(root)

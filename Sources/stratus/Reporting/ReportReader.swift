@@ -78,8 +78,8 @@ struct ReportReader {
 
     private mutating func read(_ reader: RecordReader) throws {
         let counter = makeCounter()
-        report.accountCount = try reader.entryCount(in: GlobalKeys.accounts, counter)
-        var count = try reader.entryCount(in: GlobalKeys.assets, counter)
+        report.accountCount = try reader.entryCount(in: GlobalKeys.keyspace(.accounts), counter)
+        var count = try reader.entryCount(in: GlobalKeys.keyspace(.assets), counter)
         try reader.visitZones { id, _ in
             count += try Self.lookCount(of: id, in: reader, counter)
             return .next
@@ -103,7 +103,7 @@ struct ReportReader {
     private mutating func readContents(_ reader: RecordReader) throws {
         let people = People(reader: reader)
         var owned: (user: UserName, files: StoreReport.Amount)?
-        try reader.store.scan(GlobalKeys.assets) { key, value in
+        try reader.store.scan(GlobalKeys.keyspace(.assets)) { key, value in
             let user = try GlobalKeys.readAssetKey(key).owner
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             if owned?.user != user {
@@ -154,7 +154,7 @@ struct ReportReader {
 
     /// Adds every record and tombstone: the type, the size, the date of the change.
     private mutating func readRecords(of zone: ZoneReader, _ counts: inout StoreReport.Zone) throws {
-        try zone.store.scan(zone.keys.records) { _, value in
+        try zone.store.scan(zone.keys.keyspace(.records)) { _, value in
             try note(value, &counts)
             return .next
         }
@@ -297,7 +297,7 @@ extension ReportReader {
 
     private mutating func readRecords(of zone: ZoneReader, _ sight: Sight, _ counts: inout StoreReport.Zone) throws {
         var page: [Head] = []
-        try zone.store.scan(zone.keys.records) { key, value in
+        try zone.store.scan(zone.keys.keyspace(.records)) { key, value in
             switch try RecordValueKind(of: value) {
             case .tombstone: break
             case .laterChunk:

@@ -53,7 +53,7 @@ struct Containers: ParsableCommand {
             progress.add()
             return .next
         }
-        try reader.store.scan(GlobalKeys.schema) { key, _ in
+        try reader.store.scan(GlobalKeys.keyspace(.schema)) { key, _ in
             let parts = try GlobalKeys.readSchemaKey(key)
             tallies[parts.container, default: Tally()].types += parts.type == nil ? 0 : 1
             return .next
@@ -65,7 +65,7 @@ struct Containers: ParsableCommand {
 extension RecordReader {
     /// The progress of looking at all databases.
     fileprivate func progressOfDatabases(_ console: Console) throws -> ProgressLine {
-        ProgressLine("looking at databases", total: try entryCount(in: GlobalKeys.databases), on: console)
+        ProgressLine("looking at databases", total: try entryCount(in: GlobalKeys.keyspace(.databases)), on: console)
     }
 
     /// The number of zones and records in a database.

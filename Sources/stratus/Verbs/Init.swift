@@ -72,7 +72,7 @@ struct Reset: ParsableCommand {
 
     func run() throws {
         try StoreSession.with(store, .owningAsClient) { session, console in
-            let accounts = try session.engine.read { try $0.entryCount(in: GlobalKeys.accounts) }
+            let accounts = try session.engine.read { try $0.entryCount(in: GlobalKeys.keyspace(.accounts)) }
             let (_, zones, records) = try session.placeAndRecordCount
             let object: JSONObject = ["path": session.path, "accounts": accounts, "zones": zones, "records": records]
             let what =

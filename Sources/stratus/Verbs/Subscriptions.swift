@@ -33,7 +33,7 @@ struct Subscriptions: ParsableCommand {
                 let user = try acting.person.map { try session.person($0).userName }
                 try session.engine.read { reader in
                     let people = People(reader: reader)
-                    try reader.store.scan(GlobalKeys.subscriptions) { key, value in
+                    try reader.store.scan(GlobalKeys.keyspace(.subscriptions)) { key, value in
                         let parts = try GlobalKeys.readSubscriptionKey(key)
                         guard user.map({ $0 == parts.user }) ?? true else { return .next }
                         try show(parts, SubscriptionEntry(decoding: value), people, console)
@@ -93,7 +93,7 @@ struct Subscriptions: ParsableCommand {
             try StoreSession.with(store, .reading) { session, console in
                 let account = try acting.person.map { try session.person($0).id }
                 try session.engine.read { reader in
-                    let range = account.map { GlobalKeys.devices(of: $0) } ?? GlobalKeys.devices
+                    let range = account.map { GlobalKeys.devices(of: $0) } ?? GlobalKeys.keyspace(.devices)
                     try reader.store.scan(range) { key, value in
                         let (id, name) = try GlobalKeys.readDeviceKey(key)
                         let entry = try DeviceEntry(decoding: value)
@@ -129,7 +129,7 @@ struct Subscriptions: ParsableCommand {
         func run() throws {
             try StoreSession.with(store, .reading) { session, console in
                 try session.engine.read { reader in
-                    try reader.store.scan(GlobalKeys.outbox) { key, value in
+                    try reader.store.scan(GlobalKeys.keyspace(.outbox)) { key, value in
                         let entry = try OutboxEntry(decoding: value)
                         let text = KeyDescription.text(of: key)
                         try console.line(

@@ -21,7 +21,7 @@ struct AccountVerifierTests {
         try bench.makeZone(zone, by: alice.userName, in: service.engine)
         try bench.save([Record(name: "a", type: "T")], in: zone, engine: service.engine)
         let email = GlobalKeys.identity(.email("alice@example.com"))
-        let bobs = IdentityEntry(account: bob.id).encoded()
+        let bobs = AccountIDEntry(account: bob.id).encoded()
         let line = "\(KeyDescription(email))"
         let faults: [([AccountFinding], (RecordTransaction) throws -> Void)] = [
             ([.missing(identity: line, alice.id)], { try $0.delete(email) }),
@@ -69,7 +69,7 @@ struct AccountVerifierTests {
             try transaction.set(GlobalKeys.account("twin"), to: AccountEntry(twin).encoded())
             try transaction.set(GlobalKeys.account(guessed.id), to: AccountEntry(guessable).encoded())
             let key = GlobalKeys.identity(.userRecord, guessed.userName.text)
-            try transaction.set(key, to: IdentityEntry(account: guessed.id).encoded())
+            try transaction.set(key, to: AccountIDEntry(account: guessed.id).encoded())
         }
         let findings = try AccountVerifier(engine: bench.service.engine).findings()
         #expect(Set(findings) == [.repeated(alice.userName, "twin"), .predictable(guessed.id)])
@@ -84,7 +84,7 @@ struct AccountVerifierTests {
             for number in 0..<(kept + 30) {
                 try transaction.set(
                     GlobalKeys.identity(.externalID, "alice \(number)"),
-                    to: IdentityEntry(account: alice.id).encoded())
+                    to: AccountIDEntry(account: alice.id).encoded())
             }
             // Twice the same owner.
             try transaction.set(GlobalKeys.usage(of: "_ghost"), to: UsageEntry(byteCount: 1).encoded())
@@ -108,7 +108,7 @@ struct AccountVerifierTests {
         let key = GlobalKeys.identity(email)
         try engine.transact { try $0.set(GlobalKeys.account(bob.id), to: AccountEntry(bob).encoded()) }
         for (first, second) in [(alice, bob), (bob, alice)] {
-            try engine.transact { try $0.set(key, to: IdentityEntry(account: first.id).encoded()) }
+            try engine.transact { try $0.set(key, to: AccountIDEntry(account: first.id).encoded()) }
             #expect(
                 try AccountVerifier(engine: engine).findings()
                     == [.missing(identity: "\(KeyDescription(key))", second.id)])
@@ -117,7 +117,7 @@ struct AccountVerifierTests {
         let bobs = GlobalKeys.identity(.userRecord, bob.userName.text)
         bob = StoredAccount(id: bob.id, externalID: bob.externalID, userName: alice.userName, created: bob.created)
         try engine.transact {
-            try $0.set(key, to: IdentityEntry(account: alice.id).encoded())
+            try $0.set(key, to: AccountIDEntry(account: alice.id).encoded())
             try $0.set(GlobalKeys.account(bob.id), to: AccountEntry(bob).encoded())
         }
         #expect(

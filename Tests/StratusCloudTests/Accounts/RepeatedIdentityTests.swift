@@ -35,7 +35,7 @@ struct RepeatedIdentityTests {
         let bench = try RecordBench(inMemory: true)
         let user = UserName("_" + UUID().uuidString.lowercased().filter { $0 != "-" })
         try bench.service.engine.transact {
-            try $0.set(GlobalKeys.departure(of: user), to: DepartureEntry(account: "gone").encoded())
+            try $0.set(GlobalKeys.departure(of: user), to: AccountIDEntry(account: "gone").encoded())
         }
         let account = StoredAccount(
             id: AccountID("new"), externalID: nil, userName: user, handles: [], name: PersonName(), standing: .good,

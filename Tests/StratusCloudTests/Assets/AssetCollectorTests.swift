@@ -248,7 +248,7 @@ struct AssetCollectorTests {
             try fixture.engine.transact { transaction in
                 let number = try #require(try transaction.databaseEntry(database)).number
                 try transaction.set(
-                    DatabaseKeys(number).zoneAssets(zone.name), to: ZoneAssetsEntry(count: count).encoded())
+                    DatabaseKeys(number).zoneAssets(zone.name), to: CountEntry(count: count).encoded())
             }
         }
         try save("r", asset)

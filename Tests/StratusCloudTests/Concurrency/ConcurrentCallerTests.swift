@@ -48,7 +48,7 @@ struct ConcurrentCallerTests {
                 for listing in try reader.zones(in: database) {
                     let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
                     var wrong: String?
-                    try zone.store.scan(zone.keys.parents) { key, _ in
+                    try zone.store.scan(zone.keys.keyspace(.parents)) { key, _ in
                         let name = try zone.keys.readParentKey(key)
                         guard let record = try zone.record(name)?.record else { return .next }
                         guard record.fields["owner"]?.value == .string(owner.text),

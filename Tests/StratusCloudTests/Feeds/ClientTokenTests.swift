@@ -86,7 +86,7 @@ struct ClientTokenTests {
                     container: RecordBench.container, owner: bench.alice.userName, scope: .private)
                 let zone = try reader.existingZone(ZoneID(database: database, name: "Notes"))
                 var count = 0
-                try zone.store.scan(zone.keys.clientTokens) { _, _ in
+                try zone.store.scan(zone.keys.keyspace(.clientTokens)) { _, _ in
                     count += 1
                     return .next
                 }

@@ -183,7 +183,7 @@ struct QueryIndexTests {
                 #expect(state?.phase == .ready, "\(id.name.text), \(pageCount) at a time, stopped at \(stop)")
             }
             let hasReview = try bench.service.engine.read { reader in
-                try reader.entryCount(in: GlobalKeys.indexReviews) > 0
+                try reader.entryCount(in: GlobalKeys.keyspace(.indexReviews)) > 0
             }
             #expect(!hasReview)
             try clean(bench)

@@ -27,7 +27,7 @@ struct ShareBatchTests {
         let kinds = try bench.service.engine.read { reader in
             let zone = try reader.existingZone(id)
             var kinds: [ShareEventKind] = []
-            try zone.store.scan(zone.keys.shareEvents) { _, value in
+            try zone.store.scan(zone.keys.keyspace(.shareEvents)) { _, value in
                 kinds.append(try ShareEventEntry(decoding: value).event.kind)
                 return .next
             }
@@ -127,7 +127,7 @@ extension RecordBench {
     func shareEntries() throws -> [[UInt8]: [UInt8]] {
         try service.engine.read { reader in
             var entries: [[UInt8]: [UInt8]] = [:]
-            for range in [GlobalKeys.acceptances, GlobalKeys.shareURLs] {
+            for range in [GlobalKeys.keyspace(.acceptances), GlobalKeys.keyspace(.shareURLs)] {
                 try reader.store.scan(range) { key, value in
                     entries[[UInt8](copying: key)] = [UInt8](copying: value)
                     return .next

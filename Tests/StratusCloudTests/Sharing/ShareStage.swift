@@ -127,7 +127,7 @@ struct ShareStage {
             for key in difference.deleted { try transaction.delete(key) }
             for ended in difference.ended {
                 let key = reader.keys.endedAcceptance(user: ended.user, ended: sequence, share: share)
-                try transaction.set(key, to: EndedAcceptanceEntry(began: ended.began).encoded())
+                try transaction.set(key, to: EndedPeriodEntry(began: ended.began).encoded())
             }
             if let content {
                 let entry = ShareTokenEntry(token: content.token)
@@ -170,7 +170,7 @@ struct ShareStage {
     func outside() throws -> [[UInt8]: [UInt8]] {
         try engine.read { reader in
             var entries: [[UInt8]: [UInt8]] = [:]
-            for range in [GlobalKeys.acceptances, GlobalKeys.shareURLs] {
+            for range in [GlobalKeys.keyspace(.acceptances), GlobalKeys.keyspace(.shareURLs)] {
                 try reader.store.scan(range) { key, value in
                     entries[key.indices.map { key[$0] }] = value.indices.map { value[$0] }
                     return .next

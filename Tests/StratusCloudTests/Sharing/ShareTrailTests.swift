@@ -164,7 +164,7 @@ struct ShareTrailTests {
             func all(_ account: StoredAccount) throws -> [[UInt64]] {
                 var all: [[UInt64]] = []
                 try reader.store.scan(zone.keys.endedAcceptances(of: account.userName)) { key, value in
-                    let began = try EndedAcceptanceEntry(decoding: value).began
+                    let began = try EndedPeriodEntry(decoding: value).began
                     all.append([began, try zone.keys.readEndedAcceptanceKey(key).ended])
                     return .next
                 }
@@ -176,7 +176,7 @@ struct ShareTrailTests {
         #expect(carol.map(\.first) == [began[1]])
         #expect(carol[0][1] > ended)
         try town.service.engine.read { reader in
-            for range in [GlobalKeys.shareURLs, GlobalKeys.acceptances] {
+            for range in [GlobalKeys.keyspace(.shareURLs), GlobalKeys.keyspace(.acceptances)] {
                 try reader.store.scan(range) { _, _ in
                     Issue.record("something is left")
                     return .stop

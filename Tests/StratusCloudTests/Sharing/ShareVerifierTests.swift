@@ -322,7 +322,7 @@ struct ShareVerifierTests {
             ),
             (
                 GlobalKeys.shareURL([UInt8](repeating: 5, count: 32)),
-                try #require(outside.first { GlobalKeys.shareURLs.contains($0.key) }).value
+                try #require(outside.first { GlobalKeys.keyspace(.shareURLs).contains($0.key) }).value
             ),
         ]
         for (key, value) in dangling {
@@ -334,7 +334,7 @@ struct ShareVerifierTests {
 
     /// A value that can be read and says something else.
     private static func altered(_ key: [UInt8], _ value: [UInt8]) throws -> [UInt8] {
-        if GlobalKeys.acceptances.contains(key) {
+        if GlobalKeys.keyspace(.acceptances).contains(key) {
             var entry = try AcceptanceEntry(decoding: value.span)
             entry.permission = entry.permission == .readOnly ? .readWrite : .readOnly
             return entry.encoded()
@@ -362,7 +362,7 @@ struct ShareVerifierTests {
         #expect(try scene.findings().map(\.kind) == [.wrong])
         try scene.town.plant(sound.encoded(), at: key)
         let ended = scene.zone.endedAcceptance(user: scene.town.bob.userName, ended: sound.since + 1, share: "Share-1")
-        try scene.town.plant(EndedAcceptanceEntry(began: 1).encoded(), at: ended)
+        try scene.town.plant(EndedPeriodEntry(began: 1).encoded(), at: ended)
         #expect(try scene.findings().map(\.kind) == [.wrong])
     }
 

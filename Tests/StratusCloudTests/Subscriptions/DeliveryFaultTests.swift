@@ -68,7 +68,7 @@ struct DeliveryFaultTests {
                     // The planted fault: queues are filled in one commit, and the outbox emptied in another.
                     let entries = try service.engine.read { reader in
                         var entries: [([UInt8], [UInt8])] = []
-                        try reader.store.scan(GlobalKeys.outbox) { key, value in
+                        try reader.store.scan(GlobalKeys.keyspace(.outbox)) { key, value in
                             entries.append(([UInt8](copying: key), [UInt8](copying: value)))
                             return .next
                         }

@@ -90,7 +90,7 @@ extension RecordBench {
     func outboxCount() throws -> Int {
         try service.engine.read { reader in
             var count = 0
-            try reader.store.scan(GlobalKeys.outbox) { _, _ in
+            try reader.store.scan(GlobalKeys.keyspace(.outbox)) { _, _ in
                 count += 1
                 return .next
             }

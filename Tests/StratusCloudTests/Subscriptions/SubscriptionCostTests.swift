@@ -65,7 +65,7 @@ struct SubscriptionCostTests {
         // As they are stored; whose they are does not matter to a commit.
         let bytes = try bench.service.engine.read { reader in
             var bytes: [[UInt8]] = []
-            try reader.store.scan(GlobalKeys.subscriptions) { _, value in
+            try reader.store.scan(GlobalKeys.keyspace(.subscriptions)) { _, value in
                 bytes.append([UInt8](copying: value))
                 return .next
             }

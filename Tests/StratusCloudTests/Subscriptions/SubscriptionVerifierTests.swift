@@ -24,9 +24,9 @@ struct SubscriptionVerifierTests {
         try bench.save(.new("a"), on: "pad")
         try bench.deliver()
         try bench.save(.new("b"), on: "pad")
-        subscription = try Self.first(GlobalKeys.subscriptions, bench)
-        notification = try Self.first(GlobalKeys.notifications, bench)
-        outbox = try Self.first(GlobalKeys.outbox, bench)
+        subscription = try Self.first(GlobalKeys.keyspace(.subscriptions), bench)
+        notification = try Self.first(GlobalKeys.keyspace(.notifications), bench)
+        outbox = try Self.first(GlobalKeys.keyspace(.outbox), bench)
     }
 
     private static func first(_ range: KeyRange, _ bench: RecordBench) throws -> (key: [UInt8], value: [UInt8]) {
@@ -108,7 +108,7 @@ struct SubscriptionVerifierTests {
         let departure = GlobalKeys.departure(of: "_ghost")
         let left = [(ghosts, subscription.value), (device, DeviceEntry().encoded())]
         #expect(try findings(planting: left.map { ($0.0, .some($0.1)) }).count == 2)
-        let leaving = left + [(departure, DepartureEntry(account: "ghost").encoded())]
+        let leaving = left + [(departure, AccountIDEntry(account: "ghost").encoded())]
         #expect(try findings(planting: leaving.map { ($0.0, .some($0.1)) }) == [])
     }
 

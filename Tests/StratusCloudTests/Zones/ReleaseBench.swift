@@ -104,7 +104,7 @@ struct ReleaseBench {
     func heldCount() throws -> UInt64 {
         try service.engine.read { reader in
             var sum: UInt64 = 0
-            try reader.store.scan(GlobalKeys.assets) { _, value in
+            try reader.store.scan(GlobalKeys.keyspace(.assets)) { _, value in
                 sum += try AssetEntry(decoding: value).count
                 return .next
             }

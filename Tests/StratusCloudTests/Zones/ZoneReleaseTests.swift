@@ -51,7 +51,7 @@ struct ZoneReleaseTests {
             batchCount = done > 0 ? 1 : 0
         }
         let assets = try #require(bench.service.assets)
-        let ledgerCount = try bench.service.engine.read { try $0.entryCount(in: GlobalKeys.assets) }
+        let ledgerCount = try bench.service.engine.read { try $0.entryCount(in: GlobalKeys.keyspace(.assets)) }
         let left = try bench.service.engine.read { reader in
             try reader.releases().map { try reader.recordCount(of: $0) }
         }

@@ -187,7 +187,7 @@ struct BackupTests {
             let service = try fixture.store.service
             try service.engine.transact { transaction in
                 var found: (owner: UserName, digest: [UInt8])?
-                try transaction.store.scan(GlobalKeys.assets) { key, _ in
+                try transaction.store.scan(GlobalKeys.keyspace(.assets)) { key, _ in
                     found = try GlobalKeys.readAssetKey(key)
                     return .next
                 }

@@ -90,15 +90,15 @@ package enum LayoutChecks {
 
     /// Every type of value but the record, which has no layout of its own protocol.
     package static let valueTypes: [any LayoutValue.Type] = [
-        Tombstone.self, ParentEntry.self, ChildEntry.self, ShareRootEntry.self, ShareCountEntry.self, EmptyEntry.self,
-        ChangeEntry.self, EndedParentEntry.self, EndedChildEntry.self, EndedShareEntry.self, ZoneHeader.self,
+        Tombstone.self, ParentEntry.self, ChildEntry.self, ShareRootEntry.self, CountEntry.self, EmptyEntry.self,
+        ChangeEntry.self, EndedParentEntry.self, EndedPeriodEntry.self, EndedShareEntry.self, ZoneHeader.self,
         ZoneEntry.self, DatabaseHeader.self, DatabaseEntry.self, DatabaseChangeEntry.self, GlobalHeader.self,
-        ZoneSettingsEntry.self, ZoneMarkerEntry.self, ZoneAssetsEntry.self,
-        PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self, AccountEntry.self, IdentityEntry.self,
-        UsageEntry.self, DepartureEntry.self, ReleaseEntry.self, RebuildEntry.self, ShareContentEntry.self,
-        ShareURLEntry.self, AcceptanceEntry.self, ShareTokenEntry.self, ShareEventEntry.self, EndedAcceptanceEntry.self,
+        ZoneSettingsEntry.self, ZoneMarkerEntry.self,
+        PurgeEntry.self, FormatEntry.self, AssetEntry.self, SchemaEntry.self, AccountEntry.self, AccountIDEntry.self,
+        UsageEntry.self, ReleaseEntry.self, ShareContentEntry.self,
+        ShareURLEntry.self, AcceptanceEntry.self, ShareTokenEntry.self, ShareEventEntry.self,
         TokenSecretEntry.self, ClientTokenEntry.self, ZoneToken.self, DatabaseToken.self, SharedDatabaseToken.self,
-        QueryIndexesEntry.self, IndexBuildEntry.self, IndexReviewEntry.self, SubscriptionEntry.self, DeviceEntry.self,
+        QueryIndexesEntry.self, ZoneIdentityEntry.self, IndexReviewEntry.self, SubscriptionEntry.self, DeviceEntry.self,
         NotificationEntry.self, OutboxEntry.self,
     ]
 

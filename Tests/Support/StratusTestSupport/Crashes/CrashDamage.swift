@@ -28,7 +28,7 @@ package enum CrashDamage: CaseIterable, Sendable {
         try engine.read { reader in
             guard let zone = try reader.zone(CrashWorkload.zone(of: writer)) else { return nil }
             var found: (type: RecordType, name: RecordName)?
-            try reader.store.scan(zone.keys.types) { key, _ in
+            try reader.store.scan(zone.keys.keyspace(.types)) { key, _ in
                 let parts = try zone.keys.readTypeKey(key)
                 guard parts.name != CrashWorkload.marker else { return .next }
                 found = parts

@@ -24,7 +24,7 @@ extension HistoryRunner {
         _ reader: RecordReader, of id: DatabaseID, _ keys: DatabaseKeys, _ state: OracleStore
     ) throws {
         var found: [(counter: UInt64, entry: DatabaseChangeEntry)] = []
-        try reader.store.scan(keys.changes) { key, value in
+        try reader.store.scan(keys.keyspace(.changes)) { key, value in
             found.append((try keys.readChangeKey(key), try DatabaseChangeEntry(decoding: value)))
             return .next
         }
