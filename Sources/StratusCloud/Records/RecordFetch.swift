@@ -35,9 +35,7 @@ struct RecordFetch {
                     decoded)
             }
             // In another person's zone, a record that is not shared does not exist for the caller.
-            if !access.zone.isShared, let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) {
-                throw refusal
-            }
+            if !access.zone.isShared { throw AccessVerdict.denied("READ operation not permitted", name) }
         }
         throw CloudError.recordNotFound(name)
     }

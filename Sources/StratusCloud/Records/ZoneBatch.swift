@@ -198,8 +198,8 @@ extension ZoneBatch {
             return cascades.errors.merging(try structureErrors()) { own, _ in own }
         }
         let removed = cascades.removed
-        var failures = try OwnedRecordLimit(zone: zone, limit: service.options.owningReferenceCount)
-            .errors(saves: saves, removed: Set(removed.map(\.name)))
+        var failures = try zone.owningErrors(
+            of: saves, removed: Set(removed.map(\.name)), limit: service.options.owningReferenceCount)
         failures.merge(try shareErrors(saves: saves, removed: removed, kept: kept)) { own, _ in own }
         let changes = try shareChanges(saves: saves, leaving: leaving, removed: removed)
         guard changes.saves.count + removed.count <= limit else {
