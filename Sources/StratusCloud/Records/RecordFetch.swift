@@ -1,6 +1,5 @@
 // Fetches records by name: one snapshot, and one store read for a record of up to 100,000 bytes.
 
-import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords

@@ -12,7 +12,6 @@
 // passed step 2. Only if one of them is refused do they run again for each item alone: saves with parents first,
 // then deletes with children first. `ZoneBatch+Effects.swift` has what the items change outside their own records.
 
-import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords

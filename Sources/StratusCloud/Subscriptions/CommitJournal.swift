@@ -9,7 +9,6 @@
 // An entry is computed from the records before and after the commit: which queries they matched, and which shares they
 // were in. Delivery reads no records, which may be gone by then.
 
-import FoundationEssentials
 import StratusLayout
 package import StratusModel
 import StratusRecords
