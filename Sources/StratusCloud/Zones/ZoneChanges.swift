@@ -279,8 +279,8 @@ extension CloudService {
         }
     }
 
-    /// Deletes a zone with its settings, and frees its part of its owner's quota (Z-04). `AssetReleaser` releases the
-    /// assets of its records in the background.
+    /// Deletes a zone with its settings, and frees its part of its owner's quota (Z-04). Upkeep releases the assets of
+    /// its records in the background.
     ///
     /// O(1). Returns whether there was such a zone.
     func removeZone(_ id: ZoneID, _ journal: CommitJournal, in transaction: RecordTransaction) throws -> Bool {
