@@ -94,9 +94,8 @@ package final class AcceptanceDirectory: Sendable {
     package func visitAcceptances(
         of user: UserName, in reader: RecordReader, _ visit: (AcceptanceKeyParts, AcceptanceEntry) throws -> Void
     ) throws {
-        try reader.store.scan(GlobalKeys.acceptances(of: user)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.acceptances(of: user)) { key, value in
             try visit(GlobalKeys.readAcceptanceKey(key), AcceptanceEntry(decoding: value))
-            return .next
         }
     }
 }

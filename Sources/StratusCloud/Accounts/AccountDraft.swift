@@ -75,9 +75,7 @@ package enum AccountLimits {
 
     /// The handles in their normalized form. Throws `invalidArguments` for a malformed one.
     static func normalized(_ handles: Set<Handle>) throws(CloudError) -> Set<Handle> {
-        var result: Set<Handle> = []
-        for handle in handles { result.insert(try normalized(handle)) }
-        return result
+        Set(try handles.map { handle throws(CloudError) in try normalized(handle) })
     }
 
     /// The handle in its normalized form. Throws `invalidArguments` for a malformed one.

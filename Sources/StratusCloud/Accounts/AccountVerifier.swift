@@ -120,7 +120,7 @@ private struct AccountCheck {
 
     /// Checks that every identity of an account leads to it, and that its owner's counters equal what their zones hold.
     mutating func verifyAccounts() throws {
-        try reader.store.scan(GlobalKeys.keyspace(.accounts)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.accounts)) { key, value in
             let account = try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
             if UUID.isWithoutRandomness(account.id.text) || UUID.isWithoutRandomness(account.userName.text) {
                 report.note(.predictable(account.id))
@@ -137,19 +137,17 @@ private struct AccountCheck {
             }
             meter.add()
             try verifyCounters(of: account.userName)
-            return .next
         }
     }
 
     /// Checks that every identity belongs to the account it leads to.
     mutating func verifyIdentities() throws {
-        try reader.store.scan(GlobalKeys.keyspace(.identities)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.identities)) { key, value in
             let id = try AccountIDEntry(decoding: value).account
             if try !owns(id, [UInt8](copying: key)) {
                 report.note(.dangling(identity: KeyDescription.text(of: key), id))
             }
             meter.add()
-            return .next
         }
     }
 
@@ -174,13 +172,11 @@ private struct AccountCheck {
             if let owner = database.owner { try verify(owner, apps) } else { meter.add() }
             return .next
         }
-        try reader.store.scan(GlobalKeys.keyspace(.usage)) { key, _ in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.usage)) { key, _ in
             try verify(GlobalKeys.readUsageKey(key), apps)
-            return .next
         }
-        try reader.store.scan(GlobalKeys.keyspace(.zoneUsage)) { key, _ in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.zoneUsage)) { key, _ in
             try verify(GlobalKeys.readZoneUsageKey(key).owner, apps)
-            return .next
         }
     }
 
@@ -217,11 +213,10 @@ extension RecordReader {
     /// The users whose names do not lead to their accounts. Reads all accounts.
     func unledUsers(_ meter: WorkMeter? = nil) throws -> Set<UserName> {
         var users: Set<UserName> = []
-        try store.scan(GlobalKeys.keyspace(.accounts)) { key, value in
+        try store.forEach(in: GlobalKeys.keyspace(.accounts)) { key, value in
             let user = try AccountEntry(decoding: value).content.userName
             meter?.add(0)
             if try account(of: user) != GlobalKeys.readAccountKey(key) { users.insert(user) }
-            return .next
         }
         return users
     }

@@ -135,11 +135,10 @@ extension QuotaLedger {
         _ owner: UserName, in reader: RecordReader, onRecord: () -> Void = {}
     ) throws -> UsageReport {
         var zones: [UUID: UsageReport.Count] = [:]
-        try reader.store.scan(GlobalKeys.zoneUsages(of: owner)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.zoneUsages(of: owner)) { key, value in
             let zone = try GlobalKeys.readZoneUsageKey(key).zone
             let recorded = Int64(clamping: try UsageEntry(decoding: value).byteCount)
             zones[zone] = UsageReport.Count(recordedByteCount: recorded, foundByteCount: 0)
-            return .next
         }
         for (id, identity) in try zonesByIdentity(of: owner, in: reader) {
             let found = try foundByteCount(in: reader.existingZone(id), onRecord)
@@ -167,12 +166,11 @@ extension QuotaLedger {
     /// Every live record has an entry among the parents.
     private static func foundByteCount(in zone: ZoneReader, _ onRecord: () -> Void = {}) throws -> Int64 {
         var sum: Int64 = 0
-        try zone.store.scan(zone.keys.keyspace(.parents)) { key, _ in
+        try zone.store.forEach(in: zone.keys.keyspace(.parents)) { key, _ in
             if let record = try zone.record(zone.keys.readParentKey(key)) {
                 sum = sum.addingCapped(byteCount(of: record.record))
                 onRecord()
             }
-            return .next
         }
         return sum
     }

@@ -54,12 +54,11 @@ package struct AssetBackup {
         var lost: Set<AssetKey> = []
         try copy.read { reader in
             let meter = WorkMeter(total: try reader.entryCount(in: GlobalKeys.keyspace(.assets)), progress)
-            try reader.store.scan(GlobalKeys.keyspace(.assets)) { key, _ in
+            try reader.store.forEach(in: GlobalKeys.keyspace(.assets)) { key, _ in
                 let (owner, digest) = try GlobalKeys.readAssetKey(key)
                 let key = AssetKey(owner: owner, digest: digest)
                 if !has(key), try !take(key) { lost.insert(key) }
                 meter.add()
-                return .next
             }
         }
         return lost

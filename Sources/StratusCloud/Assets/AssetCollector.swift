@@ -65,7 +65,7 @@ package struct AssetCollector: Sendable {
     /// Returns how many contents were removed.
     @discardableResult
     package func collect(shouldContinue: () -> Bool = { true }) throws -> Int {
-        removeReleasedCopies()
+        for path in store.releasedCopies.takeDue() { removeFile(path) }
         let count = try collectOrphans()
         guard let position = beginSweep() else { return count }
         do {
@@ -132,11 +132,6 @@ package struct AssetCollector: Sendable {
             guard path != store.directory.sessionCopies else { continue }
             removeCopies(of: path)
         }
-    }
-
-    /// Removes the copies that were released long enough ago, unless their receivers have moved them.
-    package func removeReleasedCopies() {
-        for path in store.releasedCopies.takeDue() { removeFile(path) }
     }
 
     /// Removes every copy that this session has returned.
@@ -229,45 +224,32 @@ package struct AssetCollector: Sendable {
 ///
 /// The number of entries has no limit: each is for a file, which uses more space than its entry.
 final class ReleasedCopies: Sendable {
-    private struct Copy {
-        let path: String
-        let isDueAtUptimeSeconds: Double
-    }
-
     private let clock: any CloudClock
     /// Nil if copies stay until the next session begins.
     private let waitSeconds: Double?
-    /// About in the order in which they are due; threads may add out of order.
-    private let waiting = Locked<[Copy]>([])
-    /// The copies whose paths no client knows.
-    private let unseen = Locked<[String]>([])
+    private let copies = Locked<[(path: String, dueAtUptimeSeconds: Double)]>([])
 
     init(clock: any CloudClock, waitSeconds: Double?) {
         self.clock = clock
         self.waitSeconds = waitSeconds
     }
 
-    func add(_ paths: [String], unseen unseenPaths: [String]) {
-        if !unseenPaths.isEmpty { unseen.withLock { $0 += unseenPaths } }
-        guard let waitSeconds, !paths.isEmpty else { return }
-        let due = clock.uptimeSeconds + waitSeconds
-        waiting.withLock { waiting in
-            for path in paths { waiting.append(Copy(path: path, isDueAtUptimeSeconds: due)) }
+    /// Adds copies that must wait, and copies whose paths no client knows.
+    func add(_ paths: [String], unseen: [String]) {
+        let due = waitSeconds.map { clock.uptimeSeconds + $0 }
+        copies.withLock { copies in
+            copies += unseen.map { ($0, -.infinity) }
+            if let due { copies += paths.map { ($0, due) } }
         }
     }
 
     /// Removes and returns the copies that have waited long enough, or need not wait.
     func takeDue() -> [String] {
         let now = clock.uptimeSeconds
-        let unseen = unseen.withLock { unseen in
-            defer { unseen = [] }
-            return unseen
-        }
-        let due = waiting.withLock { waiting in
-            let due = waiting.prefix { $0.isDueAtUptimeSeconds <= now }.map(\.path)
-            waiting.removeFirst(due.count)
+        return copies.withLock { copies in
+            let due = copies.filter { $0.dueAtUptimeSeconds <= now }.map(\.path)
+            copies.removeAll { $0.dueAtUptimeSeconds <= now }
             return due
         }
-        return unseen + due
     }
 }

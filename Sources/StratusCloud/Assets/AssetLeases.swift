@@ -26,9 +26,7 @@ package struct AssetKey: Hashable, Sendable {
 
 /// The leases of one session, and the collector's marks.
 final class AssetLeases: Sendable {
-    struct Mark: Hashable, Sendable {
-        fileprivate let number: UInt64
-    }
+    typealias Mark = UInt64
 
     private struct Lease {
         var holderCount: Int
@@ -40,7 +38,7 @@ final class AssetLeases: Sendable {
     private struct State {
         var leases: [AssetKey: Lease] = [:]
         var marks: [AssetKey: Mark] = [:]
-        var markNumber: UInt64 = 0
+        var markNumber: Mark = 0
         /// Contents that lost their last record and wait for the collector.
         var orphans: Set<AssetKey> = []
         /// Whether the set of orphans was too full for another content.
@@ -153,7 +151,7 @@ final class AssetLeases: Sendable {
         let now = clock.uptimeSeconds
         return state.withLock { state in
             state.markNumber += 1
-            let mark = Mark(number: state.markNumber)
+            let mark = state.markNumber
             var marked: [AssetKey] = []
             for key in keys {
                 if let lease = state.leases[key] {

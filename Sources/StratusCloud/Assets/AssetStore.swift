@@ -181,12 +181,11 @@ extension AssetStore {
         let source = try openSource(path)
         defer { files.close(source.descriptor) }
         let name = directory.incomingFile(nextFileNumber())
-        let descriptor: Int32
-        do throws(FileFailure) {
-            descriptor = try inDirectories([directory.top, directory.incoming]) { () throws(FileFailure) in
+        let descriptor = try explaining(Self.unavailable) { () throws(FileFailure) in
+            try inDirectories([directory.top, directory.incoming]) { () throws(FileFailure) in
                 try files.createFile(name)
             }
-        } catch { throw Self.unavailable(error) }
+        }
         do throws(CloudError) {
             let digest = try copy(source, path: path, to: descriptor)
             files.beginSync(descriptor)
@@ -242,13 +241,17 @@ extension AssetStore {
     }
 }
 
-/// A file that is being stored.
-private struct AssetSource {
-    let descriptor: Int32
-    let facts: AssetFileFacts
-}
-
 extension AssetStore {
+    /// A file that is being stored.
+    private typealias Source = (descriptor: Int32, facts: AssetFileFacts)
+
+    /// Runs `body` and turns its failure into the error that `explain` makes of it.
+    private func explaining<Result>(
+        _ explain: (FileFailure) -> CloudError, _ body: () throws(FileFailure) -> Result
+    ) throws(CloudError) -> Result {
+        do throws(FileFailure) { return try body() } catch { throw explain(error) }
+    }
+
     /// The size of a file that could be stored now. Does not read or copy it.
     ///
     /// Throws like `takeIn` for a file that cannot be stored.
@@ -258,27 +261,27 @@ extension AssetStore {
         return source.facts.byteCount
     }
 
-    private func openSource(_ path: String) throws(CloudError) -> AssetSource {
+    private func openSource(_ path: String) throws(CloudError) -> Source {
         guard path.hasPrefix("/") else {
             throw CloudError(.assetNotAvailable, "The asset's file has no absolute path.", ["path": path])
         }
-        let descriptor: Int32
-        do throws(FileFailure) { descriptor = try files.openFile(path) } catch {
-            throw Self.unreadable(error, path)
+        let descriptor = try explaining({ Self.unreadable($0, path) }) { () throws(FileFailure) in
+            try files.openFile(path)
         }
         do throws(CloudError) {
-            return AssetSource(descriptor: descriptor, facts: try checkedFacts(descriptor, path))
+            return (descriptor, try checkedFacts(descriptor, path))
         } catch {
             files.close(descriptor)
             throw error
         }
     }
 
+    private func facts(_ descriptor: Int32, _ path: String) throws(CloudError) -> AssetFileFacts {
+        try explaining({ Self.unreadable($0, path) }) { () throws(FileFailure) in try files.facts(descriptor) }
+    }
+
     private func checkedFacts(_ descriptor: Int32, _ path: String) throws(CloudError) -> AssetFileFacts {
-        let facts: AssetFileFacts
-        do throws(FileFailure) { facts = try files.facts(descriptor) } catch {
-            throw Self.unreadable(error, path)
-        }
+        let facts = try facts(descriptor, path)
         guard facts.isRegular else {
             throw CloudError(
                 .assetNotAvailable, "The asset is not a regular file. Folders, pipes and devices cannot be assets.",
@@ -293,29 +296,19 @@ extension AssetStore {
     }
 
     /// Copies a file and returns the digest of its content, which is the same before and after.
-    private func copy(_ source: AssetSource, path: String, to target: Int32) throws(CloudError) -> [UInt8] {
-        var digest = ContentDigest()
-        var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
+    private func copy(_ source: Source, path: String, to target: Int32) throws(CloudError) -> [UInt8] {
         var total: Int64 = 0
-        while true {
-            let count: Int
-            do throws(FileFailure) { count = try files.read(source.descriptor, into: &buffer) } catch {
-                throw Self.unreadable(error, path)
-            }
-            if count == 0 { break }
+        let unreadable = { (failure: FileFailure) in Self.unreadable(failure, path) }
+        let digest = try digest(of: source.descriptor, unreadable) { buffer, count throws(CloudError) in
             total += Int64(count)
             guard total <= source.facts.byteCount else { throw Self.modified(path) }
-            digest.add(buffer[..<count])
-            do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
-                throw Self.unavailable(error)
+            try explaining(Self.unavailable) { () throws(FileFailure) in
+                try files.write(target, buffer, count: count)
             }
         }
-        let facts: AssetFileFacts
-        do throws(FileFailure) { facts = try files.facts(source.descriptor) } catch {
-            throw Self.unreadable(error, path)
-        }
+        let facts = try facts(source.descriptor, path)
         guard total == source.facts.byteCount, facts == source.facts else { throw Self.modified(path) }
-        return digest.finish()
+        return digest
     }
 
     private static func modified(_ path: String) -> CloudError {
@@ -346,26 +339,24 @@ extension AssetStore {
     /// and `serviceUnavailable` if the copy cannot be written.
     package func privateCopy(of asset: AssetDescriptor, owner: UserName) throws(CloudError) -> String {
         let key = AssetKey(owner: owner, digest: asset.digest)
-        let source: Int32
-        do throws(FileFailure) { source = try files.openRegularFile(directory.file(of: key)) } catch {
-            throw Self.lost(key, error)
+        let source = try explaining({ Self.lost(key, $0) }) { () throws(FileFailure) in
+            try files.openRegularFile(directory.file(of: key))
         }
         defer { files.close(source) }
         let name = "\(nextFileNumber())-\(AssetDirectory.name(of: key).prefix(16))"
         let path = directory.sessionCopies + "/" + name
-        let target: Int32
-        do throws(FileFailure) {
-            let directories = [directory.top, directory.copies, directory.sessionCopies]
-            target = try inDirectories(directories) { () throws(FileFailure) in try files.createFile(path) }
-        } catch { throw Self.unwritable(path, asset, error) }
+        let directories = [directory.top, directory.copies, directory.sessionCopies]
+        let target = try explaining({ Self.unwritable(path, asset, $0) }) { () throws(FileFailure) in
+            try inDirectories(directories) { () throws(FileFailure) in try files.createFile(path) }
+        }
         var isWhole = false
         defer {
             files.close(target)
             if !isWhole { try? files.removeFile(path) }
         }
-        let copied = try digest(of: source, key) { buffer, count throws(CloudError) in
-            do throws(FileFailure) { try files.write(target, buffer, count: count) } catch {
-                throw Self.unwritable(path, asset, error)
+        let copied = try digest(of: source, { Self.lost(key, $0) }) { buffer, count throws(CloudError) in
+            try explaining({ Self.unwritable(path, asset, $0) }) { () throws(FileFailure) in
+                try files.write(target, buffer, count: count)
             }
         }
         guard copied == asset.digest else {
@@ -385,18 +376,20 @@ extension AssetStore {
     /// snapshot.
     package func hold() -> AssetHold { AssetHold(leases) }
 
-    /// The digest of an open content. `visit` gets the bytes that were read, as the first bytes of a buffer.
-    func digest(
-        of source: Int32, _ key: AssetKey,
-        _ visit: (_ buffer: [UInt8], _ count: Int) throws(CloudError) -> Void = { _, _ in }
+    /// The digest of an open content; nil if it cannot be read.
+    func digest(of source: Int32, _ key: AssetKey) -> [UInt8]? {
+        try? digest(of: source, { Self.lost(key, $0) }) { _, _ throws(CloudError) in }
+    }
+
+    /// The digest of an open file. `visit` gets the bytes that were read, as the first bytes of a buffer.
+    private func digest(
+        of source: Int32, _ unreadable: (FileFailure) -> CloudError,
+        _ visit: (_ buffer: [UInt8], _ count: Int) throws(CloudError) -> Void
     ) throws(CloudError) -> [UInt8] {
         var digest = ContentDigest()
         var buffer = [UInt8](repeating: 0, count: Self.bufferByteCount)
         while true {
-            let count: Int
-            do throws(FileFailure) { count = try files.read(source, into: &buffer) } catch {
-                throw Self.lost(key, error)
-            }
+            let count = try explaining(unreadable) { () throws(FileFailure) in try files.read(source, into: &buffer) }
             if count == 0 { return digest.finish() }
             digest.add(buffer[..<count])
             try visit(buffer, count)

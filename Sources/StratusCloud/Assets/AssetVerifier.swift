@@ -40,13 +40,13 @@ package struct AssetVerifier: Sendable {
             }
             try check(owner, readsContents, meter, &report)
         }
-        var next = try ledgerOwner(in: GlobalKeys.keyspace(.assets))
-        while let owner = next {
+        var range = GlobalKeys.keyspace(.assets)
+        while let owner = try ledgerOwner(in: range) {
             // Owners with a directory were checked before.
             if try store.namesIfThere(in: store.directory.owner(owner)) == nil {
                 try check(owner, readsContents, meter, &report)
             }
-            next = try ledgerOwner(behind: owner)
+            range.lower = GlobalKeys.assets(of: owner).upper
         }
         report.sort()
         return report
@@ -169,11 +169,10 @@ package struct AssetVerifier: Sendable {
             let zone = try reader.existingZone(id)
             var sum: UInt64 = 0
             // Every live record has an entry among the parents.
-            try zone.store.scan(zone.keys.keyspace(.parents)) { key, _ in
-                guard let record = try zone.record(zone.keys.readParentKey(key)) else { return .next }
+            try zone.store.forEach(in: zone.keys.keyspace(.parents)) { key, _ in
+                guard let record = try zone.record(zone.keys.readParentKey(key)) else { return }
                 sum += Self.count(record.record, owner, visit)
                 meter.add()
-                return .next
             }
             try onZone((id, listing.database), sum)
             return .next
@@ -209,11 +208,6 @@ package struct AssetVerifier: Sendable {
         }
     }
 
-    private func ledgerOwner(behind owner: UserName) throws -> UserName? {
-        try ledgerOwner(
-            in: KeyRange(from: GlobalKeys.assets(of: owner).upper, upTo: GlobalKeys.keyspace(.assets).upper))
-    }
-
     /// The size of all contents in the ledger.
     private func ledgerByteCount() throws -> Int {
         try engine.read { reader in
@@ -242,10 +236,9 @@ package struct AssetVerifier: Sendable {
     private static func visitLedger(
         _ range: KeyRange, in reader: RecordReader, _ visit: (AssetKey, AssetEntry) throws -> Void
     ) throws {
-        try reader.store.scan(range) { key, value in
+        try reader.store.forEach(in: range) { key, value in
             let (owner, digest) = try GlobalKeys.readAssetKey(key)
             try visit(AssetKey(owner: owner, digest: digest), AssetEntry(decoding: value))
-            return .next
         }
     }
 
@@ -257,7 +250,7 @@ package struct AssetVerifier: Sendable {
             let facts = try store.files.facts(descriptor)
             guard facts.isRegular, facts.byteCount == entry.byteCount else { return false }
             guard readsContents else { return true }
-            return (try? store.digest(of: descriptor, key)) == key.digest
+            return store.digest(of: descriptor, key) == key.digest
         } catch { return false }
     }
 }

@@ -41,11 +41,6 @@ enum AccessVerdict {
         return denied("DELETE operation not permitted", name)
     }
 
-    /// Why the caller may not read an existing record, or nil.
-    static func readRefusal(name: RecordName, permissions: TypePermissions) -> CloudError? {
-        permissions.contains(.read) ? nil : denied("READ operation not permitted", name)
-    }
-
     static func denied(_ text: StaticString, _ name: RecordName) -> CloudError {
         CloudError.notPermitted(text, ["record": name.text])
     }
@@ -188,21 +183,6 @@ enum ZoneVerdict {
             CloudError(
                 .serverRejectedRequest, "The zone has its own encryption scope. Save it as it was fetched.")
         case (.perRecord, .perRecord), (.perZone, .perZone): nil
-        }
-    }
-
-    /// The error for a missing zone (S-12, Z-08).
-    static func missing(_ address: ZoneAddress, purged reason: HostPurgeReason?) -> CloudError {
-        switch reason {
-        case nil: return ScopeVerdict.zoneNotFound(address)
-        case .purged:
-            return CloudError(
-                .userDeletedZone, "The user deleted the zone's data. Ask them before uploading again.",
-                ["zone": address.description])
-        case .encryptedDataReset:
-            var error = ScopeVerdict.zoneNotFound(address)
-            error.didResetEncryptedData = true
-            return error
         }
     }
 }

@@ -54,15 +54,9 @@ enum JoinVerdict: Hashable, Sendable {
         // The invitation with the most rights; the first of equals.
         let own = content.participants.filter { guest.isInvited(by: $0) }.max { $0.weight < $1.weight }
         if let oneTime {
-            if let own {
-                self = .invitedOtherwise(own)
-                return
-            }
             let place = content.participants.first { $0.id == oneTime && $0.isUnusedOneTime }
-            self = place.map { .invited($0) } ?? .outsider
-            return
-        }
-        if let own {
+            self = own.map { .invitedOtherwise($0) } ?? place.map { .invited($0) } ?? .outsider
+        } else if let own {
             self = .invited(own)
         } else {
             self = content.publicPermission == .none ? .outsider : .open

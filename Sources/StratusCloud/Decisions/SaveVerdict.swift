@@ -31,26 +31,15 @@ enum SaveVerdict {
     /// Decides on a save. `storedTag` is the tag of the live record of this name; nil if there is none.
     init(_ save: RecordSave, policy: SavePolicy, storedTag: String?) {
         let policy = Self.policy(policy, forType: save.type)
-        guard let storedTag else {
-            guard save.baseTag == nil else {
-                self = .refused(.deleted)
-                return
-            }
-            self = .write(keys: save.sentKeys(policy), parent: .asSent)
-            return
+        let comparesTags = policy == .ifServerRecordUnchanged
+        switch (storedTag, save.baseTag) {
+        case (nil, _?): self = .refused(.deleted)
+        case (_?, nil) where comparesTags: self = .refused(.exists)
+        case (let stored?, let base?) where comparesTags && base != stored: self = .refused(.changed)
+        default:
+            let sendsParent = storedTag == nil || save.isParentChanged || policy == .allKeys && save.parent != nil
+            self = .write(keys: save.sentKeys(policy), parent: sendsParent ? .asSent : .asStored)
         }
-        if policy == .ifServerRecordUnchanged {
-            guard let baseTag = save.baseTag else {
-                self = .refused(.exists)
-                return
-            }
-            guard baseTag == storedTag else {
-                self = .refused(.changed)
-                return
-            }
-        }
-        let sendsParent = save.isParentChanged || policy == .allKeys && save.parent != nil
-        self = .write(keys: save.sentKeys(policy), parent: sendsParent ? .asSent : .asStored)
     }
 
     /// The policy for a type. A share is always saved only if unchanged (S-03).

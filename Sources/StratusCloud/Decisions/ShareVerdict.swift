@@ -76,8 +76,10 @@ extension ShareRevision {
         }
         try Self.check(claim, content, isNew: situation.stored == nil)
         content.allowsAccessRequests = claim.allowsAccessRequests
-        unblock(claim)
-        deny(claim)
+        let unblocked = Set(claim.unblocked.map { ParticipantID($0) })
+        let denied = Set(claim.denied.map { ParticipantID($0) })
+        content.blocked.removeAll { unblocked.contains($0.id) }
+        content.requesters.removeAll { denied.contains($0.id) }
         try reviseParticipants(claim, situation)
         try block(claim, situation)
         guard invited.isEmpty || content.participants.count - 1 <= situation.participantLimit else {
@@ -141,16 +143,6 @@ extension ShareRevision {
     }
 
     // MARK: Requests for access
-
-    private mutating func unblock(_ claim: ShareClaim) {
-        let unblocked = Set(claim.unblocked.map { ParticipantID($0) })
-        content.blocked.removeAll { unblocked.contains($0.id) }
-    }
-
-    private mutating func deny(_ claim: ShareClaim) {
-        let denied = Set(claim.denied.map { ParticipantID($0) })
-        content.requesters.removeAll { denied.contains($0.id) }
-    }
 
     private mutating func block(_ claim: ShareClaim, _ situation: ShareSituation) throws(CloudError) {
         for id in claim.blocked.map({ ParticipantID($0) }) {

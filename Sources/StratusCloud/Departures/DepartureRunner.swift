@@ -75,7 +75,7 @@ struct DepartureRunner {
     /// Step 2: makes everything unreachable. `workCount` is its count from before.
     func removeContent(workCount: Int = 0) throws {
         let doneBefore = meter?.done ?? 0
-        try leaveShares()
+        try inBatches(leaveShares)
         for container in try engine.read({ try $0.containers() }) {
             try removeZones(of: privateDatabase(container))
         }
@@ -127,23 +127,28 @@ struct DepartureRunner {
     }
 
     private func removeZones(of database: DatabaseID) throws {
+        try inBatches { transaction in
+            let zones = try transaction.zones(in: database, limit: Self.zoneBatchCount + 1)
+            let batch = zones.prefix(Self.zoneBatchCount)
+            for zone in batch {
+                try QuotaLedger.release(zone: zone.entry.identity, of: departure.userName, in: transaction)
+                let id = ZoneID(database: database, name: zone.name)
+                let holdsShares = try ShareReleaser.holdsShares(transaction.existingZone(id))
+                _ = try journal.deleteZone(
+                    id, holdsShares: holdsShares, releasingAssetsOf: holdsShares ? departure.userName : nil,
+                    in: transaction)
+            }
+            return (batch.count, zones.count > batch.count)
+        }
+    }
+
+    /// Runs `batch` in one transaction after the other until it has no more to do.
+    private func inBatches(_ batch: (RecordTransaction) throws -> (count: Int, hasMore: Bool)) throws {
         var hasMore = true
         while hasMore {
             try checkpoint()
             let count: Int
-            (count, hasMore) = try engine.transact { transaction in
-                let zones = try transaction.zones(in: database, limit: Self.zoneBatchCount + 1)
-                let batch = zones.prefix(Self.zoneBatchCount)
-                for zone in batch {
-                    try QuotaLedger.release(zone: zone.entry.identity, of: departure.userName, in: transaction)
-                    let id = ZoneID(database: database, name: zone.name)
-                    let holdsShares = try ShareReleaser.holdsShares(transaction.existingZone(id))
-                    _ = try journal.deleteZone(
-                        id, holdsShares: holdsShares, releasingAssetsOf: holdsShares ? departure.userName : nil,
-                        in: transaction)
-                }
-                return (batch.count, zones.count > batch.count)
-            }
+            (count, hasMore) = try engine.transact(batch)
             meter?.add(count)
         }
     }
@@ -188,16 +193,11 @@ struct DepartureRunner {
     private func removeEntries(
         _ range: KeyRange, _ didRemove: ([[UInt8]], RecordTransaction) throws -> Void = { _, _ in }
     ) throws {
-        var count = Self.entryBatchCount
-        while count == Self.entryBatchCount {
-            try checkpoint()
-            count = try engine.transact { transaction in
-                let keys = try transaction.store.keys(in: range, limit: Self.entryBatchCount)
-                for key in keys { try transaction.delete(key) }
-                try didRemove(keys, transaction)
-                return keys.count
-            }
-            meter?.add(count)
+        try inBatches { transaction in
+            let keys = try transaction.store.keys(in: range, limit: Self.entryBatchCount)
+            for key in keys { try transaction.delete(key) }
+            try didRemove(keys, transaction)
+            return (keys.count, keys.count == Self.entryBatchCount)
         }
     }
 }

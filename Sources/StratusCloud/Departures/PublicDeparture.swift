@@ -175,21 +175,11 @@ private struct OwnedRecordWalk {
 // MARK: Shares
 
 extension DepartureRunner {
-    /// Leaves every share that the person has accepted.
+    /// One batch of leaving every share that the person has accepted: removes acceptances up to the first one whose
+    /// share it leaves. Returns how many, and whether there may be more.
     ///
     /// Throws the store's errors, and `corruption` if an acceptance or its share cannot be read.
-    func leaveShares() throws {
-        var hasMore = true
-        while hasMore {
-            try checkpoint()
-            let count: Int
-            (count, hasMore) = try engine.transact { try leaveSome(in: $0) }
-            meter?.add(count)
-        }
-    }
-
-    /// Removes acceptances up to the first one whose share it leaves. Returns how many, and whether there may be more.
-    private func leaveSome(in transaction: RecordTransaction) throws -> (count: Int, hasMore: Bool) {
+    func leaveShares(in transaction: RecordTransaction) throws -> (count: Int, hasMore: Bool) {
         // At most one of them is alive.
         let keys = try transaction.store.keys(
             in: GlobalKeys.acceptances(of: departure.userName), limit: Self.entryBatchCount)

@@ -94,6 +94,9 @@ package struct CloudOptions: Hashable, Sendable {
     func isSharingEnabled(in container: ContainerName) -> Bool {
         isSharingEnabled && !containersWithoutSharing.contains(container)
     }
+
+    /// The size of a page of a feed for a client's count; with 0 the server decides (L-14).
+    func pageCount(asked: Int) -> Int { max(1, min(asked > 0 ? asked : feedPageCount, feedPageLimit)) }
 }
 
 /// The two clocks of a store.
@@ -117,25 +120,18 @@ package struct CloudEvent: Sendable {
     package var kind: RequestKind
     package var caller: Caller
     package var itemCount: Int
-    package var failedItemCount: Int
+    package var failedItemCount = 0
     /// Items refused because the server has a newer record.
-    package var conflictCount: Int
-    package var commitCount: Int
-    package var durationSeconds: Double
+    package var conflictCount = 0
+    package var commitCount = 0
+    package var durationSeconds = 0.0
     /// The error of the request as a whole.
     package var error: CloudError?
 
-    package init(
-        kind: RequestKind, caller: Caller, itemCount: Int = 0, failedItemCount: Int = 0, conflictCount: Int = 0,
-        commitCount: Int = 0, durationSeconds: Double = 0, error: CloudError? = nil
-    ) {
+    package init(kind: RequestKind, caller: Caller, itemCount: Int = 0, error: CloudError? = nil) {
         self.kind = kind
         self.caller = caller
         self.itemCount = itemCount
-        self.failedItemCount = failedItemCount
-        self.conflictCount = conflictCount
-        self.commitCount = commitCount
-        self.durationSeconds = durationSeconds
         self.error = error
     }
 }

@@ -16,11 +16,6 @@ enum RequestLimits {
             ["bytes": "\(token.count)"])
     }
 
-    /// Throws `limitExceeded` for more bytes than one request may have, assets not counted.
-    static func checkByteCount(of request: ModifyRecordsRequest, _ options: CloudOptions) throws(CloudError) {
-        try checkByteCount(request.saves.reduce(0) { $0 + $1.contentByteCount(request.policy) }, options)
-    }
-
     /// Throws `limitExceeded` for more bytes than one request may have.
     static func checkByteCount(_ byteCount: Int, _ options: CloudOptions) throws(CloudError) {
         guard byteCount > options.requestByteCount else { return }

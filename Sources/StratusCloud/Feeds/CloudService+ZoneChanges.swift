@@ -65,7 +65,7 @@ struct ZoneFeed {
         let progress = try progress(request.token, header)
         let view = RecordPresenter(service: service, zone: zone, viewer: account, reader: reader)
         let fields = FieldSelection.desired(request.desiredKeys)
-        let page = FeedPage(FeedLimits(asked: request.limit, service.options), of: zone)
+        let page = FeedPage(limit: request.limit, service.options, of: zone)
         let history = ZoneHistory(zoneReader, now: header.sequence)
         switch progress {
         case .owner(let progress):
@@ -173,18 +173,16 @@ struct Admissions {
 
     /// Reads the periods since `start`: two seeks.
     init(of user: UserName, to zone: ZoneReader, identity: UUID, since start: UInt64) throws {
-        try zone.store.scan(GlobalKeys.acceptances(of: user, zone: identity)) { key, value in
+        try zone.store.forEach(in: GlobalKeys.acceptances(of: user, zone: identity)) { key, value in
             let entry = try AcceptanceEntry(decoding: value)
-            guard entry.isOf(zone.id), SharedAccess(entry).isAdmitted else { return .next }
+            guard entry.isOf(zone.id), SharedAccess(entry).isAdmitted else { return }
             let share = try GlobalKeys.readAcceptanceKey(key).share
             stays.append(Stay(share: share, began: entry.since, ended: nil))
-            return .next
         }
-        try zone.store.scan(zone.keys.endedAcceptances(of: user, after: start)) { key, value in
+        try zone.store.forEach(in: zone.keys.endedAcceptances(of: user, after: start)) { key, value in
             let parts = try zone.keys.readEndedAcceptanceKey(key)
             let began = try EndedPeriodEntry(decoding: value).began
             stays.append(Stay(share: parts.share, began: began, ended: parts.ended))
-            return .next
         }
     }
 

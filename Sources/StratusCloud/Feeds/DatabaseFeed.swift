@@ -86,9 +86,6 @@ struct DatabaseFeed {
         guard known != incarnation else { return }
         throw CloudError.expiredToken("the store was restored, copied or repaired")
     }
-
-    /// Zones in one page.
-    func pageCount(_ asked: Int) -> Int { FeedLimits(asked: asked, service.options).count }
 }
 
 extension DatabaseFeed {
@@ -119,7 +116,7 @@ extension DatabaseFeed {
             throw CloudError.expiredToken("the database has not come so far")
         }
         var response = FetchDatabaseChangesResponse(changed: [], deleted: [], token: [], isMoreComing: false)
-        try fill(&response, limit: pageCount(request.limit), &progress, now: now, keys, id)
+        try fill(&response, limit: service.options.pageCount(asked: request.limit), &progress, now: now, keys, id)
         let token = DatabaseToken(incarnation: incarnation, identity: entry.identity, progress: progress)
         response.token = try sealed(token)
         return response
@@ -188,7 +185,7 @@ extension DatabaseFeed {
         }.sorted()
         // The zones after the last returned one come first.
         let turn = places.firstIndex { place in known?.last.map { $0 < place } ?? true } ?? 0
-        let limit = pageCount(request.limit)
+        let limit = service.options.pageCount(asked: request.limit)
         var response = FetchDatabaseChangesResponse(changed: [], deleted: [], token: [], isMoreComing: false)
         var last: SharedDatabaseToken.Place?
         for place in (places[turn...] + places[..<turn]).prefix(limit) {

@@ -60,24 +60,6 @@ struct OwnerFeed {
     }
 }
 
-/// The limits of a page.
-struct FeedLimits: Sendable {
-    /// Records and deletions.
-    var count: Int
-    /// Bytes of the records' contents. The record that exceeds it is still in the page.
-    var byteCount: Int
-    /// Records read, delivered or not.
-    var lookCount: Int
-
-    /// The limits for a client's count; with 0 the server decides (L-14).
-    init(asked: Int, _ options: CloudOptions) {
-        count = asked > 0 ? min(asked, options.feedPageLimit) : min(options.feedPageCount, options.feedPageLimit)
-        count = max(count, 1)
-        byteCount = options.feedPageByteCount
-        lookCount = max(options.feedLookCount, 1)
-    }
-}
-
 /// One page while it is filled.
 ///
 /// Invariant: a record is in a page once. A page may have several rounds of a guest's feed, all from one snapshot, and
@@ -87,7 +69,9 @@ struct FeedPage {
     /// The initial capacity for records.
     private static let roomCount = 128
 
-    private let limits: FeedLimits
+    /// Records and deletions; bytes of the records' contents, and the record that exceeds them is still in the page;
+    /// records read, delivered or not.
+    private let limits: (count: Int, byteCount: Int, lookCount: Int)
     private let zone: ZoneAddress
     private(set) var changed: [ClientRecord] = []
     private(set) var deleted: [RecordDeletion] = []
@@ -103,8 +87,9 @@ struct FeedPage {
     private(set) var lookCount = 0
     var isMoreComing = false
 
-    init(_ limits: FeedLimits, of zone: ResolvedZone) {
-        self.limits = limits
+    /// `limit` is the client's.
+    init(limit: Int, _ options: CloudOptions, of zone: ResolvedZone) {
+        limits = (options.pageCount(asked: limit), options.feedPageByteCount, max(options.feedLookCount, 1))
         self.zone = zone.address
         places = zone.isShared ? [:] : nil
         changed.reserveCapacity(min(limits.count, Self.roomCount))

@@ -21,18 +21,16 @@ extension CloudService {
         if try reading({ try $0.store.contains(key) }) { return }
         // Larger than all orders of a removed device of this name, which tokens contain.
         let first = UInt64(clamping: Int64(max(0, environment.clock.now.timeIntervalSince1970 * 1_000_000)))
-        try answering {
-            try engine.transact { transaction in
-                guard try accountDirectory.account(device.account, in: transaction) != nil else {
-                    throw AccountDirectory.unknownAccount
-                }
-                guard try !transaction.store.contains(key) else { return }
-                guard try transaction.deviceNames(of: device.account).count < options.deviceCount else {
-                    throw CloudError.overLimit(
-                        "The account has the maximum number of devices. Remove one first.", limit: options.deviceCount)
-                }
-                try transaction.set(key, to: DeviceEntry(next: first).encoded())
+        try writing { transaction in
+            guard try accountDirectory.account(device.account, in: transaction) != nil else {
+                throw AccountDirectory.unknownAccount
             }
+            guard try !transaction.store.contains(key) else { return }
+            guard try transaction.deviceNames(of: device.account).count < options.deviceCount else {
+                throw CloudError.overLimit(
+                    "The account has the maximum number of devices. Remove one first.", limit: options.deviceCount)
+            }
+            try transaction.set(key, to: DeviceEntry(next: first).encoded())
         }
     }
 
@@ -41,12 +39,10 @@ extension CloudService {
     /// Removes a device with its waiting notifications. An unknown device is not an error.
     package func removeDevice(_ device: DeviceAddress) throws(CloudError) {
         let key = GlobalKeys.device(of: device.account, device.name)
-        try answering {
-            try engine.transact { transaction in
-                guard try transaction.store.contains(key) else { return }
-                let range = GlobalKeys.notifications(for: device.account, device.name)
-                for key in try [key] + transaction.store.keys(in: range) { try transaction.delete(key) }
-            }
+        try writing { transaction in
+            guard try transaction.store.contains(key) else { return }
+            let range = GlobalKeys.notifications(for: device.account, device.name)
+            for key in try [key] + transaction.store.keys(in: range) { try transaction.delete(key) }
         }
     }
 
@@ -78,16 +74,14 @@ extension CloudService {
     ) throws(CloudError) -> [ClientNotification] {
         // Write nothing if no notifications wait.
         guard limit > 0, try reading({ try waiting(for: device, in: $0) }) != nil else { return [] }
-        return try answering {
-            try engine.transact { transaction in
-                guard try waiting(for: device, in: transaction) != nil else { return [] }
-                let range = GlobalKeys.notifications(for: device.account, device.name)
-                let taken = try transaction.store.collect(range, limit: limit) { key, value in
-                    ([UInt8](copying: key), try ClientNotification(NotificationEntry(decoding: value)))
-                }
-                try remove(taken.map(\.0), from: device, in: transaction)
-                return taken.map(\.1)
+        return try writing { transaction in
+            guard try waiting(for: device, in: transaction) != nil else { return [] }
+            let range = GlobalKeys.notifications(for: device.account, device.name)
+            let taken = try transaction.store.collect(range, limit: limit) { key, value in
+                ([UInt8](copying: key), try ClientNotification(NotificationEntry(decoding: value)))
             }
+            try remove(taken.map(\.0), from: device, in: transaction)
+            return taken.map(\.1)
         }
     }
 
@@ -119,12 +113,10 @@ extension CloudService {
     /// Throws `unknownItem` for an unknown device, and the store's failures.
     package func setBadge(_ badge: Int, of device: DeviceAddress) throws(CloudError) {
         let key = GlobalKeys.device(of: device.account, device.name)
-        try answering {
-            try engine.transact { transaction in
-                var header = try entry(of: device, in: transaction)
-                header.badge = UInt64(clamping: badge)
-                try transaction.set(key, to: header.encoded())
-            }
+        try writing { transaction in
+            var header = try entry(of: device, in: transaction)
+            header.badge = UInt64(clamping: badge)
+            try transaction.set(key, to: header.encoded())
         }
     }
 

@@ -32,7 +32,7 @@ extension CloudService {
                 start = place.next
             }
             try deliverBetween()
-            let limit = min(request.limit > 0 ? request.limit : options.feedPageCount, options.feedPageLimit)
+            let limit = options.pageCount(asked: request.limit)
             let page = try engine.read { reader in
                 try waiting(for: device, from: start, because: caller.container, limit: limit, in: reader)
             }
@@ -115,12 +115,11 @@ extension CloudService {
         let range = GlobalKeys.notifications(for: device.account, device.name)
         func keys(in reader: RecordReader) throws -> [[UInt8]] {
             var keys: [[UInt8]] = []
-            try reader.store.scan(range) { key, value in
+            try reader.store.forEach(in: range) { key, value in
                 let entry = try NotificationEntry(decoding: value)
                 if entry.isBecause(of: container), entry.id.map({ ids.contains($0) }) ?? false {
                     keys.append([UInt8](copying: key))
                 }
-                return .next
             }
             return keys
         }

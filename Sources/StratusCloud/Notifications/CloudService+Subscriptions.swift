@@ -25,7 +25,10 @@ extension CloudService {
         return try reporting(.modifySubscriptions, caller, itemCount: itemCount) { event in
             guard itemCount > 0 else { return ModifySubscriptionsResponse(saves: [], deletes: []) }
             try requestLimits().check(itemCount: itemCount)
-            try RequestLimits.checkByteCount(of: request, options)
+            let byteCount = request.saves.reduce(request.deletes.reduce(0) { $0 + $1.utf8.count }) {
+                $0 + $1.id.utf8.count + SubscriptionCoding.entry(of: $1).encoded().count
+            }
+            try RequestLimits.checkByteCount(byteCount, options)
             try requireAccount(caller)
             try Self.checkDuplicates(request)
             let (response, hasWritten) = try engine.transact { transaction in
@@ -83,18 +86,6 @@ extension CloudService {
                 .invalidArguments, "A subscription is saved or deleted more than once in one operation. Name it once.",
                 ["subscription": id])
         }
-    }
-}
-
-extension RequestLimits {
-    /// Throws `limitExceeded` for more bytes than one request may have.
-    static func checkByteCount(
-        of request: ModifySubscriptionsRequest, _ options: CloudOptions
-    ) throws(CloudError) {
-        let byteCount = request.saves.reduce(request.deletes.reduce(0) { $0 + $1.utf8.count }) {
-            $0 + $1.id.utf8.count + SubscriptionCoding.entry(of: $1).encoded().count
-        }
-        try checkByteCount(byteCount, options)
     }
 }
 

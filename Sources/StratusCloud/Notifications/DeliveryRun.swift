@@ -127,15 +127,16 @@ struct DeliveryRun {
         switch occasion {
         case .own(let types):
             for (parts, subscription) in try known(user, entry.container, .private) {
+                let subject: NotificationEntry.Subject
                 switch subscription.subject {
-                case .database(let type) where entry.zone.text != ZoneAddress.defaultZoneName:
-                    guard Self.concerns(types, type) else { continue }
-                    try fire(parts, subscription.template, .database, [:], account, entry)
-                case .zone(entry.zone, let type):
-                    guard Self.concerns(types, type) else { continue }
-                    try fire(parts, subscription.template, .zone(entry.zone), [:], account, entry)
+                // The default zone is in no feed of a database (N-02).
+                case .database(let type)
+                where entry.zone.text != ZoneAddress.defaultZoneName && Self.concerns(types, type):
+                    subject = .database
+                case .zone(entry.zone, let type) where Self.concerns(types, type): subject = .zone(entry.zone)
                 case .database, .zone, .query: continue
                 }
+                try fire(parts, subscription.template, subject, [:], account, entry)
             }
         case .shared(let types):
             for (parts, subscription) in try known(user, entry.container, .shared) {
@@ -293,7 +294,9 @@ extension CloudService {
         var damage: StoreError?
         var position: [UInt8]?
         // Write nothing if the outbox is empty.
-        while try engine.read({ try $0.hasOutbox(after: position) }) {
+        while true {
+            let range = position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)
+            guard try engine.read({ try $0.store.hasEntries(in: range) }) else { break }
             let (start, seed) = (position, environment.identifiers.makeUUID())
             let step = try engine.transact { transaction in
                 var run = DeliveryRun(self, transaction, seed: seed)

@@ -57,15 +57,8 @@ struct Recipients {
         var found: [UserName: [RecordType]?] = [:]
         for news in shares {
             for user in try news.users ?? viewers(of: news.share) {
-                if let known = found[user] {
-                    if let known, let types = news.types {
-                        found[user] = .some(known + types)
-                    } else {
-                        found[user] = .some(nil)
-                    }
-                } else {
-                    found[user] = .some(news.types)
-                }
+                let known: [RecordType]? = found[user] ?? []
+                found[user] = .some(known.flatMap { known in news.types.map { known + $0 } })
             }
         }
         return found
@@ -101,10 +94,9 @@ struct Recipients {
         guard let release, release.identity == entry.identity else { return [] }
         let zone = transaction.zone(of: release)
         var viewers: Set<UserName> = []
-        try zone.store.scan(zone.keys.types(of: ShareContent.recordType)) { key, _ in
+        try zone.store.forEach(in: zone.keys.types(of: ShareContent.recordType)) { key, _ in
             let share = try zone.keys.readTypeKey(key).name
             if let content = try zone.record(share)?.record.shareContent() { viewers.formUnion(content.viewers) }
-            return .next
         }
         return viewers
     }

@@ -158,12 +158,11 @@ private final class SubscriptionCheck {
         _ range: KeyRange, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts,
         judge: (_ parts: Parts, _ line: String) throws -> SubscriptionFinding? = { _, _ in nil }
     ) throws {
-        try reader.store.scan(range) { key, value in
+        try reader.store.forEach(in: range) { key, value in
             meter.add()
             if let parts = try parts(key, value, read), let found = try judge(parts, KeyDescription.text(of: key)) {
                 report.note(found)
             }
-            return .next
         }
     }
 

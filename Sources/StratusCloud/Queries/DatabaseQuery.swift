@@ -3,7 +3,6 @@
 // Without sort keys, zones come one after the other in the order of their names. With sort keys, each zone provides its
 // first rows after the position, and the page has the first of all of them: memory holds the rows of two pages.
 
-import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords

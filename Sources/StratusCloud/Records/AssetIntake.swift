@@ -96,10 +96,7 @@ struct AssetPreflight {
         try service.engine.read { reader in
             let account = try service.accountDirectory.requireAccount(of: caller, in: reader)
             var zones = zones
-            var changes: [[Int64?]] = []
-            for index in zones.indices {
-                changes.append(try refuse(&zones[index], account, reader))
-            }
+            let changes = try zones.indices.map { try refuse(&zones[$0], account, reader) }
             try refuseForQuota(&zones, changes, account, reader)
             return zones
         }

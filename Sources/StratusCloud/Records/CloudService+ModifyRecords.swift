@@ -40,7 +40,8 @@ extension CloudService {
         return try reporting(.modifyRecords, caller, itemCount: itemCount) { event in
             guard itemCount > 0 else { return ModifyRecordsResponse(saves: [], deletes: []) }
             try requestLimits().check(itemCount: itemCount)
-            try RequestLimits.checkByteCount(of: request, options)
+            let byteCount = request.saves.reduce(0) { $0 + $1.contentByteCount(request.policy) }
+            try RequestLimits.checkByteCount(byteCount, options)
             try RequestLimits.checkClientToken(request.clientChangeTokenData, options)
             let account = try requireAccount(caller)
             let sorter = RequestSorter(

@@ -106,25 +106,15 @@ extension Record {
 final class ShareDraft: Sendable {
     /// Nil for a new share.
     let old: ShareContent?
-    let new: ShareContent
-    /// The people whom this change invites.
-    let invited: [ParticipantID]
-    /// Those of them who had requested access.
-    let approved: [UserName]
+    let revision: ShareRevision
     /// The owners of the handles by which people were invited.
     let handleOwners: [Handle: UserName]
 
-    init(
-        old: ShareContent?, new: ShareContent, invited: [ParticipantID] = [], approved: [UserName] = [],
-        handleOwners: [Handle: UserName] = [:]
-    ) {
-        self.old = old
-        self.new = new
-        self.invited = invited
-        self.approved = approved
-        self.handleOwners = handleOwners
+    init(old: ShareContent?, _ revision: ShareRevision, handleOwners: [Handle: UserName] = [:]) {
+        (self.old, self.revision, self.handleOwners) = (old, revision, handleOwners)
     }
 
+    var new: ShareContent { revision.content }
     /// The root of a new share; nil for an existing share and for one of a whole zone.
     var newRoot: RecordName? { old == nil ? new.root : nil }
 }

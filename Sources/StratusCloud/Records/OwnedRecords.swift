@@ -62,14 +62,13 @@ extension Record {
 }
 
 /// How many records point at one with `deleteSelf`, after a request.
-struct OwnedRecordLimit {
-    let zone: ZoneReader
-    let limit: Int
-
+extension ZoneReader {
     /// The saves that would make too many records point at one. The first saves that still fit are accepted.
     ///
     /// One seek for every record that a save newly points at.
-    func errors(saves: [JudgedSave], removed: Set<RecordName>) throws -> [RecordName: CloudError] {
+    func owningErrors(
+        of saves: [JudgedSave], removed: Set<RecordName>, limit: Int
+    ) throws -> [RecordName: CloudError] {
         var added: [RecordName: [RecordName]] = [:]
         for save in saves {
             let before = save.old?.record.owners ?? []
@@ -83,7 +82,7 @@ struct OwnedRecordLimit {
         var errors: [RecordName: CloudError] = [:]
         for (target, names) in added {
             var count = 0
-            try zone.visitOwned(by: target) { source in
+            try visitOwned(by: target) { source in
                 let stays = !removed.contains(source) && afterwards[source]?.contains(target) != false
                 if stays { count += 1 }
                 return count > limit ? .stop : .next

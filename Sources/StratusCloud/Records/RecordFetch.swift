@@ -1,6 +1,5 @@
 // Fetches records by name: one snapshot, and one store read for a record of up to 100,000 bytes.
 
-import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -35,9 +34,7 @@ struct RecordFetch {
                     decoded)
             }
             // In another person's zone, a record that is not shared does not exist for the caller.
-            if !access.zone.isShared, let refusal = AccessVerdict.readRefusal(name: name, permissions: permissions) {
-                throw refusal
-            }
+            if !access.zone.isShared { throw AccessVerdict.denied("READ operation not permitted", name) }
         }
         throw CloudError.recordNotFound(name)
     }

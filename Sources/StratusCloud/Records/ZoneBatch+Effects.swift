@@ -191,7 +191,9 @@ extension ZoneBatch {
         changes.saves += leaving
         for save in leaving { changes.causes[save.name] = save.name }
         changes.shares = (shares + leaving).compactMap { save in
-            save.share.map { ShareTransition(share: save.name, old: $0.old, new: $0.new, approved: $0.approved) }
+            save.share.map {
+                ShareTransition(share: save.name, old: $0.old, new: $0.new, approved: $0.revision.approved)
+            }
         }
         changes.shares += stopped.map { ShareTransition(share: $0.name, old: $0.content, new: nil) }
         return changes
@@ -221,13 +223,13 @@ extension ZoneBatch {
     }
 
     private func invitations(of save: JudgedSave) -> [ShareInvitation] {
-        guard let draft = save.share, !draft.invited.isEmpty, let owner = request.zone.id.database.owner else {
+        guard let draft = save.share, !draft.revision.invited.isEmpty, let owner = request.zone.id.database.owner else {
             return []
         }
         var title: String?
         if case .string(let text)? = save.record.fields[SchemaNames.shareTitle]?.value { title = text }
         let base = service.options.shareURLBase
-        return draft.new.participants.filter { draft.invited.contains($0.id) }.map { participant in
+        return draft.new.participants.filter { draft.revision.invited.contains($0.id) }.map { participant in
             var token = draft.new.token
             if case .oneTime(let own)? = participant.invitation { token = own }
             let handle = participant.invitation?.handle

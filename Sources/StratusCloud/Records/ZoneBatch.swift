@@ -12,7 +12,6 @@
 // passed step 2. Only if one of them is refused do they run again for each item alone: saves with parents first,
 // then deletes with children first. `ZoneBatch+Effects.swift` has what the items change outside their own records.
 
-import FoundationEssentials
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -198,8 +197,8 @@ extension ZoneBatch {
             return cascades.errors.merging(try structureErrors()) { own, _ in own }
         }
         let removed = cascades.removed
-        var failures = try OwnedRecordLimit(zone: zone, limit: service.options.owningReferenceCount)
-            .errors(saves: saves, removed: Set(removed.map(\.name)))
+        var failures = try zone.owningErrors(
+            of: saves, removed: Set(removed.map(\.name)), limit: service.options.owningReferenceCount)
         failures.merge(try shareErrors(saves: saves, removed: removed, kept: kept)) { own, _ in own }
         let changes = try shareChanges(saves: saves, leaving: leaving, removed: removed)
         guard changes.saves.count + removed.count <= limit else {

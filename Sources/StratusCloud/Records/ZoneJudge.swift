@@ -203,7 +203,7 @@ extension ZoneJudge {
                 throw refusal.ofSharing(rule: "X-22", record: item.name.text, root: root, share: item.name.text)
             }
         } else if let old {
-            draft = ShareDraft(old: old, new: old)
+            draft = ShareDraft(old: old, ShareRevision(content: old))
         } else {
             throw CloudError(.invalidArguments, "A new share needs a list of participants.")
                 .ofSharing(rule: "SH-04", record: item.name.text)
@@ -223,7 +223,7 @@ extension ZoneJudge {
         }
         return JudgedSave(
             name: record.name, record: record.with(left.content), old: stored,
-            share: ShareDraft(old: old, new: left.content))
+            share: ShareDraft(old: old, left))
     }
 
     /// Checks that the zone can hold such a share, and that the root can be a root.
@@ -261,10 +261,8 @@ extension ZoneJudge {
             participantLimit: service.options.participantCount)
         if old == nil, let zone, let token = try ShareWriter.token(of: root, in: zone) { situation.token = token }
         try resolve(wanted, &situation)
-        let revision = try ShareRevision(wanted, situation)
         return ShareDraft(
-            old: old, new: revision.content, invited: revision.invited, approved: revision.approved,
-            handleOwners: situation.handleOwners)
+            old: old, try ShareRevision(wanted, situation), handleOwners: situation.handleOwners)
     }
 
     /// The share without invited people and requesters whose accounts were deleted, and the IDs of these participants.

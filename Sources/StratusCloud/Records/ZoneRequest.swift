@@ -156,7 +156,9 @@ struct RequestSorter {
         if let error = originError(save) { return error }
         if let error = NameRules.recordNameError(save.address.recordName) { return error }
         if let error = sharingDisabled(save.address, database == .shared || save.isShare) { return error }
-        return shareError(save)
+        let name = save.address.recordName
+        return claimError(save)?.ofSharing(
+            rule: "SH-02", record: name, root: save.sharing?.root?.recordName, share: save.isShare ? name : nil)
     }
 
     /// The error if the record belongs to another container, database or account. Under a policy that compares
@@ -210,13 +212,6 @@ extension RequestSorter {
         guard isSharing, !service.options.isSharingEnabled(in: caller.container) else { return nil }
         return CloudError.notPermitted("Shared zone update is not enabled for container").ofSharing(
             rule: "P-19", record: address.description)
-    }
-
-    /// The error of a share, or of a record that has a share's name.
-    private func shareError(_ save: RecordSave) -> CloudError? {
-        let name = save.address.recordName
-        return claimError(save)?.ofSharing(
-            rule: "SH-02", record: name, root: save.sharing?.root?.recordName, share: save.isShare ? name : nil)
     }
 
     private func claimError(_ save: RecordSave) -> CloudError? {

@@ -7,7 +7,6 @@
 // searchable ones. In development it may use every field that some schema could mark; without an index the records are
 // read one by one.
 
-import FoundationEssentials
 import StratusModel
 import StratusRecords
 

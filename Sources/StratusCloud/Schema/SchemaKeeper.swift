@@ -31,7 +31,7 @@ package struct SchemaJudgement: Sendable {
 
 /// Keeps the schemas of a store's containers.
 package final class SchemaKeeper: Sendable {
-    let cache = PublishedCache<SchemaCacheKey, RecordTypeSchema>(maximumCount: 10_000)
+    private let cache = PublishedCache<[UInt8], RecordTypeSchema>(maximumCount: 10_000)
 
     package init() {}
 
@@ -67,18 +67,14 @@ package final class SchemaKeeper: Sendable {
         in reader: RecordReader
     ) throws -> SchemaJudgement {
         var judgement = SchemaJudgement(container: container)
-        var types: [RecordType: RecordTypeSchema] = [:]
         for record in records {
-            let known = try types[record.type] ?? schema(of: record.type, container: container, in: reader)
-            switch SchemaVerdict(record, known: known, mode: mode, isPublic: isPublic) {
-            case .fits: types[record.type] = known
-            case .teaches(let schema):
-                types[record.type] = schema
-                judgement.learnt[record.type] = schema
-            case .refused(let error): judgement.errors[record.name] = error
-            }
+            let known = try judgement.types[record.type] ?? schema(of: record.type, container: container, in: reader)
+            do throws(CloudError) {
+                let learnt = try SchemaVerdict.learnt(from: record, known: known, mode: mode, isPublic: isPublic)
+                judgement.types[record.type] = learnt ?? known
+                if let learnt { judgement.learnt[record.type] = learnt }
+            } catch { judgement.errors[record.name] = error }
         }
-        judgement.types = types
         return judgement
     }
 
@@ -93,8 +89,8 @@ package final class SchemaKeeper: Sendable {
     /// Writes the additions of the judgement of this transaction's records. Call it after writing all of them, so that
     /// a record that is refused for another reason adds nothing (S-13).
     package func learn(_ judgement: SchemaJudgement, in transaction: RecordTransaction) throws {
-        for (_, schema) in judgement.learnt.sorted(by: { $0.key < $1.key }) {
-            try write(schema, container: judgement.container, in: transaction)
+        for (type, schema) in judgement.learnt.sorted(by: { $0.key < $1.key }) {
+            try set(type, to: schema, container: judgement.container, in: transaction)
         }
     }
 
@@ -102,39 +98,28 @@ package final class SchemaKeeper: Sendable {
     package func schema(
         of type: RecordType, container: ContainerName, in reader: RecordReader
     ) throws -> RecordTypeSchema? {
-        let cacheKey = SchemaCacheKey(container: container, type: type)
         let key = GlobalKeys.schema(container, type)
         let mayUseCache = (reader as? RecordTransaction)?.hasUnpublishedWrite(forKey: key) != true
         let version = reader.store.version
-        if mayUseCache, let schema = cache.value(for: cacheKey, at: version) { return schema }
-        guard !type.text.isEmpty, let schema = try Self.storedSchema(of: type, key, in: reader) else { return nil }
-        if mayUseCache { cache.fill(cacheKey, schema, at: version) }
-        return schema
-    }
-
-    private static func storedSchema(
-        of type: RecordType, _ key: [UInt8], in reader: RecordReader
-    ) throws -> RecordTypeSchema? {
-        let entry = try reader.store.withValue(forKey: key) { try SchemaEntry(decoding: $0) }
-        guard let entry else { return nil }
+        if mayUseCache, let schema = cache.value(for: key, at: version) { return schema }
+        guard !type.text.isEmpty, let entry = try reader.store.withValue(forKey: key, { try SchemaEntry(decoding: $0) })
+        else { return nil }
         guard case .type(let fields, let grants, let isImported) = entry else {
             throw StoreError(
                 .corruption, "The entry of a record type is damaged. Restore the store from a backup.",
                 ["key": "\(KeyDescription(key))"])
         }
-        return RecordTypeSchema(name: type, fields: fields, grants: grants, isImported: isImported)
+        let schema = RecordTypeSchema(name: type, fields: fields, grants: grants, isImported: isImported)
+        if mayUseCache { cache.fill(key, schema, at: version) }
+        return schema
     }
 
-    func write(_ schema: RecordTypeSchema, container: ContainerName, in transaction: RecordTransaction) throws {
-        try transaction.set(GlobalKeys.schema(container, schema.name), to: schema.entry.encoded())
-        let cacheKey = SchemaCacheKey(container: container, type: schema.name)
-        transaction.onPublish { [cache] version in cache.publish(cacheKey, schema, version: version) }
-    }
-
-    func remove(_ type: RecordType, container: ContainerName, in transaction: RecordTransaction) throws {
-        try transaction.delete(GlobalKeys.schema(container, type))
-        let cacheKey = SchemaCacheKey(container: container, type: type)
-        transaction.onPublish { [cache] version in cache.publish(cacheKey, nil, version: version) }
+    private func set(
+        _ type: RecordType, to schema: RecordTypeSchema?, container: ContainerName, in transaction: RecordTransaction
+    ) throws {
+        let key = GlobalKeys.schema(container, type)
+        if let schema { try transaction.set(key, to: schema.entry.encoded()) } else { try transaction.delete(key) }
+        transaction.onPublish { [cache] version in cache.publish(key, schema, version: version) }
     }
 }
 
@@ -149,7 +134,7 @@ extension SchemaKeeper {
     /// The whole schema of a container.
     package func schema(of container: ContainerName, in reader: RecordReader) throws -> ContainerSchema {
         var schema = ContainerSchema()
-        try reader.store.scan(GlobalKeys.schema(of: container)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.schema(of: container)) { key, value in
             let type = try GlobalKeys.readSchemaKey(key).type
             switch (type, try SchemaEntry(decoding: value)) {
             case (let type?, .type(let fields, let grants, let isImported)):
@@ -161,7 +146,6 @@ extension SchemaKeeper {
                     .corruption, "An entry of a schema is damaged. Restore the store from a backup.",
                     ["key": "\(KeyDescription([UInt8](copying: key)))"])
             }
-            return .next
         }
         return schema
     }
@@ -176,8 +160,8 @@ extension SchemaKeeper {
     ) throws {
         let old = try schema(of: container, in: transaction)
         let change = try SchemaChange(from: old, to: new, mode: mode)
-        for type in change.written { try write(type, container: container, in: transaction) }
-        for type in change.removed { try remove(type, container: container, in: transaction) }
+        for type in change.written { try set(type.name, to: type, container: container, in: transaction) }
+        for type in change.removed { try set(type, to: nil, container: container, in: transaction) }
         for type in change.written.map(\.name) + change.removed {
             // Upkeep updates the zones' indexes.
             try transaction.set(GlobalKeys.indexReview(container, type), to: IndexReviewEntry().encoded())
@@ -191,10 +175,4 @@ extension SchemaKeeper {
             }
         }
     }
-}
-
-/// A record type of a container.
-struct SchemaCacheKey: Hashable, Sendable {
-    let container: ContainerName
-    let type: RecordType
 }

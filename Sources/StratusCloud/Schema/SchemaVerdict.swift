@@ -1,6 +1,6 @@
 // What the schema allows. Pure decisions:
 //
-//   SchemaVerdict  (record, its known type, mode) → it fits, it adds to the type, or refusal (S-13, S-14)
+//   SchemaVerdict  (record, its known type, mode) → what it adds to the type, or refusal (S-13, S-14)
 //   SchemaChange   (schema, wanted schema, mode) → the types to write and to remove, or refusal (S-13)
 //   ValueType      value → its type, and whether a field takes it
 //   SchemaNames    the valid names of types and fields (L-09)
@@ -9,63 +9,39 @@
 import StratusLayout
 import StratusModel
 
-/// What a record means for its type.
-enum SchemaVerdict: Sendable {
-    case fits
-    /// The record fits, and adds fields to the type or creates it.
-    case teaches(RecordTypeSchema)
-    case refused(CloudError)
-
+/// Compares records with their types.
+enum SchemaVerdict {
     /// Fields of one record type (L-06).
     static let maximumFieldCount = 256
 
-    init(_ record: Record, known: RecordTypeSchema?, mode: SchemaEnvironment, isPublic: Bool) {
-        do throws(CloudError) {
-            self = try Self.verdict(record, known: known, mode: mode, isPublic: isPublic)
-        } catch { self = .refused(error) }
-    }
-
-    private static func verdict(
-        _ record: Record, known: RecordTypeSchema?, mode: SchemaEnvironment, isPublic: Bool
-    ) throws(CloudError) -> SchemaVerdict {
-        if let known, fits(record, known, isPublic: isPublic) { return .fits }
+    /// The type with what the record adds to it, created if it is not known; nil if the record adds nothing.
+    ///
+    /// Throws the refusal of a record that does not fit.
+    static func learnt(
+        from record: Record, known: RecordTypeSchema?, mode: SchemaEnvironment, isPublic: Bool
+    ) throws(CloudError) -> RecordTypeSchema? {
         var schema: RecordTypeSchema
-        var isNew = false
-        if let known {
-            schema = known
-        } else {
-            schema = try newType(record.type, mode)
-            // The server's own type of user records exists before any save adds to it.
-            isNew = record.type != SchemaNames.usersType
-        }
+        if let known { schema = known } else { schema = try newType(record.type, mode) }
+        // The server's own type of user records exists before any save adds to it.
+        var isNew = known == nil && record.type != SchemaNames.usersType
         for (key, field) in record.fields {
             if let found = schema.fields[key] {
                 let value = ValueType(field)
                 guard found.type.takes(value) else { throw mismatch(value, found.type, key, record.type) }
                 if field.isEncrypted, isPublic { throw encryptedInPublic(key) }
-            } else {
-                let learnt = try newField(key, field, record.type, mode, isPublic)
-                guard let learnt else { continue }
-                schema.fields[key] = learnt
+            } else if let added = try newField(key, field, record.type, mode, isPublic) {
+                schema.fields[key] = added
                 isNew = true
             }
         }
-        guard isNew else { return .fits }
+        guard isNew else { return nil }
         let ownCount = schema.fields.keys.count { SystemFieldName.types[$0] == nil }
         guard ownCount <= maximumFieldCount else {
             throw CloudError.overLimit(
                 "The record type would have too many fields. Use another type.", limit: maximumFieldCount,
                 ["recordType": record.type.text])
         }
-        return .teaches(schema)
-    }
-
-    /// The common case: a look-up and a comparison for each field.
-    private static func fits(_ record: Record, _ known: RecordTypeSchema, isPublic: Bool) -> Bool {
-        record.fields.allSatisfy { key, field in
-            guard let found = known.fields[key], !(isPublic && field.isEncrypted) else { return false }
-            return found.type.takes(ValueType(field))
-        }
+        return schema
     }
 
     private static func newType(_ type: RecordType, _ mode: SchemaEnvironment) throws(CloudError) -> RecordTypeSchema {

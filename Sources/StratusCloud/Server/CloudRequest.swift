@@ -3,7 +3,7 @@
 // Requests and answers are plain values that can be encoded, so a request travels the same way whether the server is in
 // this process (`CloudService`), behind a socket, or behind anything else that carries bytes:
 //
-//   operation → CloudServer.answer(request, as: caller, in: database) → CloudRequest.answer(by: CloudService) → engine
+//   operation → CloudServer.answer(request, as: caller, in: database) → CloudRequest.answer(in: context) → engine
 //
 // To add a request: write its type and the service's method that answers it in one file, and give it its name and its
 // answer here. Nothing else knows the requests one by one.
@@ -20,7 +20,14 @@ package protocol CloudRequest<Answer>: Codable, Sendable {
     /// Answers the request. Blocks until its commits are durable.
     ///
     /// Throws `CloudError` if the request fails as a whole; a single item fails in its place of the answer.
-    func answer(by service: CloudService, as caller: Caller, in place: Place) throws -> Answer
+    func answer(in context: AnswerContext<Place>) throws -> Answer
+}
+
+/// Who answers a request, whose it is, and what it is about.
+package struct AnswerContext<Place> {
+    let service: CloudService
+    let caller: Caller
+    let place: Place
 }
 
 /// The place of requests about the caller, other people, and shares by their URLs.
@@ -94,109 +101,87 @@ package enum RequestName: String, Codable, Sendable, CaseIterable {
 extension ModifyRecordsRequest: CloudRequest {
     package static let name = RequestName.modifyRecords
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyRecordsResponse {
-        try service.modifyRecords(self, as: caller, in: database)
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> ModifyRecordsResponse {
+        try context.service.modifyRecords(self, as: context.caller, in: context.place)
     }
 }
 
 extension FetchRecordsRequest: CloudRequest {
     package static let name = RequestName.fetchRecords
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchRecordsResponse {
-        try service.fetchRecords(self, as: caller, in: database)
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> FetchRecordsResponse {
+        try context.service.fetchRecords(self, as: context.caller, in: context.place)
     }
 }
 
 extension ModifyZonesRequest: CloudRequest {
     package static let name = RequestName.modifyZones
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifyZonesResponse {
-        try service.modifyZones(self, as: caller, in: database)
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> ModifyZonesResponse {
+        try context.service.modifyZones(self, as: context.caller, in: context.place)
     }
 }
 
 extension FetchZonesRequest: CloudRequest {
     package static let name = RequestName.fetchZones
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchZonesResponse {
-        FetchZonesResponse(try service.fetchZones(self, as: caller, in: database))
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> FetchZonesResponse {
+        FetchZonesResponse(try context.service.fetchZones(self, as: context.caller, in: context.place))
     }
 }
 
 extension FetchDatabaseChangesRequest: CloudRequest {
     package static let name = RequestName.fetchDatabaseChanges
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchDatabaseChangesResponse {
-        try service.fetchDatabaseChanges(self, as: caller, in: database)
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> FetchDatabaseChangesResponse {
+        try context.service.fetchDatabaseChanges(self, as: context.caller, in: context.place)
     }
 }
 
 extension FetchZoneChangesRequest: CloudRequest {
     package static let name = RequestName.fetchZoneChanges
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchZoneChangesResponse {
-        try service.fetchZoneChanges(self, as: caller, in: database)
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> FetchZoneChangesResponse {
+        try context.service.fetchZoneChanges(self, as: context.caller, in: context.place)
     }
 }
 
 extension QueryRequest: CloudRequest {
     package static let name = RequestName.query
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> QueryResponse {
-        try service.query(self, as: caller, in: database)
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> QueryResponse {
+        try context.service.query(self, as: context.caller, in: context.place)
     }
 }
 
 extension ModifySubscriptionsRequest: CloudRequest {
     package static let name = RequestName.modifySubscriptions
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ModifySubscriptionsResponse {
-        try service.modifySubscriptions(self, as: caller, in: database)
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> ModifySubscriptionsResponse {
+        try context.service.modifySubscriptions(self, as: context.caller, in: context.place)
     }
 }
 
 extension FetchSubscriptionsRequest: CloudRequest {
     package static let name = RequestName.fetchSubscriptions
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> FetchSubscriptionsResponse {
-        FetchSubscriptionsResponse(try service.fetchSubscriptions(self, as: caller, in: database))
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> FetchSubscriptionsResponse {
+        FetchSubscriptionsResponse(try context.service.fetchSubscriptions(self, as: context.caller, in: context.place))
     }
 }
 
 extension FetchNotificationChangesRequest: CloudRequest {
     package static let name = RequestName.fetchNotificationChanges
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in place: NoDatabase
-    ) throws -> FetchNotificationChangesResponse {
-        try service.fetchNotificationChanges(self, as: caller)
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> FetchNotificationChangesResponse {
+        try context.service.fetchNotificationChanges(self, as: context.caller)
     }
 }
 
 extension ShareMetadataRequest: CloudRequest {
     package static let name = RequestName.shareMetadata
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in place: NoDatabase
-    ) throws -> ItemList<ClientShareMetadata> {
-        ItemList(try service.shareMetadata(self, as: caller))
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> ItemList<ClientShareMetadata> {
+        ItemList(try context.service.shareMetadata(self, as: context.caller))
     }
 }

@@ -40,7 +40,7 @@ extension CloudService: CloudServer {
     package func answer<Request: CloudRequest>(
         _ request: Request, as caller: Caller, in place: Request.Place
     ) throws -> Request.Answer {
-        try request.answer(by: self, as: caller, in: place)
+        try request.answer(in: AnswerContext(service: self, caller: caller, place: place))
     }
 }
 

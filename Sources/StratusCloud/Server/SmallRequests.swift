@@ -12,11 +12,9 @@ package struct CopyAssetRequest: CloudRequest {
 
     package init(_ wanted: HeldAsset) { self.wanted = wanted }
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> String {
-        let path = try service.copyAsset(wanted, as: caller, in: database)
-        service.releaseCopies([path], unseen: [])
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> String {
+        let path = try context.service.copyAsset(wanted, as: context.caller, in: context.place)
+        context.service.releaseCopies([path], unseen: [])
         return path
     }
 }
@@ -29,11 +27,9 @@ package struct CopyAssetsRequest: CloudRequest {
 
     package init(_ wanted: [HeldAsset]) { self.wanted = wanted }
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in database: DatabaseSelector
-    ) throws -> ItemList<String> {
-        let paths = try service.copyAssets(wanted, as: caller, in: database, under: nil) { true }
-        service.releaseCopies(paths.compactMap { try? $0.get() }, unseen: [])
+    package func answer(in context: AnswerContext<DatabaseSelector>) throws -> ItemList<String> {
+        let paths = try context.service.copyAssets(wanted, as: context.caller, in: context.place, under: nil) { true }
+        context.service.releaseCopies(paths.compactMap { try? $0.get() }, unseen: [])
         return ItemList(paths)
     }
 }
@@ -46,8 +42,8 @@ package struct CheckFileSizeRequest: CloudRequest {
 
     package init(path: String) { self.path = path }
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) -> Bool {
-        service.isTooLarge(fileAt: path)
+    package func answer(in context: AnswerContext<NoDatabase>) -> Bool {
+        context.service.isTooLarge(fileAt: path)
     }
 }
 
@@ -57,8 +53,8 @@ package struct RequestLimitsRequest: CloudRequest {
 
     package init() {}
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) -> RequestSize {
-        service.requestLimits()
+    package func answer(in context: AnswerContext<NoDatabase>) -> RequestSize {
+        context.service.requestLimits()
     }
 }
 
@@ -70,8 +66,8 @@ package struct MarkNotificationsReadRequest: CloudRequest {
 
     package init(ids: [UUID]) { self.ids = ids }
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
-        try service.markNotificationsRead(ids, as: caller)
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> Done {
+        try context.service.markNotificationsRead(ids, as: context.caller)
         return Done()
     }
 }
@@ -84,8 +80,8 @@ package struct ModifyBadgeRequest: CloudRequest {
 
     package init(badge: Int) { self.badge = badge }
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Done {
-        try service.modifyBadge(badge, as: caller)
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> Done {
+        try context.service.modifyBadge(badge, as: context.caller)
         return Done()
     }
 }
@@ -96,8 +92,8 @@ package struct AccountStatusRequest: CloudRequest {
 
     package init() {}
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> AccountStatus {
-        try service.accountStatus(of: caller)
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> AccountStatus {
+        try context.service.accountStatus(of: context.caller)
     }
 }
 
@@ -107,8 +103,8 @@ package struct UserNameRequest: CloudRequest {
 
     package init() {}
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> UserName {
-        try service.userName(of: caller)
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> UserName {
+        try context.service.userName(of: context.caller)
     }
 }
 
@@ -118,9 +114,9 @@ package struct DiscoverabilityRequest: CloudRequest {
 
     package init() {}
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> Bool {
-        try service.reporting(.userRecord, caller, itemCount: 1) { _ in
-            try service.requireAccount(caller).isDiscoverable
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> Bool {
+        try context.service.reporting(.userRecord, context.caller, itemCount: 1) { _ in
+            try context.service.requireAccount(context.caller).isDiscoverable
         }
     }
 }
@@ -133,10 +129,8 @@ package struct DiscoverUsersRequest: CloudRequest {
 
     package init(_ lookups: [IdentityLookup]) { self.lookups = lookups }
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in place: NoDatabase
-    ) throws -> [DiscoveredIdentity?] {
-        try service.discover(lookups, as: caller)
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> [DiscoveredIdentity?] {
+        try context.service.discover(lookups, as: context.caller)
     }
 }
 
@@ -148,10 +142,8 @@ package struct ShareParticipantsRequest: CloudRequest {
 
     package init(_ lookups: [IdentityLookup]) { self.lookups = lookups }
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in place: NoDatabase
-    ) throws -> ItemList<ClientParticipant> {
-        ItemList(try service.shareParticipants(for: lookups, as: caller))
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> ItemList<ClientParticipant> {
+        ItemList(try context.service.shareParticipants(for: lookups, as: context.caller))
     }
 }
 
@@ -163,8 +155,8 @@ package struct FetchWebAuthTokenRequest: CloudRequest {
 
     package init(apiToken: String) { self.apiToken = apiToken }
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> String {
-        try service.webAuthToken(apiToken: apiToken, as: caller)
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> String {
+        try context.service.webAuthToken(apiToken: apiToken, as: context.caller)
     }
 }
 
@@ -176,10 +168,8 @@ package struct AcceptSharesRequest: CloudRequest {
 
     package init(urls: [String]) { self.urls = urls }
 
-    package func answer(
-        by service: CloudService, as caller: Caller, in place: NoDatabase
-    ) throws -> ItemList<ClientRecord> {
-        ItemList(try service.acceptShares(urls, as: caller))
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> ItemList<ClientRecord> {
+        ItemList(try context.service.acceptShares(urls, as: context.caller))
     }
 }
 
@@ -191,7 +181,7 @@ package struct RequestShareAccessRequest: CloudRequest {
 
     package init(urls: [String]) { self.urls = urls }
 
-    package func answer(by service: CloudService, as caller: Caller, in place: NoDatabase) throws -> VerdictList {
-        VerdictList(try service.requestShareAccess(urls, as: caller))
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> VerdictList {
+        VerdictList(try context.service.requestShareAccess(urls, as: context.caller))
     }
 }

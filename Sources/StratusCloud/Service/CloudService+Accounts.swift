@@ -13,9 +13,7 @@ extension CloudService {
     @discardableResult
     package func createAccount(_ draft: AccountDraft) throws(CloudError) -> StoredAccount {
         let birth = drawBirth()
-        return try answering {
-            try engine.transact { try accountDirectory.create(draft, birth, in: $0) }
-        }
+        return try writing { try accountDirectory.create(draft, birth, in: $0) }
     }
 
     /// The account with the host's own identifier; created from `draft` if there is none. Two concurrent callers get
@@ -27,11 +25,9 @@ extension CloudService {
         var draft = draft
         draft.externalID = externalID
         let (wanted, birth) = (draft, drawBirth())
-        return try answering {
-            try engine.transact { transaction in
-                try accountDirectory.account(externalID: externalID, in: transaction)
-                    ?? accountDirectory.create(wanted, birth, in: transaction)
-            }
+        return try writing { transaction in
+            try accountDirectory.account(externalID: externalID, in: transaction)
+                ?? accountDirectory.create(wanted, birth, in: transaction)
         }
     }
 
@@ -66,30 +62,7 @@ extension CloudService {
     package func changeAccount(
         _ id: AccountID, _ change: (inout StoredAccount) throws -> Void
     ) throws(CloudError) -> StoredAccount {
-        try answering {
-            try engine.transact { try accountDirectory.change(id, in: $0, change) }
-        }
-    }
-
-    /// Replaces all handles of an account.
-    @discardableResult
-    package func setHandles(_ handles: Set<Handle>, of id: AccountID) throws(CloudError) -> StoredAccount {
-        try changeAccount(id) { $0.handles = handles }
-    }
-
-    @discardableResult
-    package func addHandle(_ handle: Handle, to id: AccountID) throws(CloudError) -> StoredAccount {
-        try changeAccount(id) { $0.handles.insert(try AccountLimits.normalized(handle)) }
-    }
-
-    @discardableResult
-    package func removeHandle(_ handle: Handle, from id: AccountID) throws(CloudError) -> StoredAccount {
-        try changeAccount(id) { $0.handles.remove(try AccountLimits.normalized(handle)) }
-    }
-
-    @discardableResult
-    package func setName(_ name: PersonName, of id: AccountID) throws(CloudError) -> StoredAccount {
-        try changeAccount(id) { $0.name = name }
+        try writing { try accountDirectory.change(id, in: $0, change) }
     }
 
     @discardableResult
@@ -100,17 +73,6 @@ extension CloudService {
         deliveryBell.keep(Set(try devices(of: id)))
         tellOfDeliveries()
         return account
-    }
-
-    @discardableResult
-    package func setDiscoverable(_ isDiscoverable: Bool, of id: AccountID) throws(CloudError) -> StoredAccount {
-        try changeAccount(id) { $0.isDiscoverable = isDiscoverable }
-    }
-
-    /// Sets how many bytes the account's private databases may hold; nil for the store's default. Existing data stays.
-    @discardableResult
-    package func setQuota(_ byteCount: Int64?, of id: AccountID) throws(CloudError) -> StoredAccount {
-        try changeAccount(id) { $0.quotaByteCount = byteCount }
     }
 
     private func drawBirth() -> AccountBirth {
@@ -125,6 +87,11 @@ extension CloudService {
     func answering<Result>(_ body: () throws -> Result) throws(CloudError) -> Result {
         defer { tellOfDeliveries() }
         do { return try body() } catch { throw CloudError(answering: error) }
+    }
+
+    /// Runs `body` in a transaction, perhaps twice, and converts every error to a `CloudError`.
+    func writing<Result>(_ body: (RecordTransaction) throws -> Result) throws(CloudError) -> Result {
+        try answering { try engine.transact(body) }
     }
 
     /// Runs `body` on a snapshot and converts every error to a `CloudError`.

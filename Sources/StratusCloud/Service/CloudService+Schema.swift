@@ -32,10 +32,8 @@ extension CloudService {
         }
         for type in schema.types.keys { schema.types[type]?.isImported = imported?.contains(type) ?? true }
         let (mode, wanted) = (options.schemaMode, schema)
-        try answering {
-            try engine.transact { transaction in
-                try schemaKeeper.replaceSchema(of: container, with: wanted, mode: mode, in: transaction)
-            }
+        try writing { transaction in
+            try schemaKeeper.replaceSchema(of: container, with: wanted, mode: mode, in: transaction)
         }
     }
 

@@ -17,15 +17,10 @@ extension CloudService {
     package func acceptShares(
         _ urls: [String], as caller: Caller
     ) throws(CloudError) -> [Result<ClientRecord, CloudError>] {
-        try reporting(.acceptShares, caller, itemCount: urls.count) { event in
-            try requestLimits().check(itemCount: urls.count)
-            try requireSharing(in: caller.container)
-            try requireAccount(caller)
-            let answers = urls.map { url in
+        try reportingShares(.acceptShares, caller, urls) { event in
+            urls.map { url in
                 changingShare(url, as: caller, &event) { try accept($0, in: caller.container, $1, $2) }
             }
-            event.count(answers)
-            return answers
         }
     }
 
@@ -89,10 +84,9 @@ extension CloudService {
                 in: found.content, guest: found.guest, id: draw.id, date: draw.date, limit: options.participantCount)
         } catch { throw found.refusal(error, rule: error.code == .tooManyParticipants ? "X-10" : "P-17") }
         let stored = try write(content, in: found, modifiedBy: found.guest.user, draw, transaction)
-        return (
-            try shownShare(stored, zone: found.zone, viewer: found.guest.user, in: transaction),
-            content != found.content
-        )
+        var share = ClientRecord(stored, zone: found.zone, viewer: found.guest.user)
+        share.sharing = try sharing(of: stored, zone: found.zone, viewer: found.guest.user, in: transaction)
+        return (share, content != found.content)
     }
 
     /// Throws if a person without an invitation has joined and left too often. Each time adds an entry to the zone,
@@ -152,17 +146,8 @@ extension CloudService {
     package func requestShareAccess(
         _ urls: [String], as caller: Caller
     ) throws(CloudError) -> [Result<Void, CloudError>] {
-        try reporting(.requestShareAccess, caller, itemCount: urls.count) { event in
-            try requestLimits().check(itemCount: urls.count)
-            try requireSharing(in: caller.container)
-            try requireAccount(caller)
-            let answers = urls.map { url in
-                changingShare(url, as: caller, &event) { found, draw, transaction in
-                    try ask(for: found, draw, transaction)
-                }
-            }
-            event.count(answers)
-            return answers
+        try reportingShares(.requestShareAccess, caller, urls) { event in
+            urls.map { url in changingShare(url, as: caller, &event) { try ask(for: $0, $1, $2) } }
         }
     }
 

@@ -9,33 +9,34 @@ import StratusStore
 
 extension CloudService {
     /// What a caller may know of a share's record; nil for every other record, and if the record was read
-    /// without the field that holds the content. `own` is the caller's own entry if it does not have their user name.
+    /// without the field that holds the content.
     func sharing(
-        of stored: StoredRecord, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil,
-        in reader: RecordReader
+        of stored: StoredRecord, zone: ZoneAddress, viewer: UserName?, in reader: RecordReader
     ) throws -> ClientShare? {
         guard let content = try stored.record.shareContent() else { return nil }
-        let view = ShareView(content, zone: zone, viewer: viewer, own: own, urlBase: options.shareURLBase)
+        let view = ShareView(content, zone: zone, viewer: viewer, urlBase: options.shareURLBase)
         return view.share(try SharePeople(in: view, accountDirectory, reader))
-    }
-
-    /// A share's record as a caller may know it.
-    func shownShare(
-        _ stored: StoredRecord, zone: ZoneAddress, viewer: UserName?, own: ParticipantID? = nil,
-        in reader: RecordReader
-    ) throws -> ClientRecord {
-        var record = ClientRecord(stored, zone: zone, viewer: viewer)
-        record.sharing = try sharing(of: stored, zone: zone, viewer: viewer, own: own, in: reader)
-        return record
     }
 
     /// The identifier of a new participant; drawn before the transaction.
     func makeParticipantID() -> ParticipantID { ParticipantID(environment.identifiers.makeUUID().uuidString) }
 
-    /// Throws if sharing is switched off for the container (P-19).
-    func requireSharing(in container: ContainerName) throws(CloudError) {
-        guard !options.isSharingEnabled(in: container) else { return }
-        throw CloudError.notPermitted("Shared zone update is not enabled for container").ofSharing(rule: "P-19")
+    /// Answers a request about shares by their URLs, each of them with its own answer. Throws for too many of them
+    /// (L-01), without a usable account, and if sharing is switched off for the container (P-19).
+    func reportingShares<Answer>(
+        _ kind: RequestKind, _ caller: Caller, _ urls: [String],
+        _ answer: (inout CloudEvent) throws -> [Result<Answer, CloudError>]
+    ) throws(CloudError) -> [Result<Answer, CloudError>] {
+        try reporting(kind, caller, itemCount: urls.count) { event in
+            try requestLimits().check(itemCount: urls.count)
+            guard options.isSharingEnabled(in: caller.container) else {
+                throw CloudError.notPermitted("Shared zone update is not enabled for container").ofSharing(rule: "P-19")
+            }
+            try requireAccount(caller)
+            let answers = try answer(&event)
+            event.count(answers)
+            return answers
+        }
     }
 }
 
@@ -53,19 +54,14 @@ extension CloudService {
     package func shareMetadata(
         _ request: ShareMetadataRequest, as caller: Caller
     ) throws(CloudError) -> [Result<ClientShareMetadata, CloudError>] {
-        try reporting(.shareMetadata, caller, itemCount: request.urls.count) { event in
-            try requestLimits().check(itemCount: request.urls.count)
-            try requireSharing(in: caller.container)
-            try requireAccount(caller)
-            let answers = try engine.read { reader in
+        try reportingShares(.shareMetadata, caller, request.urls) { _ in
+            try engine.read { reader in
                 let account = try accountDirectory.requireAccount(of: caller, in: reader)
                 let finder = ShareFinder(accounts: accountDirectory, reader: reader)
                 return try request.urls.map { url in
                     try Result.item { try metadata(of: finder.share(url, for: account), url, request, in: reader) }
                 }
             }
-            event.count(answers)
-            return answers
         }
     }
 

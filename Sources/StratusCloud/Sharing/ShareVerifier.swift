@@ -140,10 +140,10 @@ private struct ShareCheck {
         /// The share of the whole zone.
         var whole: SharePlace?
         var sequence: UInt64?
-        try zone.store.scan(zone.keys.types(of: ShareContent.recordType)) { key, _ in
+        try zone.store.forEach(in: zone.keys.types(of: ShareContent.recordType)) { key, _ in
             meter.add()
             let name = try zone.keys.readTypeKey(key).name
-            guard let record = try zone.record(name)?.record else { return .next }
+            guard let record = try zone.record(name)?.record else { return }
             guard let place = SharePlace(zone.id, identity: identity, share: name),
                 place.zone.text != ZoneAddress.defaultZoneName
             else {
@@ -151,15 +151,14 @@ private struct ShareCheck {
                 note(
                     .misplaced, "share \(ReadableText.quoted(name.text)) in zone \(zoneText)", "nothing is shared there"
                 )
-                return .next
+                return
             }
-            guard let content = try readContent(of: record, place) else { return .next }
+            guard let content = try readContent(of: record, place) else { return }
             count += 1
             if content.root == nil { whole = place }
             let last = try sequence ?? zone.header().sequence
             sequence = last
             try verify(content, at: place, zone, sequence: last)
-            return .next
         }
         if count > 1, let whole {
             note(.invalid, whole, "the whole zone is shared, and something in it besides (SH-09)")
@@ -221,43 +220,40 @@ private struct ShareCheck {
 
     /// Checks that every mark belongs to a share (SH-03, SH-10).
     private mutating func verifyMarks(_ zone: ZoneReader) throws {
-        try zone.store.scan(zone.keys.keyspace(.shareRoots)) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.shareRoots)) { key, value in
             meter.add()
             let root = try zone.keys.readShareRootKey(key)
             let share = try ShareRootEntry(decoding: value).share
             if try Self.content(of: share, zone)?.root != root {
                 note(.wrongRoot, KeyDescription.text(of: key), "no share that can be read has this root")
             }
-            return .next
         }
     }
 
     /// Checks that every secret belongs to a record or the whole zone.
     private mutating func verifyTokens(_ zone: ZoneReader) throws {
-        try zone.store.scan(zone.keys.keyspace(.shareTokens)) { key, _ in
+        try zone.store.forEach(in: zone.keys.keyspace(.shareTokens)) { key, _ in
             meter.add()
-            guard let root = try zone.keys.readShareTokenKey(key), try zone.node(root) == nil else { return .next }
+            guard let root = try zone.keys.readShareTokenKey(key), try zone.node(root) == nil else { return }
             note(.wrongToken, KeyDescription.text(of: key), "the secret of a record that is not there")
-            return .next
         }
     }
 
     /// Checks that a person's acceptance began after their earlier one ended.
     private mutating func verifyEnded(_ zone: ZoneReader, identity: UUID) throws {
         var horizon: UInt64?
-        try zone.store.scan(zone.keys.keyspace(.endedAcceptances)) { key, _ in
+        try zone.store.forEach(in: zone.keys.keyspace(.endedAcceptances)) { key, _ in
             meter.add()
             let limit = try horizon ?? zone.header().horizon
             horizon = limit
             let parts = try zone.keys.readEndedAcceptanceKey(key)
-            guard parts.ended > limit else { return .next }
+            guard parts.ended > limit else { return }
             let acceptance = GlobalKeys.acceptance(user: parts.user, zone: identity, share: parts.share)
             guard !noted.contains(acceptance.hashValue), let value = try reader.store.value(forKey: acceptance),
                 let entry = try? AcceptanceEntry(decoding: value.span), entry.since < parts.ended,
                 try Self.content(of: parts.share, zone)?.accepted[parts.user] != nil
-            else { return .next }
+            else { return }
             note(.wrong, key: acceptance, "it began at \(entry.since), before the last one ended")
-            return .next
         }
     }
 
@@ -311,16 +307,14 @@ private struct ShareCheck {
     /// Finds the acceptances and URLs without a share. Call it after all zones.
     mutating func verifyDangling() throws {
         var (acceptances, urls) = (0, 0)
-        try reader.store.scan(GlobalKeys.keyspace(.acceptances)) { key, _ in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.acceptances)) { key, _ in
             if try !released.contains(GlobalKeys.readAcceptanceKey(key).zone) { acceptances += 1 }
             meter.add()
-            return .next
         }
-        try reader.store.scan(GlobalKeys.keyspace(.shareURLs)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.shareURLs)) { key, value in
             let entry = try? ShareURLEntry(decoding: value)
             if entry.map({ !released.contains($0.zoneIdentity) }) ?? true { urls += 1 }
             meter.add()
-            return .next
         }
         if acceptances != acceptanceCount { try verifyAcceptances() }
         if urls != urlCount { try verifyURLs() }
@@ -328,14 +322,14 @@ private struct ShareCheck {
 
     private mutating func verifyAcceptances() throws {
         meter.expect(try reader.entryCount(in: GlobalKeys.keyspace(.acceptances)))
-        try reader.store.scan(GlobalKeys.keyspace(.acceptances)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.acceptances)) { key, value in
             meter.add()
             let parts = try GlobalKeys.readAcceptanceKey(key)
             let bytes = [UInt8](copying: key)
-            guard !released.contains(parts.zone), !noted.contains(bytes.hashValue) else { return .next }
+            guard !released.contains(parts.zone), !noted.contains(bytes.hashValue) else { return }
             guard let entry = try? AcceptanceEntry(decoding: value) else {
                 note(.damaged, key: bytes, "cannot be read")
-                return .next
+                return
             }
             let place = SharePlace(
                 container: entry.container, owner: entry.owner, zone: entry.zone, zoneIdentity: parts.zone,
@@ -343,27 +337,25 @@ private struct ShareCheck {
             if try content(at: place).map({ $0.accepted[parts.user] == nil }) ?? true {
                 note(.dangling, key: bytes, "no share says that it was accepted")
             }
-            return .next
         }
     }
 
     private mutating func verifyURLs() throws {
         meter.expect(try reader.entryCount(in: GlobalKeys.keyspace(.shareURLs)))
-        try reader.store.scan(GlobalKeys.keyspace(.shareURLs)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.shareURLs)) { key, value in
             meter.add()
             let bytes = [UInt8](copying: key)
-            guard !noted.contains(bytes.hashValue) else { return .next }
+            guard !noted.contains(bytes.hashValue) else { return }
             guard let entry = try? ShareURLEntry(decoding: value) else {
                 note(.damaged, key: bytes, "cannot be read")
-                return .next
+                return
             }
-            guard !released.contains(entry.zoneIdentity) else { return .next }
+            guard !released.contains(entry.zoneIdentity) else { return }
             let place = SharePlace(entry)
             let entries = try content(at: place).map { ShareEntries.urlEntries(of: $0, at: place) } ?? []
             if !entries.contains(where: { $0.key == bytes }) {
                 note(.dangling, key: bytes, "no share has a URL with this secret")
             }
-            return .next
         }
     }
 

@@ -9,7 +9,6 @@
 // An entry is computed from the records before and after the commit: which queries they matched, and which shares they
 // were in. Delivery reads no records, which may be gone by then.
 
-import FoundationEssentials
 import StratusLayout
 package import StratusModel
 import StratusRecords
@@ -67,12 +66,9 @@ package struct CommitJournal: Sendable {
         guard interest.concerns(plan) else { return try transaction.apply(plan, in: id) }
         let changes = try CommitChanges(plan, interest, isShared: isShared, in: zone)
         let done = try transaction.apply(plan, in: id)
-        var note = OutboxNote(
-            entry: entry(of: zone, identity: done.header.identity, sequence: done.header.sequence),
-            database: zone.keys.database, counter: done.header.databaseCounter)
+        var note = note(of: zone, done.header)
         if interest.isOwnerInterested { note.add(.records(changes.types)) }
-        let audience = ShareAudience(directory: directory, zone: zone, transaction: transaction)
-        let news = try audience.heard(of: try changes.sharedNews(in: zone))
+        let news = try directory.heard(of: changes.sharedNews(in: zone), in: zone, transaction)
         for shares in OutboxNote.parts(of: news) { note.add(.shares(shares)) }
         let judge = QueryJudge(zone: id, journal: self, learnt: learnt, reader: transaction)
         let left = StoreLimits.maximumTransactionByteCount - transaction.store.cost.bytesWritten - note.byteCount
@@ -87,10 +83,7 @@ package struct CommitJournal: Sendable {
     func noteCreation(of id: ZoneID, in transaction: RecordTransaction) throws {
         guard try directory.interest(in: id, transaction)?.isOwnerInterested == true else { return }
         let zone = try transaction.existingZone(id)
-        let header = try zone.header()
-        var note = OutboxNote(
-            entry: entry(of: zone, identity: header.identity, sequence: header.sequence),
-            database: zone.keys.database, counter: header.databaseCounter)
+        var note = try note(of: zone, zone.header())
         // The zone has no records.
         note.add(.records([]))
         try write(note, in: transaction)
@@ -103,19 +96,18 @@ package struct CommitJournal: Sendable {
     ) throws -> Bool {
         let interest = try directory.interest(in: id, transaction)
         let zone = try transaction.existingZone(id)
-        var noted: OutboxEntry?
+        var note: OutboxNote?
         if let interest, interest.isOwnerInterested || interest.isSharedWanted && holdsShares {
-            let header = try zone.header()
-            noted = entry(of: zone, identity: header.identity, sequence: header.sequence)
+            note = try self.note(of: zone, zone.header())
         }
         let ended = try endSubscriptions(to: id, in: transaction)
         let isDeleted = try transaction.deleteZone(id, releasingAssetsOf: owner)
-        guard isDeleted, let noted else { return isDeleted }
+        guard isDeleted, var note else { return isDeleted }
         let header = try transaction.store.withValue(forKey: DatabaseKeys(zone.keys.database).header()) {
             try DatabaseHeader(decoding: $0)
         }
         guard let header else { return isDeleted }
-        var note = OutboxNote(entry: noted, database: zone.keys.database, counter: header.changeCounter)
+        note.counter = header.changeCounter
         note.add(.zoneDeleted)
         for (parts, template) in ended where note.byteCount < Self.matchesByteCount {
             note.add(.subscriptionEnded(parts.id, template))
@@ -134,7 +126,7 @@ package struct CommitJournal: Sendable {
             of: owner, in: id.database.container, database: DatabaseSelector.private.rawValue)
         var ended: [SubscriptionKeyParts] = []
         var told: [(parts: SubscriptionKeyParts, template: NotificationTemplate?)] = []
-        try transaction.store.scan(range) { key, value in
+        try transaction.store.forEach(in: range) { key, value in
             let entry = try SubscriptionEntry(decoding: value)
             switch entry.subject {
             case .zone(id.name, _):
@@ -145,18 +137,19 @@ package struct CommitJournal: Sendable {
                 ended.append(try GlobalKeys.readSubscriptionKey(key))
             case .zone, .query, .database: break
             }
-            return .next
         }
         for parts in ended { try transaction.delete(GlobalKeys.subscription(parts)) }
         directory.note(ended.map { ($0, nil) }, in: transaction)
         return told
     }
 
-    private func entry(of zone: ZoneReader, identity: UUID, sequence: UInt64) -> OutboxEntry {
-        OutboxEntry(
-            container: zone.id.database.container, owner: zone.id.database.owner, zone: zone.id.name,
-            zoneNumber: zone.keys.zone, identity: identity, sequence: sequence, originAccount: origin.account,
-            originDevice: origin.device, news: .records(nil))
+    private func note(of zone: ZoneReader, _ header: ZoneHeader) -> OutboxNote {
+        OutboxNote(
+            entry: OutboxEntry(
+                container: zone.id.database.container, owner: zone.id.database.owner, zone: zone.id.name,
+                zoneNumber: zone.keys.zone, identity: header.identity, sequence: header.sequence,
+                originAccount: origin.account, originDevice: origin.device, news: .records(nil)),
+            database: zone.keys.database, counter: header.databaseCounter)
     }
 
     private func write(_ note: OutboxNote, in transaction: RecordTransaction) throws {
@@ -172,7 +165,8 @@ private struct OutboxNote {
     /// The place and the origin; each part has its own news.
     let entry: OutboxEntry
     let database: DatabaseNumber
-    let counter: UInt64
+    /// The database's counter of changes after the commit.
+    var counter: UInt64
     private(set) var entries: [(key: [UInt8], value: [UInt8])] = []
     private(set) var byteCount = 0
 

@@ -110,11 +110,10 @@ struct PublicSubscriptions: Sendable {
     ///
     /// Throws `corruption` if a query cannot be read.
     init(_ range: KeyRange, _ reader: RecordReader) throws {
-        try reader.store.scan(range) { key, value in
+        try reader.store.forEach(in: range) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
-            guard parts.database == DatabaseSelector.public.rawValue else { return .next }
+            guard parts.database == DatabaseSelector.public.rawValue else { return }
             set(parts, to: try KnownSubscription(parts, SubscriptionEntry(decoding: value)))
-            return .next
         }
     }
 

@@ -6,32 +6,30 @@ import StratusRecords
 import StratusStore
 import Synchronization
 
-/// Filters the news of shares: keeps those that a person may get who sees the share and has subscribed to their shared
-/// database. Delivery determines the actual recipients; this only prevents entries without any.
-struct ShareAudience {
+extension SubscriptionDirectory {
     /// People who are looked up in one commit. If none of them has subscribed, one of the others may have.
     private static let lookCount = 64
 
-    let directory: SubscriptionDirectory
-    let zone: ZoneReader
-    let transaction: RecordTransaction
-
-    /// The news with possible recipients. Call it after applying the plan.
-    func heard(of news: [SharedNews]) throws -> [SharedNews] {
+    /// Filters the news of shares: keeps those that a person may get who sees the share and has subscribed to their
+    /// shared database. Delivery determines the actual recipients; this only prevents entries without any. Call it
+    /// after applying the plan.
+    func heard(
+        of news: [SharedNews], in zone: ZoneReader, _ transaction: RecordTransaction
+    ) throws -> [SharedNews] {
         var left = Self.lookCount
         return try news.filter { news in
-            guard let users = try news.users ?? viewers(of: news.share) else { return true }
+            guard let users = try news.users ?? viewers(of: news.share, in: zone) else { return true }
             for user in users {
                 guard left > 0 else { return true }
                 left -= 1
-                if try directory.listensToShared(user, in: zone.id.database.container, transaction) { return true }
+                if try listensToShared(user, in: zone.id.database.container, transaction) { return true }
             }
             return false
         }
     }
 
     /// The people who see a share, except its owner; nil if its content cannot be read, which delivery reports.
-    private func viewers(of share: RecordName) throws -> [UserName]? {
+    private func viewers(of share: RecordName, in zone: ZoneReader) throws -> [UserName]? {
         do {
             guard let content = try zone.record(share)?.record.shareContent() else { return [] }
             return content.viewers.subtracting([zone.id.database.owner].compactMap { $0 }).sorted()

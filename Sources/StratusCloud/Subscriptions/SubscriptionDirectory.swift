@@ -280,10 +280,3 @@ extension RecordReader {
         try store.withValue(forKey: GlobalKeys.subscription(parts)) { try SubscriptionEntry(decoding: $0) }
     }
 }
-
-extension RecordReader {
-    /// Whether the outbox has an entry after a key. One seek.
-    func hasOutbox(after position: [UInt8]?) throws -> Bool {
-        try store.hasEntries(in: (position.map { GlobalKeys.outbox(after: $0) } ?? GlobalKeys.keyspace(.outbox)))
-    }
-}

@@ -16,7 +16,7 @@ extension CloudService {
     ///
     /// Throws like `createAccount`.
     package func adoptAccount(_ account: StoredAccount) throws(CloudError) -> Bool {
-        try answering { try engine.transact { try accountDirectory.adopt(account, in: $0) } }
+        try writing { try accountDirectory.adopt(account, in: $0) }
     }
 
     /// Imports an empty zone. Returns whether it is new.
@@ -26,18 +26,16 @@ extension CloudService {
         var birth = makeBirth(by: created.user)
         birth.stamp = created
         let drawn = birth
-        return try answering {
-            try engine.transact { transaction in
-                guard try transaction.listing(of: id) == nil else { return false }
-                try requireUnused(drawn.identity, for: id, in: transaction)
-                try transaction.createZone(id, drawn)
-                guard encryptionScope != .perRecord, let database = try transaction.databaseEntry(id.database) else {
-                    return true
-                }
-                let entry = ZoneSettingsEntry(encryptionScope: encryptionScope.rawValue)
-                try transaction.set(DatabaseKeys(database.number).zoneSettings(id.name), to: entry.encoded())
+        return try writing { transaction in
+            guard try transaction.listing(of: id) == nil else { return false }
+            try requireUnused(drawn.identity, for: id, in: transaction)
+            try transaction.createZone(id, drawn)
+            guard encryptionScope != .perRecord, let database = try transaction.databaseEntry(id.database) else {
                 return true
             }
+            let entry = ZoneSettingsEntry(encryptionScope: encryptionScope.rawValue)
+            try transaction.set(DatabaseKeys(database.number).zoneSettings(id.name), to: entry.encoded())
+            return true
         }
     }
 
@@ -48,30 +46,28 @@ extension CloudService {
     package func adoptRecords(_ records: [StoredRecord], in id: ZoneID) throws(CloudError) -> Int {
         guard let first = records.first else { return 0 }
         let (salt, uptime) = (environment.identifiers.makeSalt(), environment.clock.uptimeSeconds)
-        return try answering {
-            try engine.transact { transaction in
-                let zone = try transaction.existingZone(id)
-                let new = try records.filter { try zone.node($0.record.name) == nil }
-                guard !new.isEmpty else { return 0 }
-                var request = MutationRequest(
-                    new.map { .save($0.record) }, stamp: first.system.modified, tagSalt: salt)
-                for stored in new {
-                    request.creations[stored.record.name] = stored.system.created
-                    request.modifications[stored.record.name] = stored.system.modified
-                }
-                for type in Set(new.map(\.record.type)) {
-                    let schema = try schemaKeeper.schema(of: type, container: id.database.container, in: transaction)
-                    request.queryIndexes[type] = schema?.queryIndexes ?? [:]
-                }
-                let plan = try transaction.plan(request, in: id)
-                let writer = ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction)
-                let settlements = try settlements(of: new, with: plan, writer)
-                try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
-                try transaction.apply(plan, in: id)
-                subscriptionDirectory.noteShares(of: plan, in: transaction)
-                for settlement in settlements { try writer.write(settlement) }
-                return new.count
+        return try writing { transaction in
+            let zone = try transaction.existingZone(id)
+            let new = try records.filter { try zone.node($0.record.name) == nil }
+            guard !new.isEmpty else { return 0 }
+            var request = MutationRequest(
+                new.map { .save($0.record) }, stamp: first.system.modified, tagSalt: salt)
+            for stored in new {
+                request.creations[stored.record.name] = stored.system.created
+                request.modifications[stored.record.name] = stored.system.modified
             }
+            for type in Set(new.map(\.record.type)) {
+                let schema = try schemaKeeper.schema(of: type, container: id.database.container, in: transaction)
+                request.queryIndexes[type] = schema?.queryIndexes ?? [:]
+            }
+            let plan = try transaction.plan(request, in: id)
+            let writer = ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction)
+            let settlements = try settlements(of: new, with: plan, writer)
+            try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
+            try transaction.apply(plan, in: id)
+            subscriptionDirectory.noteShares(of: plan, in: transaction)
+            for settlement in settlements { try writer.write(settlement) }
+            return new.count
         }
     }
 

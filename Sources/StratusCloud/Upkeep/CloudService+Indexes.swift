@@ -76,17 +76,16 @@ extension CloudService {
             var count = 0
             // Most reviews go over all zones of a container, which are counted once for all types.
             var all: [ContainerName: Int] = [:]
-            try reader.store.scan(GlobalKeys.keyspace(.indexReviews)) { key, value in
+            try reader.store.forEach(in: GlobalKeys.keyspace(.indexReviews)) { key, value in
                 let container = try GlobalKeys.readIndexReviewKey(key).container
                 let position = try IndexReviewEntry(decoding: value).last
                 if position == nil, let known = all[container] {
                     count += known
-                    return .next
+                    return
                 }
                 let before = count
                 try Self.visitZones(of: container, behind: position, reader) { _ in count += 1 }
                 if position == nil { all[container] = count - before }
-                return .next
             }
             return count
         }

@@ -48,14 +48,24 @@ extension CloudService {
     }
 
     /// Releases the assets of deleted zones. Until then their files and keys stay.
+    ///
+    /// `progress` gets how many records and shares were read, and the total, which needs a walk over the zones;
+    /// `counter` reports that walk.
     @discardableResult
     package func releaseAssets(
-        _ pace: UpkeepPace, progress: WorkMeter.Listener? = nil, _ counter: WorkCounter? = nil
+        _ pace: UpkeepPace, progress tell: WorkMeter.Listener? = nil, _ counter: WorkCounter? = nil
     ) throws -> AssetReleaseProgress {
-        try AssetReleaser(engine: engine, ledger: assetLedger, deliver: { try self.deliverBetween() })
-            .releaseAll(
-                pause: pace.pause, rest: pace.restShortly, shouldContinue: pace.shouldContinue, progress: progress,
-                counter)
+        let meter = try tell.map { tell in
+            let total = try engine.read { reader in
+                try reader.releases().reduce(0) {
+                    try $0 + reader.recordCount(of: $1, counter)
+                        + ShareReleaser.shareCount(of: $1, in: reader, counter)
+                }
+            }
+            return WorkMeter(total: total, tell)
+        }
+        var releaser = AssetReleaser(service: self, pace: pace, meter: meter)
+        return try releaser.releaseAll()
     }
 
     /// Removes the remaining data of deleted zones and accounts. After a stop, the next call continues.

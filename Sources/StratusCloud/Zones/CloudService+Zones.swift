@@ -81,20 +81,18 @@ extension CloudService {
         _ zone: ZoneAddress, of account: AccountID, in container: ContainerName, reason: HostPurgeReason
     ) throws(CloudError) {
         let now = environment.clock.now
-        try answering {
-            try engine.transact { transaction in
-                guard let owner = try accountDirectory.account(account, in: transaction) else {
-                    throw CloudError(.unknownItem, "The account does not exist.", ["account": account.text])
-                }
-                let zone = try ScopeVerdict.zone(zone, in: .private, container: container, caller: owner.userName)
-                guard let listing = try transaction.listing(of: zone.id),
-                    try removeZone(zone.id, journal(), in: transaction)
-                else { throw ScopeVerdict.zoneNotFound(zone.address) }
-                guard !zone.isDefault else { return }
-                try transaction.set(
-                    DatabaseKeys(listing.database).zoneMarker(zone.id.name),
-                    to: ZoneMarkerEntry(reason: reason.rawValue, deleted: now).encoded())
+        try writing { transaction in
+            guard let owner = try accountDirectory.account(account, in: transaction) else {
+                throw CloudError(.unknownItem, "The account does not exist.", ["account": account.text])
             }
+            let zone = try ScopeVerdict.zone(zone, in: .private, container: container, caller: owner.userName)
+            guard let listing = try transaction.listing(of: zone.id),
+                try removeZone(zone.id, journal(), in: transaction)
+            else { throw ScopeVerdict.zoneNotFound(zone.address) }
+            guard !zone.isDefault else { return }
+            try transaction.set(
+                DatabaseKeys(listing.database).zoneMarker(zone.id.name),
+                to: ZoneMarkerEntry(reason: reason.rawValue, deleted: now).encoded())
         }
     }
 
@@ -152,8 +150,16 @@ enum ZoneFacts {
 
     /// The error for a missing zone. It does not say why another person's zone is missing.
     static func missing(_ zone: ResolvedZone, in reader: RecordReader) throws -> CloudError {
-        if zone.isShared { return ScopeVerdict.zoneNotFound(zone.address) }
-        return ZoneVerdict.missing(zone.address, purged: try purgeReason(of: zone.id, in: reader))
+        var error = ScopeVerdict.zoneNotFound(zone.address)
+        switch try zone.isShared ? nil : purgeReason(of: zone.id, in: reader) {
+        case nil: break
+        case .purged:
+            error = CloudError(
+                .userDeletedZone, "The user deleted the zone's data. Ask them before uploading again.",
+                ["zone": zone.address.description])
+        case .encryptedDataReset: error.didResetEncryptedData = true
+        }
+        return error
     }
 
     /// A zone as its owner, or a person who sees something in it, gets it.

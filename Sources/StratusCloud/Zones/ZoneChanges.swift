@@ -7,7 +7,8 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// The changes of one request. `prepare` draws identifiers and looks up planned faults, before the transaction.
+/// The changes of one request. `prepare` draws identifiers, a stamp and a salt, and
+/// looks up planned faults, before the transaction.
 struct ZoneChanges {
     let service: CloudService
     let caller: Caller
@@ -16,7 +17,8 @@ struct ZoneChanges {
     private(set) var births: [ZoneBirth] = []
     private(set) var saveFaults: [CloudError?] = []
     private(set) var deleteFaults: [CloudError?] = []
-    private(set) var leaving: ZoneLeaving?
+    /// The stamp and the salt with which the caller leaves shares; nil if the request can leave none.
+    private(set) var leaving: (stamp: Stamp, tagSalt: UInt32)?
     /// The custom zones of the database, after the first look-up.
     private(set) var known: KnownZones?
     private(set) var hasWritten = false
@@ -27,7 +29,10 @@ struct ZoneChanges {
         births = request.saves.map { _ in service.makeBirth(by: user) }
         saveFaults = request.saves.map { fault($0.address) }
         deleteFaults = request.deletes.map { fault($0) }
-        if database == .shared { leaving = ZoneLeaving(service: service, caller: caller, user: user) }
+        if database == .shared {
+            let stamp = Stamp(date: service.environment.clock.now, user: user)
+            leaving = (stamp, service.environment.identifiers.makeSalt())
+        }
     }
 
     mutating func apply(
@@ -93,7 +98,7 @@ struct ZoneChanges {
             throw CloudError(.invalidArguments, "The default zone cannot be deleted. Delete its records.")
         }
         guard !zone.isShared else {
-            guard try leaving?.leave(zone, in: transaction) == true else {
+            guard try leave(zone, in: transaction) else {
                 throw ScopeVerdict.zoneNotFound(zone.address)
             }
             hasWritten = true
@@ -110,15 +115,48 @@ struct ZoneChanges {
     private func shares(of address: ZoneAddress, in transaction: RecordTransaction) throws -> [RecordAddress] {
         let zone = try resolved(address)
         guard !zone.isShared else {
-            return try leaving?.accepted(in: zone, transaction).map {
+            return try accepted(in: zone, transaction).map {
                 RecordAddress(recordName: $0.text, zone: zone.address)
-            } ?? []
+            }
         }
         guard let reader = try transaction.zone(zone.id) else { return [] }
         let range = reader.keys.types(of: ShareContent.recordType)
         return try reader.store.collect(range, limit: Self.endedShareLimit) { key, _ in
             RecordAddress(recordName: try reader.keys.readTypeKey(key).name.text, zone: zone.address)
         }
+    }
+
+    /// The accepted shares of another person's zone, by name; none if there is no such zone.
+    private func accepted(in zone: ResolvedZone, _ transaction: RecordTransaction) throws -> [RecordName] {
+        guard let identity = try transaction.listing(of: zone.id)?.entry.identity else { return [] }
+        let limit = service.engine.options.limits.requestItemCount
+        let range = GlobalKeys.acceptances(of: user, zone: identity)
+        let names = try transaction.store.collect(range, limit: limit + 1) { key, value in
+            try AcceptanceEntry(decoding: value).isOf(zone.id) ? try GlobalKeys.readAcceptanceKey(key).share : nil
+        }.compactMap { $0 }
+        guard names.count <= limit else {
+            throw CloudError.overLimit(
+                "Too many shares of the zone are accepted for one request. Delete some of the shares first.",
+                limit: limit, ["zone": zone.address.description])
+        }
+        return names
+    }
+
+    /// Leaves all accepted shares of another person's zone. This is what deleting a zone in the shared database does;
+    /// the owner's zone stays as it is (D-07, P-13). Programs leave a zone that is shared as a whole this way.
+    ///
+    /// Returns whether the person participated in the zone. Throws `limitExceeded` if they participate in more shares
+    /// than a request has items, and the store's errors.
+    private func leave(_ zone: ResolvedZone, in transaction: RecordTransaction) throws -> Bool {
+        guard let leaving else { return false }
+        var hasLeft = false
+        for name in try accepted(in: zone, transaction) {
+            guard let reader = try transaction.zone(zone.id) else { continue }
+            let writer = ShareWriter(
+                acceptances: service.acceptanceDirectory, zone: reader, transaction: transaction, journal: journal)
+            if try writer.leave(name, user, stamp: leaving.stamp, tagSalt: leaving.tagSalt) { hasLeft = true }
+        }
+        return hasLeft
     }
 
     private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
@@ -241,8 +279,8 @@ extension CloudService {
         }
     }
 
-    /// Deletes a zone with its settings, and frees its part of its owner's quota (Z-04). `AssetReleaser` releases the
-    /// assets of its records in the background.
+    /// Deletes a zone with its settings, and frees its part of its owner's quota (Z-04). Upkeep releases the assets of
+    /// its records in the background.
     ///
     /// O(1). Returns whether there was such a zone.
     func removeZone(_ id: ZoneID, _ journal: CommitJournal, in transaction: RecordTransaction) throws -> Bool {
@@ -261,53 +299,5 @@ extension CloudService {
         return try journal.deleteZone(
             id, holdsShares: holdsShares,
             releasingAssetsOf: holdsAssets || holdsShares ? Self.assetOwner(of: id.database) : nil, in: transaction)
-    }
-}
-
-/// Leaves all accepted shares of another person's zone. This is what deleting a zone in the shared database does; the
-/// owner's zone stays as it is (D-07, P-13). Programs leave a zone that is shared as a whole this way. Create it before
-/// the transaction, because it draws a stamp and a salt.
-struct ZoneLeaving {
-    private let service: CloudService
-    private let user: UserName
-    private let journal: CommitJournal
-    private let stamp: Stamp
-    private let tagSalt: UInt32
-
-    init(service: CloudService, caller: Caller, user: UserName) {
-        self.service = service
-        self.user = user
-        journal = service.journal(CommitOrigin(caller))
-        stamp = Stamp(date: service.environment.clock.now, user: user)
-        tagSalt = service.environment.identifiers.makeSalt()
-    }
-
-    /// The accepted shares of another person's zone, by name; none if there is no such zone.
-    func accepted(in zone: ResolvedZone, _ transaction: RecordTransaction) throws -> [RecordName] {
-        guard let identity = try transaction.listing(of: zone.id)?.entry.identity else { return [] }
-        let limit = service.engine.options.limits.requestItemCount
-        let range = GlobalKeys.acceptances(of: user, zone: identity)
-        let names = try transaction.store.collect(range, limit: limit + 1) { key, value in
-            try AcceptanceEntry(decoding: value).isOf(zone.id) ? try GlobalKeys.readAcceptanceKey(key).share : nil
-        }.compactMap { $0 }
-        guard names.count <= limit else {
-            throw CloudError.overLimit(
-                "Too many shares of the zone are accepted for one request. Delete some of the shares first.",
-                limit: limit, ["zone": zone.address.description])
-        }
-        return names
-    }
-
-    /// Returns whether the person participated in the zone. Throws `limitExceeded` if they participate in more shares
-    /// than a request has items, and the store's errors.
-    func leave(_ zone: ResolvedZone, in transaction: RecordTransaction) throws -> Bool {
-        var hasLeft = false
-        for name in try accepted(in: zone, transaction) {
-            guard let reader = try transaction.zone(zone.id) else { continue }
-            let writer = ShareWriter(
-                acceptances: service.acceptanceDirectory, zone: reader, transaction: transaction, journal: journal)
-            if try writer.leave(name, user, stamp: stamp, tagSalt: tagSalt) { hasLeft = true }
-        }
-        return hasLeft
     }
 }

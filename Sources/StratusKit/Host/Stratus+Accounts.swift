@@ -117,7 +117,9 @@ extension Stratus {
     ) throws -> Account {
         try asking {
             Account(
-                try $0.setHandles(.init(emails: emails, phoneNumbers: phoneNumbers), of: account.accountID))
+                try $0.changeAccount(account.accountID) {
+                    $0.handles = .init(emails: emails, phoneNumbers: phoneNumbers)
+                })
         }
     }
 
@@ -127,7 +129,7 @@ extension Stratus {
     /// - Throws: ``StratusError`` with `unknownAccount`.
     @discardableResult
     public func setName(_ name: PersonNameComponents, of account: Account) throws -> Account {
-        try asking { Account(try $0.setName(PersonName(name), of: account.accountID)) }
+        try asking { Account(try $0.changeAccount(account.accountID) { $0.name = PersonName(name) }) }
     }
 
     /// Suspends, restricts or restores an account. Posts `CKAccountChanged` for each container of the account.
@@ -150,7 +152,7 @@ extension Stratus {
     /// - Throws: ``StratusError`` with `unknownAccount`.
     @discardableResult
     public func setDiscoverable(_ isDiscoverable: Bool, of account: Account) throws -> Account {
-        try asking { Account(try $0.setDiscoverable(isDiscoverable, of: account.accountID)) }
+        try asking { Account(try $0.changeAccount(account.accountID) { $0.isDiscoverable = isDiscoverable }) }
     }
 
     /// Changes how many bytes the person's private databases may hold; nil for the store's default. Existing data
@@ -160,7 +162,7 @@ extension Stratus {
     /// - Throws: ``StratusError`` with `unknownAccount`.
     @discardableResult
     public func setQuota(byteCount: Int64?, of account: Account) throws -> Account {
-        try asking { Account(try $0.setQuota(byteCount, of: account.accountID)) }
+        try asking { Account(try $0.changeAccount(account.accountID) { $0.quotaByteCount = byteCount }) }
     }
 
     /// Deletes an account and **everything it owns in every container**, permanently. When this returns, none of it can

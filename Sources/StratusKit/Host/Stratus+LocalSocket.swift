@@ -82,7 +82,7 @@ extension Stratus {
                 return try service.createAccount(draft).id
             }
         case .setHandles(let handles, let id):
-            _ = try asking { try $0.setHandles(handles, of: id) }
+            _ = try asking { try $0.changeAccount(id) { $0.handles = handles } }
         case .setStanding(let standing, let id):
             try setStanding(Standing(standing), of: existing(id))
         case .deleteAccount(let id):

@@ -53,12 +53,12 @@ struct AccountDirectoryTests {
         let bench = try AccountBench()
         let service = bench.service
         let account = try service.createAccount(Self.alice)
-        try service.setHandles([.email("new@example.com")], of: account.id)
-        try service.addHandle(.phone("112 112"), to: account.id)
+        try service.changeAccount(account.id) { $0.handles = [.email("new@example.com")] }
+        try service.changeAccount(account.id) { $0.handles.insert(.phone("112 112")) }
         try service.changeAccount(account.id) { $0.externalID = "user-18" }
-        try service.setName(PersonName(nickname: "Al"), of: account.id)
-        try service.setDiscoverable(false, of: account.id)
-        try service.setQuota(nil, of: account.id)
+        try service.changeAccount(account.id) { $0.name = PersonName(nickname: "Al") }
+        try service.changeAccount(account.id) { $0.isDiscoverable = false }
+        try service.changeAccount(account.id) { $0.quotaByteCount = nil }
         var changed = try #require(try service.account(externalID: "user-18"))
         #expect(changed.handles == [.email("new@example.com"), .phone("112112")])
         #expect(changed.name == PersonName(nickname: "Al"))
@@ -66,7 +66,7 @@ struct AccountDirectoryTests {
         #expect(changed.quotaByteCount == nil)
         #expect(try service.account(externalID: "user-17") == nil)
         #expect(try service.account(handle: .email("alice@example.com")) == nil)
-        changed = try service.removeHandle(.phone("112112"), from: account.id)
+        changed = try service.changeAccount(account.id) { $0.handles.remove(.phone("112112")) }
         #expect(try service.account(handle: .phone("112112")) == nil)
         #expect(try service.account(handle: .email("new@example.com")) == changed)
         // A released handle is free.
@@ -81,8 +81,8 @@ struct AccountDirectoryTests {
         let bob = try service.createAccount(.init(externalID: "bob", handles: [.email("bob@example.com")]))
         let wanted: Set<Handle> = [.email("bob@example.com"), .email("ALICE@EXAMPLE.COM")]
         for error in [
-            cloudError { try service.setHandles(wanted, of: bob.id) },
-            cloudError { try service.addHandle(.phone("+49301234"), to: bob.id) },
+            cloudError { try service.changeAccount(bob.id) { $0.handles = wanted } },
+            cloudError { try service.changeAccount(bob.id) { $0.handles.insert(.phone("+49301234")) } },
             cloudError { try service.createAccount(.init(handles: wanted)) },
         ] {
             let error = try #require(error)
@@ -95,7 +95,7 @@ struct AccountDirectoryTests {
         #expect(try service.account(bob.id) == bob)
         #expect(try service.accounts().accounts.count == 2)
         // One's own handle, written otherwise, is no conflict.
-        try service.setHandles([.email("BOB@example.com"), .email("b@example.com")], of: bob.id)
+        try service.changeAccount(bob.id) { $0.handles = [.email("BOB@example.com"), .email("b@example.com")] }
     }
 
     @Test("an external identifier belongs to one account; asking for it creates at most one account")
@@ -142,7 +142,7 @@ struct AccountDirectoryTests {
     @Test("changing an account that does not exist is unknownItem")
     func unknown() throws {
         let bench = try AccountBench()
-        #expect(cloudError { try bench.service.setName(.init(), of: "nobody") }?.code == .unknownItem)
+        #expect(cloudError { try bench.service.changeAccount("nobody") { $0.name = .init() } }?.code == .unknownItem)
         #expect(cloudError { try bench.service.deleteAccount("nobody") }?.code == .unknownItem)
     }
 

@@ -59,9 +59,9 @@ struct AccountRaceTests {
                 let handle = random.element(of: handles)
                 do throws(CloudError) {
                     if random.isOne(in: 2) {
-                        try bench.service.addHandle(handle, to: id)
+                        try bench.service.changeAccount(id) { $0.handles.insert(handle) }
                     } else {
-                        try bench.service.removeHandle(handle, from: id)
+                        try bench.service.changeAccount(id) { $0.handles.remove(handle) }
                     }
                 } catch {
                     guard error.code == .constraintViolation else { throw error }
@@ -88,7 +88,7 @@ struct AccountRaceTests {
         try TestThreads.run(5) { thread in
             if thread == 0 {
                 defer { writerIsDone.withLock { $0 = true } }
-                for number in 1...400 { try service.setQuota(Int64(number), of: id) }
+                for number in 1...400 { try service.changeAccount(id) { $0.quotaByteCount = Int64(number) } }
                 return
             }
             var last: Int64 = 0

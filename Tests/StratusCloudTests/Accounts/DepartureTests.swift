@@ -283,7 +283,7 @@ struct DepartureTests {
                 guard let bench = current.value else { return }
                 let service = try bench.service(over: store)
                 let id = try service.createAccount(.init(externalID: "alice", handles: [.email("a@example.com")])).id
-                try service.setHandles([.email("a2@example.com"), .phone("+491")], of: id)
+                try service.changeAccount(id) { $0.handles = [.email("a2@example.com"), .phone("+491")] }
             },
             verify: { _, fault, thrown in
                 guard let bench = current.value, thrown != nil else {

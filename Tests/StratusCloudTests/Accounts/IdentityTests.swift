@@ -54,7 +54,7 @@ struct IdentityTests {
         let own = try service.discover(
             byEveryMeans + [.userRecord(ZoneAddress.currentUser)], as: people.bench.caller(people.hidden))
         #expect(own.map { $0?.userName } == Array(repeating: people.hidden.userName, count: 3))
-        try service.setDiscoverable(true, of: people.hidden.id)
+        try service.changeAccount(people.hidden.id) { $0.isDiscoverable = true }
         #expect(try service.discover(byEveryMeans, as: people.caller).allSatisfy { $0?.name.given == "Hidden" })
         try service.setStanding(.suspended, of: people.hidden.id)
         #expect(try service.discover(byEveryMeans, as: people.caller) == [nil, nil])

@@ -90,8 +90,11 @@ struct QuotaTests {
         let bench = try AccountBench(options: options)
         let account = try bench.service.createAccount(.init())
         #expect(bench.service.quotaLimit(of: account) == 500)
-        #expect(bench.service.quotaLimit(of: try bench.service.setQuota(9, of: account.id)) == 9)
-        #expect(bench.service.quotaLimit(of: try bench.service.setQuota(nil, of: account.id)) == 500)
+        #expect(
+            bench.service.quotaLimit(of: try bench.service.changeAccount(account.id) { $0.quotaByteCount = 9 }) == 9)
+        #expect(
+            bench.service.quotaLimit(of: try bench.service.changeAccount(account.id) { $0.quotaByteCount = nil }) == 500
+        )
     }
 
     @Test("deleting a zone frees its quota without reading its records")

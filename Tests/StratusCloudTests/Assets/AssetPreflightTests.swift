@@ -81,7 +81,7 @@ struct AssetPreflightTests {
         let town = try AssetTown()
         try town.makeZones(AssetTown.notes)
         _ = try town.modify([.new("a")]).saves[0].get()
-        _ = try town.service.setQuota(250, of: town.alice.id)
+        _ = try town.service.changeAccount(town.alice.id) { $0.quotaByteCount = 250 }
         let atomic = try town.modify([Self.save("b"), .new("c"), Self.save("d", parent: "missing")])
         #expect(atomic.saves.map(\.code) == [.batchRequestFailed, .batchRequestFailed, .referenceViolation])
         let full = try town.modify([Self.save("b"), .new("c")])
@@ -99,7 +99,7 @@ struct AssetPreflightTests {
         try town.makeZones(AssetTown.notes)
         _ = try town.modify([Self.save("a", file: 4), Self.save("b", file: 4)]).saves.map { try $0.get() }
         let usage = try town.service.usage(of: town.alice.userName)
-        _ = try town.service.setQuota(usage, of: town.alice.id)
+        _ = try town.service.changeAccount(town.alice.id) { $0.quotaByteCount = usage }
         let swap = try town.modify([Self.save("c", file: 3)], deleting: [RecordSave.new("a").address])
         #expect(swap.saves[0].error == nil)
         #expect(swap.deletes[0].error == nil)

@@ -207,7 +207,7 @@ struct AssetServiceTests {
 
     @Test("[X-27][D-03] a participant copies what the share covers, and nothing else of a zone that they see")
     func hiddenRecords() throws {
-        try service.addHandle(.email("bob@example.com"), to: #require(bob.account))
+        try service.changeAccount(#require(bob.account)) { $0.handles.insert(.email("bob@example.com")) }
         let covered = try content(of: try save("file", ["a": file(1)]).get())
         let hidden = try content(of: try save("top", ["a": file(2)]).get())
         func record(_ name: String, parent: String?) throws -> RecordSave {

@@ -142,7 +142,7 @@ struct AtomicityTests {
                 [.new("grandchild", parent: "child"), .new("child", parent: "top"), .new("top", parent: "missing")],
                 atomic: atomic)
             #expect(broken.saves.map(\.code) == [.internalError, .internalError, .referenceViolation])
-            _ = try bench.service.setQuota(100, of: bench.alice.id)
+            _ = try bench.service.changeAccount(bench.alice.id) { $0.quotaByteCount = 100 }
             let full = try bench.modify(
                 [.new("c", parent: "p"), .new("p", ["body": .string(String(repeating: "x", count: 500))])],
                 atomic: atomic)

@@ -28,7 +28,7 @@ private struct FaultScene {
             .new("y", in: AssetTown.other, ["file": .file(1)]), .new("z", in: .defaultZone, ["n": .int64(1)]),
         ]
         for result in try town.modify(saves).saves { _ = try result.get() }
-        _ = try town.service.setQuota(1_500, of: town.alice.id)
+        _ = try town.service.changeAccount(town.alice.id) { $0.quotaByteCount = 1_500 }
     }
 
     /// The first request: in Notes a cascade, another file and a new child; in Other another file and a deletion.

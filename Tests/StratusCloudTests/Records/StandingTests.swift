@@ -152,7 +152,7 @@ struct StandingTests {
     func quota() throws {
         let bench = try RecordBench()
         try bench.makeNotes()
-        _ = try bench.service.setQuota(2_000, of: bench.alice.id)
+        _ = try bench.service.changeAccount(bench.alice.id) { $0.quotaByteCount = 2_000 }
         let body = ClientValue.string(String(repeating: "x", count: 800))
         let first = try bench.save(.new("a", ["body": body]))[0]
         try bench.save(.new("b", in: .defaultZone, ["body": body]))

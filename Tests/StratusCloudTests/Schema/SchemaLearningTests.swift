@@ -25,7 +25,7 @@ struct SchemaLearningTests {
         let bench = try RecordBench()
         try bench.makeNotes()
         try bench.save(.new("a"))
-        _ = try bench.service.setQuota(1_000, of: bench.alice.id)
+        _ = try bench.service.changeAccount(bench.alice.id) { $0.quotaByteCount = 1_000 }
         let answer = try bench.modify(
             [.new("b", ["small": .int64(1)]), .new("c", type: "Large", ["large": Self.long])], atomic: isAtomic)
         #expect(answer.saves.map(\.code) == [isAtomic ? .quotaExceeded : nil, .quotaExceeded])
@@ -54,7 +54,7 @@ struct SchemaLearningTests {
         let bench = try RecordBench()
         try bench.makeNotes()
         try bench.save(.new("a"))
-        _ = try bench.service.setQuota(1_000, of: bench.alice.id)
+        _ = try bench.service.changeAccount(bench.alice.id) { $0.quotaByteCount = 1_000 }
         let answer = try bench.modify([.new("b", ["f": Self.long]), .new("c", ["f": .int64(1)])], atomic: false)
         #expect(answer.saves.map(\.code) == [.quotaExceeded, nil])
         #expect(try bench.modify([.new("d", ["f": .string("x")])]).saves[0].error?.innerCode == 2006)

@@ -14,7 +14,7 @@ struct AccessRequestTests {
     @Test("[P-20][P-22] the owner sees a requester with name and address, once")
     func asking() throws {
         let town = try ShareTown()
-        try town.service.addHandle(.phone("+4930"), to: town.bob.id)
+        try town.service.changeAccount(town.bob.id) { $0.handles.insert(.phone("+4930")) }
         let share = try town.share(with: [town.accepted(town.dave, role: .administrator), town.accepted(town.carol)]) {
             $0.allowsAccessRequests = true
         }
@@ -206,7 +206,7 @@ struct QuietRequestTests {
         let share = try town.share { $0.allowsAccessRequests = true }
         // Between reading the account and the transaction the clock is read.
         town.bench.clock.onNextLook { [service = town.service, bob = town.bob] in
-            _ = try? service.removeHandle(.email("bob@example.com"), from: bob.id)
+            _ = try? service.changeAccount(bob.id) { $0.handles.remove(.email("bob@example.com")) }
         }
         try town.ask(share.url, as: town.bob).get()
         #expect(try town.service.account(town.bob.id)?.handles.isEmpty == true, "it was removed meanwhile")

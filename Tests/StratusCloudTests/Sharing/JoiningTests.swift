@@ -103,13 +103,13 @@ struct JoiningTests {
         let town = try ShareTown()
         let share = try town.share(with: [town.invited("phone", .handle(.phone("+49301234")))])
         #expect(try town.accept(share.url, as: town.bob).code == .unknownItem)
-        try town.service.addHandle(.phone("0049 (30) 1234"), to: town.bob.id)
+        try town.service.changeAccount(town.bob.id) { $0.handles.insert(.phone("0049 (30) 1234")) }
         #expect(try town.accept(share.url, as: town.carol).code == .unknownItem)
         let answer = try town.accept(share.url, as: town.bob).get()
         #expect(answer.sharing?.currentUserID == "phone")
         // From then on it belongs to that person, even if the handle gets another owner.
-        try town.service.removeHandle(.phone("+49301234"), from: town.bob.id)
-        try town.service.addHandle(.phone("+49301234"), to: town.carol.id)
+        try town.service.changeAccount(town.bob.id) { $0.handles.remove(.phone("+49301234")) }
+        try town.service.changeAccount(town.carol.id) { $0.handles.insert(.phone("+49301234")) }
         #expect(try town.accept(share.url, as: town.carol).code == .unknownItem)
         #expect(try town.metadata(share.url, as: town.bob).get().status == .accepted)
     }
@@ -193,7 +193,7 @@ struct JoiningTests {
     func quota() throws {
         let town = try ShareTown()
         let share = try town.share { $0.publicPermission = .readOnly }
-        try town.service.setQuota(1, of: town.alice.id)
+        try town.service.changeAccount(town.alice.id) { $0.quotaByteCount = 1 }
         for account in [town.bob, town.carol] { _ = try town.accept(share.url, as: account).get() }
         let report = try town.service.verifyUsage(of: town.alice.userName)
         #expect(report.isExact, "\(report)")

@@ -17,8 +17,8 @@ struct MovedHandleTests {
 
     /// Bob's address becomes Carol's.
     private func moveAddress() throws {
-        try bench.service.removeHandle(.email("bob@example.com"), from: bench.bob.id)
-        try bench.service.addHandle(.email("bob@example.com"), to: carol.id)
+        try bench.service.changeAccount(bench.bob.id) { $0.handles.remove(.email("bob@example.com")) }
+        try bench.service.changeAccount(carol.id) { $0.handles.insert(.email("bob@example.com")) }
     }
 
     /// A share that Bob requests access to.

@@ -15,8 +15,8 @@ extension RecordBench {
         inMemory: Bool = false, runsBodiesTwice: Bool = true, _ change: (inout CloudOptions) -> Void = { _ in }
     ) throws -> RecordBench {
         let bench = try RecordBench(inMemory: inMemory, runsBodiesTwice: runsBodiesTwice, change)
-        try bench.service.addHandle(.email("alice@example.com"), to: bench.alice.id)
-        try bench.service.addHandle(.email("bob@example.com"), to: bench.bob.id)
+        try bench.service.changeAccount(bench.alice.id) { $0.handles.insert(.email("alice@example.com")) }
+        try bench.service.changeAccount(bench.bob.id) { $0.handles.insert(.email("bob@example.com")) }
         try bench.makeNotes()
         return bench
     }

@@ -284,7 +284,7 @@ struct ShareChangeTests {
     @Test("[P-17] a participant cannot be invited by another address; the same address changes their entry")
     func alreadyInvited() throws {
         let bench = try RecordBench.forSharing()
-        try bench.service.addHandle(.email("robert@example.com"), to: bench.bob.id)
+        try bench.service.changeAccount(bench.bob.id) { $0.handles.insert(.email("robert@example.com")) }
         try bench.share("root", as: "Share", with: [.email("bob@example.com", .readOnly)])
         let other = try bench.change("Share") { $0.participants.append(.email("robert@example.com")) }
         #expect(other.code == .participantAlreadyInvited)

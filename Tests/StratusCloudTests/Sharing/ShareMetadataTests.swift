@@ -161,11 +161,11 @@ struct ShareMetadataTests {
         #expect(try town.metadata(share.url, as: town.carol).code == .participantMayNeedVerification)
         #expect(try town.accept(share.url, as: town.carol).code == .participantMayNeedVerification)
         // As soon as the address belongs to another account, it is not the caller's.
-        try town.service.addHandle(.email("stranger@example.com"), to: town.dave.id)
+        try town.service.changeAccount(town.dave.id) { $0.handles.insert(.email("stranger@example.com")) }
         #expect(try town.metadata(share.url, as: town.carol).code == .permissionFailure)
         #expect(try town.metadata(share.url, as: town.dave).error == nil)
         // With requests off none of this is returned.
-        try town.service.removeHandle(.email("stranger@example.com"), from: town.dave.id)
+        try town.service.changeAccount(town.dave.id) { $0.handles.remove(.email("stranger@example.com")) }
         try town.change(share) { $0.allowsAccessRequests = false }
         #expect(try town.metadata(share.url, as: town.carol).code == .unknownItem)
     }

@@ -47,8 +47,8 @@ final class ShareTown: Sendable {
     private static func settle(
         _ account: StoredAccount, _ name: String, _ service: CloudService
     ) throws -> StoredAccount {
-        try service.setName(PersonName(given: name.capitalized), of: account.id)
-        return try service.addHandle(.email("\(name)@example.com"), to: account.id)
+        try service.changeAccount(account.id) { $0.name = PersonName(given: name.capitalized) }
+        return try service.changeAccount(account.id) { $0.handles.insert(.email("\(name)@example.com")) }
     }
 
     func zone(of owner: StoredAccount, _ name: ZoneName) -> ZoneID {

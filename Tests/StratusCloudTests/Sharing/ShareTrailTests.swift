@@ -90,7 +90,7 @@ struct ShareTrailTests {
     func approved(lookup: IdentityLookup?) throws {
         let town = try ShareTown()
         for handle in [Handle.email("robert@example.com"), .phone("+49301234")] {
-            try town.service.addHandle(handle, to: town.bob.id)
+            try town.service.changeAccount(town.bob.id) { $0.handles.insert(handle) }
         }
         let share = try town.share { $0.allowsAccessRequests = true }
         for account in [town.bob, town.carol] { try town.ask(share.url, as: account).get() }

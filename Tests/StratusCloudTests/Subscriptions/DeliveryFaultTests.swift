@@ -16,7 +16,7 @@ struct DeliveryFaultTests {
     /// The bench closes its store when it is deallocated, so its user must keep the bench.
     private static func prepared() throws -> RecordBench {
         let bench = try RecordBench(inMemory: true, runsBodiesTwice: false)
-        try bench.service.addHandle(.email("bob@example.com"), to: bench.bob.id)
+        try bench.service.changeAccount(bench.bob.id) { $0.handles.insert(.email("bob@example.com")) }
         try bench.makeNotes()
         try bench.register(bench.alice, "phone", "pad")
         try bench.register(bench.bob, "phone")

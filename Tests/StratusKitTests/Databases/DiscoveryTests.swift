@@ -160,9 +160,9 @@ private struct Deprecated: DeprecatedCalls {
     func permission() async throws {
         let (bench, _) = try makeBench()
         #expect(await deprecated.permission(bench.container) == ["granted ok", "granted", "granted", "granted"])
-        _ = try bench.service.setDiscoverable(false, of: bench.account.id)
+        _ = try bench.service.changeAccount(bench.account.id) { $0.isDiscoverable = false }
         #expect(await deprecated.permission(bench.container) == ["denied ok", "denied", "denied", "denied"])
-        _ = try bench.service.setDiscoverable(true, of: bench.account.id)
+        _ = try bench.service.changeAccount(bench.account.id) { $0.isDiscoverable = true }
         #expect(await deprecated.permission(bench.container).first == "granted ok")
         bench.session.signIn(nil)
         #expect(

@@ -10,7 +10,7 @@
 
 import StratusLayout
 import StratusModel
-package import StratusRecords
+import StratusRecords
 import StratusStore
 
 /// The result of a release.
@@ -28,40 +28,26 @@ package struct AssetReleaseProgress: Hashable, Sendable {
 }
 
 /// Releases the assets of deleted zones.
-package struct AssetReleaser: Sendable {
-    private let engine: RecordEngine
-    private let ledger: AssetLedger
-    private let deliver: @Sendable () throws -> Void
+struct AssetReleaser {
+    let service: CloudService
+    let pace: UpkeepPace
+    /// Gets how many records and shares were read.
+    let meter: WorkMeter?
+    private(set) var progress = AssetReleaseProgress()
 
-    /// With a `ledger` without a store, the next sweep removes the files. `deliver` delivers the outbox while it is
-    /// still known who had accepted the shares of a zone.
-    package init(
-        engine: RecordEngine, ledger: AssetLedger, deliver: @escaping @Sendable () throws -> Void = {}
-    ) {
-        self.engine = engine
-        self.ledger = ledger
-        self.deliver = deliver
-    }
+    private var engine: RecordEngine { service.engine }
 
-    /// Releases the assets of every deleted zone; then the zones' keys may be purged. `pause`, `rest` and
-    /// `shouldContinue` are those of `RecordEngine.purgeDeletedZones`. After a stop, call it again for the rest.
-    /// `progress` gets how many records and shares were read, and the total, which needs a walk over the zones;
-    /// `counter` reports that walk.
+    /// Releases the assets of every deleted zone; then the zones' keys may be purged. After a stop, another releaser
+    /// does the rest.
     ///
     /// Throws the store's errors, and `StoreError` with `corruption` if the ledger counts less than a zone's records
     /// hold: that zone stays as it is, and the others are still released.
-    @discardableResult
-    package func releaseAll(
-        pause: () -> Void, rest: () -> Void = {}, shouldContinue: () -> Bool = { true },
-        progress tell: WorkMeter.Listener? = nil, _ counter: WorkCounter? = nil
-    ) throws -> AssetReleaseProgress {
-        let meter = try tell.map { WorkMeter(total: try lookCount(counter), $0) }
-        var progress = AssetReleaseProgress()
+    mutating func releaseAll() throws -> AssetReleaseProgress {
         var damage: StoreError?
         var position: ReleaseEntry?
         while let release = try engine.read({ try $0.releases(after: position, limit: 1).first }) {
             do {
-                guard try finish(release, &progress, pause, rest, shouldContinue, meter) else { return progress }
+                guard try finish(release) else { return progress }
             } catch let error as StoreError {
                 guard error.code == .corruption else { throw error }
                 damage = damage ?? error
@@ -72,34 +58,23 @@ package struct AssetReleaser: Sendable {
         return progress
     }
 
-    /// The number of records and shares to read.
-    private func lookCount(_ counter: WorkCounter?) throws -> Int {
-        try engine.read { reader in
-            try reader.releases().reduce(0) {
-                try $0 + reader.recordCount(of: $1, counter) + ShareReleaser.shareCount(of: $1, in: reader, counter)
-            }
-        }
-    }
-
     /// Releases one zone. Returns false if it was stopped.
-    private func finish(
-        _ release: ReleaseEntry, _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ rest: () -> Void,
-        _ shouldContinue: () -> Bool, _ meter: WorkMeter?
-    ) throws -> Bool {
-        // The zone's deletion is committed, so this delivers its news at the latest.
-        if release.last == nil { try deliver() }
+    private mutating func finish(_ release: ReleaseEntry) throws -> Bool {
+        // The zone's deletion is committed, so this delivers its news at the latest, while it is still known who had
+        // accepted the shares of the zone.
+        if release.last == nil { try service.deliverBetween() }
         let isShareless = try ShareReleaser(engine: engine).releaseShares(
-            of: release, mayCommit: { mayGoOn(&progress, pause, shouldContinue) },
+            of: release, mayCommit: { mayGoOn() },
             didCommit: { count in
                 progress.commits += 1
                 progress.shareEntriesDeleted += count
-                rest()
-            }, didLook: { meter?.add($0) })
+                pace.restShortly()
+            }, didLook: { [meter] in meter?.add($0) })
         guard isShareless else { return false }
         var stored = release
         // Ahead of the stored position after records without assets.
         var cursor = release
-        while mayGoOn(&progress, pause, shouldContinue) {
+        while mayGoOn() {
             let batch = try nextBatch(of: cursor)
             if batch.assets.isEmpty, let last = batch.last {
                 cursor.last = last
@@ -117,23 +92,21 @@ package struct AssetReleaser: Sendable {
             }
             stored.last = last
             cursor.last = last
-            rest()
+            pace.restShortly()
         }
         return false
     }
 
     /// Waits while the store is under write pressure, up to a limit. Returns false if it was stopped.
-    private func mayGoOn(
-        _ progress: inout AssetReleaseProgress, _ pause: () -> Void, _ shouldContinue: () -> Bool
-    ) -> Bool {
+    private mutating func mayGoOn() -> Bool {
         var pausesInARow = 0
-        while shouldContinue() {
+        while pace.shouldContinue() {
             guard pausesInARow < engine.options.limits.purgePauseCount, engine.store.isUnderWritePressure else {
                 return true
             }
             pausesInARow += 1
             progress.pauses += 1
-            pause()
+            pace.pause()
         }
         return false
     }
@@ -164,7 +137,8 @@ package struct AssetReleaser: Sendable {
     private func settle(_ batch: Batch, of release: ReleaseEntry) throws -> Bool {
         try engine.transact { transaction in
             guard try transaction.isPending(release) else { return false }
-            try ledger.settle(adding: [:], removing: batch.assets, owner: release.owner, in: transaction)
+            try service.assetLedger.settle(
+                adding: [:], removing: batch.assets, owner: release.owner, in: transaction)
             try transaction.advance(release, to: batch.last)
             return true
         }
