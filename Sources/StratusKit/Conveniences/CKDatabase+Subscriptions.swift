@@ -93,11 +93,9 @@ extension CKDatabase {
             modifyingSubscriptions([], [subscriptionID]) { completion($0.deleted(subscriptionID)) }
         }
     }
-}
 
-// MARK: Batches
+    // MARK: Batches
 
-extension CKDatabase {
     /// Fetches subscriptions.
     /// - Parameters:
     ///   - subscriptionIDs: The subscriptions' identifiers. A duplicate is answered once.
@@ -160,11 +158,9 @@ extension CKDatabase {
     ) {
         try await scope.await { modifyingSubscriptions(subscriptionsToSave, subscriptionIDsToDelete, $0) }
     }
-}
 
-// MARK: The operations behind them
+    // MARK: The operations behind them
 
-extension CKDatabase {
     private func fetchingAllSubscriptions(_ completion: @escaping Completion<[CKSubscription]>) -> CKOperation {
         let operation = CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
         operation.database = self

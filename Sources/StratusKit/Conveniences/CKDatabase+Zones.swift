@@ -86,11 +86,9 @@ extension CKDatabase {
     public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         try await scope.await { deleting(zoneID, $0) }
     }
-}
 
-// MARK: Batches
+    // MARK: Batches
 
-extension CKDatabase {
     /// Fetches zones.
     /// - Parameters:
     ///   - zoneIDs: The zones' identifiers. A duplicate is answered once.
@@ -152,11 +150,9 @@ extension CKDatabase {
     ) {
         try await scope.await { modifying(recordZonesToSave, recordZoneIDsToDelete, $0) }
     }
-}
 
-// MARK: The operations behind them
+    // MARK: The operations behind them
 
-extension CKDatabase {
     private func fetchingAll(_ completion: @escaping Completion<[CKRecordZone]>) -> CKOperation {
         let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
         operation.database = self

@@ -119,21 +119,6 @@ package final class ServedStore: Sendable {
             try ask(.openShare(url: url.absoluteString, account.accountID)), as: account.accountID)
     }
 
-    /// As `Stratus.invite(_:to:in:permission:role:allowing:)`, with all options.
-    package func invite(
-        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
-        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
-    ) async throws {
-        _ = try await Stratus.invite(people, to: shareID, in: container, permission: permission, role: role)
-    }
-
-    /// As `Stratus.setPublicPermission(_:of:in:allowing:)`, with all options.
-    package func setPublicPermission(
-        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
-    ) async throws {
-        _ = try await Stratus.setPublicPermission(permission, of: shareID, in: container)
-    }
-
     // MARK: The store
 
     /// As `Stratus.writeFailure`, of the store in a directory. Not served if no host answers at its socket.

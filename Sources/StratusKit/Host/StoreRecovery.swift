@@ -37,16 +37,6 @@ extension Stratus {
     }
 }
 
-extension Stratus {
-    /// Defines how the store is reopened.
-    func startRecovery() {
-        recovery.start(
-            StoreRecovery.Parts(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in
-                self?.serveToolAgain()
-            })
-    }
-}
-
 /// Reports failed writes to the host, and reopens the store: on request, or automatically with growing pauses.
 ///
 /// Invariants:
@@ -115,11 +105,10 @@ final class StoreRecovery: @unchecked Sendable {
     }
 
     func stop() {
-        condition.lock()
-        isStopped = true
-        parts = nil
-        condition.broadcast()
-        condition.unlock()
+        condition.change {
+            isStopped = true
+            parts = nil
+        }
     }
 
     /// Reopens the store and reports the result. Returns false if there was nothing to do.

@@ -181,11 +181,9 @@ extension Stratus {
             return options
         }
     }
-}
 
-// Clocks: the system's, or one that a test moves by hand.
+    // Clocks: the system's, or one that a test moves by hand.
 
-extension Stratus {
     /// A store's source of time.
     public enum Clock: Sendable {
         /// The clocks of the system.

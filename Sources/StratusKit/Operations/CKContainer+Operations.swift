@@ -184,7 +184,7 @@ extension CKOperation {
 
         /// The error that the operation fails with before it sends a request.
         var whyRefused: CKError? {
-            misuse.map { CKError(CloudError(.invalidArguments, text: $0)) } ?? refusal
+            misuse.map { CKError(Misuse($0).error) } ?? refusal
         }
     }
 }
