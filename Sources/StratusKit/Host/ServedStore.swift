@@ -7,7 +7,6 @@ package import Foundation
 package import StratusCloud
 package import StratusModel
 package import StratusRecords
-import StratusStore
 
 /// A store at the other end of a host's socket. Calls block their thread.
 package final class ServedStore: Sendable {

@@ -6,7 +6,6 @@
 // devices, sync engines, subscriptions and long-lived operations stay as they are.
 
 import Foundation
-import StratusCloud
 import StratusStore
 
 extension Stratus {

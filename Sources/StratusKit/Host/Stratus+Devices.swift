@@ -5,7 +5,6 @@
 
 import StratusCloud
 import StratusModel
-import StratusStore
 
 extension Stratus {
     /// A device of a person. It gets notifications when the person's other devices, or other people, change data that

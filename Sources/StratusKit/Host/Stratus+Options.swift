@@ -5,7 +5,6 @@ public import Logging
 public import Metrics
 import StratusCloud
 import StratusModel
-import StratusRecords
 import StratusStore
 import Synchronization
 

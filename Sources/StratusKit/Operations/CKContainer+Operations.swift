@@ -1,7 +1,6 @@
 // Adding operations to containers, databases and queues, and the configuration that they inherit there.
 
 public import Foundation
-import StratusCloud
 
 extension CKContainer {
     /// Runs an operation in this container, at once or when its dependencies have finished (O-01).

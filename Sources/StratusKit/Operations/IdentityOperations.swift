@@ -2,8 +2,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
-import StratusStore
 
 /// Fetches people to invite, by e-mail address, telephone number or user record (P-01). People without an account can
 /// be invited by a handle too.

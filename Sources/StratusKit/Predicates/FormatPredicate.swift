@@ -7,7 +7,6 @@
 public import Foundation
 import StratusCloud
 import StratusModel
-import StratusStore
 
 /// A predicate with a format. It is immutable, so a copy is the object itself.
 final class FormatPredicate: NSPredicate {

@@ -3,7 +3,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
 
 /// A predicate in the server's terms.
 struct LoweredPredicate: Hashable, Sendable {

@@ -2,7 +2,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
 import StratusStore
 
 /// A change of a key since the record was created, fetched or saved.

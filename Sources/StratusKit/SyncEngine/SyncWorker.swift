@@ -9,7 +9,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
 import StratusStore
 
 /// Does the work of one sync engine.
