@@ -1,6 +1,5 @@
 // The user of a container: identity, account status, discoverability and long-lived operations.
 
-import Foundation
 import StratusCloud
 import StratusModel
 

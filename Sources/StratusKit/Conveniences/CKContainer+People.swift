@@ -1,6 +1,5 @@
 // Calls to fetch people to invite, and to search for people, with a completion handler and awaited.
 
-import Foundation
 import StratusCloud
 
 // MARK: One person

@@ -1,6 +1,5 @@
 // Calls for one page of changes, with a completion handler and awaited (T-04), and the changes that they return.
 
-import Foundation
 import StratusCloud
 
 extension CKDatabase {

@@ -3,8 +3,6 @@
 // Single calls throw the error of their item. Batch calls return an answer for every item, and fail only if the
 // request as a whole failed.
 
-import Foundation
-
 // MARK: Single subscriptions
 
 extension CKDatabase {

@@ -1,6 +1,5 @@
 // Explanations for hosts: of a person's access to a record, and of a query's plan and cost.
 
-import Foundation
 import StratusCloud
 import StratusModel
 

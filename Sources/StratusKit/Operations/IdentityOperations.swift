@@ -1,6 +1,5 @@
 // Operations on identities: participants to invite, people to discover, and tokens for web services.
 
-import Foundation
 import StratusCloud
 
 /// Fetches people to invite, by e-mail address, telephone number or user record (P-01). People without an account can

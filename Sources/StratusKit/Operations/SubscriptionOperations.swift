@@ -3,7 +3,6 @@
 // A mistake that raises an exception on Apple's systems fails its subscription before the request; the others are sent
 //
 
-import Foundation
 import StratusCloud
 
 /// Saves and deletes subscriptions of a database.

@@ -2,8 +2,6 @@
 //
 // Invariant: tokenizing any text takes time that its length bounds, and never traps.
 
-import Foundation
-
 /// A token of a format, and its position.
 struct PredicateToken: Equatable, Sendable {
     enum Kind: Equatable, Sendable {

@@ -3,7 +3,6 @@
 // Invariants: the participant named by `ownerID` always exists. No participant is listed twice. Changes are numbered,
 // so that a change made during a save remains after it.
 
-import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore

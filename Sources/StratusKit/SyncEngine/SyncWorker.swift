@@ -7,7 +7,6 @@
 //   3. A request for a fetch increments `wantedFetch`; a fetch satisfies the requests before its beginning.
 //   4. An engine that does not sync automatically reports its state, but does nothing else unprompted (E-11).
 
-import Foundation
 import StratusCloud
 import StratusStore
 
