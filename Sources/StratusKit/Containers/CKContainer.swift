@@ -64,9 +64,7 @@ public final class CKContainer: NSObject, Sendable {
     }
 
     public override var description: String { "<CKContainer: \(scope.identifier ?? "default")>" }
-}
 
-extension CKContainer {
     /// The default container of the store that is current now (X-28).
     ///
     /// Never fails: if the store cannot be opened, operations fail with `serviceUnavailable` and the reason.
@@ -188,9 +186,7 @@ struct ContainerScope: Sendable {
             return Caller(container: container, account: id, device: device)
         }
     }
-}
 
-extension ContainerScope {
     /// The maximum length of a container's identifier. With one more character it is the name of the directory for the
     /// assets of its public database.
     private static let identifierLength = 254

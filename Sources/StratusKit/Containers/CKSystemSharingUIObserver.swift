@@ -2,7 +2,6 @@
 
 public import Foundation
 import StratusCloud
-import StratusModel
 import StratusStore
 
 /// Observes every share that the container's user saves or stops in a container. On Apple's systems it observes the

@@ -1,6 +1,5 @@
 // The user of a container: identity, account status, discoverability and long-lived operations.
 
-import Foundation
 import StratusCloud
 import StratusModel
 
@@ -43,11 +42,9 @@ extension CKContainer {
     private static func userRecordID(_ server: any CloudServer, _ caller: Caller) throws -> CKRecord.ID {
         CKRecord.ID(recordName: try server.answer(UserNameRequest(), as: caller).text)
     }
-}
 
-// The permission to be found by others. The host decides it, so users are not asked.
+    // The permission to be found by others. The host decides it, so users are not asked.
 
-extension CKContainer {
     /// The permissions that an app may request from its users.
     @available(*, deprecated, message: "User discovery is no longer asked for.")
     public struct ApplicationPermissions: OptionSet, Sendable {

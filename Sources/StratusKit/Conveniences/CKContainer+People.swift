@@ -1,6 +1,5 @@
 // Calls to fetch people to invite, and to search for people, with a completion handler and awaited.
 
-import Foundation
 import StratusCloud
 
 // MARK: One person
@@ -65,11 +64,9 @@ extension CKContainer {
     public func shareParticipant(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKShare.Participant {
         try await scope.await { fetching(CKUserIdentity.LookupInfo(userRecordID: userRecordID), $0) }
     }
-}
 
-// MARK: Many people
+    // MARK: Many people
 
-extension CKContainer {
     /// Fetches people to invite.
     /// - Parameters:
     ///   - emails: Their addresses.
@@ -156,11 +153,9 @@ extension CKContainer {
     ) async throws -> [CKUserIdentity.LookupInfo: Result<CKShare.Participant, any Error>] {
         try await scope.await { fetching(lookupInfos, { $0 }, $0) }
     }
-}
 
-// MARK: The operations behind them
+    // MARK: The operations behind them
 
-extension CKContainer {
     private func fetching(
         _ lookupInfo: CKUserIdentity.LookupInfo, _ completion: @escaping Completion<CKShare.Participant>
     ) -> CKOperation {
@@ -183,13 +178,11 @@ extension CKContainer {
         }
         return operation
     }
-}
 
-// Search for other people. It finds only people who can be discovered, as the host has set for their account.
+    // Search for other people. It finds only people who can be discovered, as the host has set for their account.
 
-// MARK: The address book
+    // MARK: The address book
 
-extension CKContainer {
     /// Finds no one: there is no address book here.
     /// - Parameter completionHandler: Gets no people, or `notAuthenticated` without an account.
     @available(*, deprecated, message: "There is no address book to search.")
@@ -211,11 +204,9 @@ extension CKContainer {
         _ = try server.answer(UserNameRequest(), as: caller)
         return []
     }
-}
 
-// MARK: One person
+    // MARK: One person
 
-extension CKContainer {
     /// Searches for a person by e-mail address.
     /// - Parameters:
     ///   - emailAddress: The person's e-mail address.
@@ -281,11 +272,9 @@ extension CKContainer {
     public func userIdentity(forUserRecordID userRecordID: CKRecord.ID) async throws -> CKUserIdentity? {
         try await scope.ask(Self.look(for: .init(userRecordID: userRecordID)))
     }
-}
 
-// MARK: Several people
+    // MARK: Several people
 
-extension CKContainer {
     /// Searches for people by e-mail address.
     /// - Parameters:
     ///   - emailAddresses: The people's e-mail addresses.

@@ -45,11 +45,9 @@ extension CKContainer {
     public func shareMetadatas(for urls: [URL]) async throws -> [URL: Result<CKShare.Metadata, any Error>] {
         try await scope.await { fetching(urls, $0) }
     }
-}
 
-// MARK: Accepting
+    // MARK: Accepting
 
-extension CKContainer {
     /// Accepts a share of this container (M-01).
     /// - Parameters:
     ///   - metadata: The metadata of the share.
@@ -96,11 +94,9 @@ extension CKContainer {
     ) async throws -> [CKShare.Metadata: Result<CKShare, any Error>] {
         try await scope.await { accepting(metadatas, $0) }
     }
-}
 
-// MARK: Asking for access
+    // MARK: Asking for access
 
-extension CKContainer {
     /// Asks the owners of shares for access (P-20).
     /// - Parameter urls: The shares' URLs.
     /// - Returns: An answer for every URL; success means only that the request was recorded (P-22).
@@ -115,11 +111,9 @@ extension CKContainer {
             return operation
         }
     }
-}
 
-// MARK: The operations behind them
+    // MARK: The operations behind them
 
-extension CKContainer {
     private func fetching(
         _ urls: [URL], _ completion: @escaping Completion<AnswersByID<URL, CKShare.Metadata>>
     ) -> CKOperation {

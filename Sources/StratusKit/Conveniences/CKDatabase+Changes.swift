@@ -1,6 +1,5 @@
 // Calls for one page of changes, with a completion handler and awaited (T-04), and the changes that they return.
 
-import Foundation
 import StratusCloud
 
 extension CKDatabase {
@@ -83,11 +82,9 @@ extension CKDatabase {
     ) {
         try await scope.await { fetchingChanges(zoneID, changeToken, desiredKeys, resultsLimit, $0) }
     }
-}
 
-// MARK: Helpers
+    // MARK: Helpers
 
-extension CKDatabase {
     private typealias DatabaseChanges = (
         modifications: [DatabaseChange.Modification], deletions: [DatabaseChange.Deletion],
         changeToken: CKServerChangeToken, moreComing: Bool
@@ -123,32 +120,39 @@ extension CKDatabase {
         _ zoneID: CKRecordZone.ID, _ token: CKServerChangeToken?, _ desiredKeys: [CKRecord.FieldKey]?, _ limit: Int?,
         _ completion: @escaping Completion<ZoneChanges>
     ) -> CKOperation {
+        let changed = Gathered<[CKRecord.ID: Result<RecordZoneChange.Modification, any Error>]>([:])
+        let operation = fetchingPage(
+            of: zoneID, .init(previousServerChangeToken: token, resultsLimit: limit, desiredKeys: desiredKeys)
+        ) { page in
+            completion(page.map { (changed.value, $0, $1.serverChangeToken, $1.moreComing) })
+        }
+        operation.recordWasChangedBlock = { changed.value[$0] = $1.map { .init(record: $0) } }
+        return operation
+    }
+
+    /// Fetches one page of a zone's changes, without a block for the changed records.
+    func fetchingPage(
+        of zoneID: CKRecordZone.ID, _ configuration: CKFetchRecordZoneChangesOperation.ZoneConfiguration,
+        _ completion: @escaping Completion<([RecordZoneChange.Deletion], FetchedZoneChanges)>
+    ) -> CKFetchRecordZoneChangesOperation {
         let operation = CKFetchRecordZoneChangesOperation(
-            recordZoneIDs: [zoneID],
-            configurationsByRecordZoneID: [
-                zoneID: .init(previousServerChangeToken: token, resultsLimit: limit, desiredKeys: desiredKeys)
-            ])
+            recordZoneIDs: [zoneID], configurationsByRecordZoneID: [zoneID: configuration])
         operation.database = self
         operation.fetchAllChanges = false
-        let changed = Gathered<[CKRecord.ID: Result<RecordZoneChange.Modification, any Error>]>([:])
         let deleted = Gathered<[RecordZoneChange.Deletion]>([])
         let end = Gathered<Result<FetchedZoneChanges, any Error>?>(nil)
-        operation.recordWasChangedBlock = { changed.value[$0] = $1.map { .init(record: $0) } }
         operation.recordWithIDWasDeletedBlock = { deleted.value.append(.init(recordID: $0, recordType: $1)) }
         operation.recordZoneFetchResultBlock = { end.value = $1 }
         operation.fetchRecordZoneChangesResultBlock = { result in
             // The call throws the error of the zone.
             let fetched = result.flatMap { _ in end.value ?? .failure(CKError.unanswered()) }
-            completion(
-                fetched.map { (changed.value, deleted.value, $0.serverChangeToken, $0.moreComing) })
+            completion(fetched.map { (deleted.value, $0) })
         }
         return operation
     }
-}
 
-// Changes. Only answers of the server create them.
+    // Changes. Only answers of the server create them.
 
-extension CKDatabase {
     /// A change of a zone.
     public enum DatabaseChange {
         /// A zone that is new, or in which something has changed.

@@ -3,8 +3,6 @@
 // Single calls throw the error of their item. Batch calls return an answer for every item, and fail only if the
 // request as a whole failed.
 
-import Foundation
-
 // MARK: Single records
 
 extension CKDatabase {
@@ -68,11 +66,9 @@ extension CKDatabase {
     public func deleteRecord(withID recordID: CKRecord.ID) async throws -> CKRecord.ID {
         try await scope.await { deleting(recordID, $0) }
     }
-}
 
-// MARK: Batches
+    // MARK: Batches
 
-extension CKDatabase {
     /// Fetches records.
     /// - Parameters:
     ///   - recordIDs: The records' identifiers. A duplicate is answered once.
@@ -144,11 +140,9 @@ extension CKDatabase {
     ) {
         try await scope.await { modifying(recordsToSave, recordIDsToDelete, savePolicy, atomically, $0) }
     }
-}
 
-// MARK: The operations behind them
+    // MARK: The operations behind them
 
-extension CKDatabase {
     private func fetching(_ recordID: CKRecord.ID, _ completion: @escaping Completion<CKRecord>) -> CKOperation {
         fetching([recordID], nil) { completion($0.item(recordID)) }
     }
@@ -185,11 +179,9 @@ extension CKDatabase {
             gathering(completion)
         return operation
     }
-}
 
-// Queries, a page at a time.
+    // Queries, a page at a time.
 
-extension CKDatabase {
     /// Fetches the first page of the records that a query matches.
     /// - Parameters:
     ///   - query: The query.
@@ -270,11 +262,9 @@ extension CKDatabase {
     ) {
         try await scope.await { asking(CKQueryOperation(cursor: queryCursor), nil, desiredKeys, resultsLimit, $0) }
     }
-}
 
-// MARK: As it was before
+    // MARK: As it was before
 
-extension CKDatabase {
     /// Fetches the first page of the records that a query matches.
     /// - Parameters:
     ///   - query: The query.
@@ -307,11 +297,9 @@ extension CKDatabase {
         }
         return page.matchResults.compactMap { try? $0.1.get() }
     }
-}
 
-// MARK: Helpers
+    // MARK: Helpers
 
-extension CKDatabase {
     private typealias MatchedRecords = (
         matchResults: [(CKRecord.ID, Result<CKRecord, any Error>)], queryCursor: CKQueryOperation.Cursor?
     )

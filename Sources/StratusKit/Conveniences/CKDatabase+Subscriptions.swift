@@ -3,8 +3,6 @@
 // Single calls throw the error of their item. Batch calls return an answer for every item, and fail only if the
 // request as a whole failed.
 
-import Foundation
-
 // MARK: Single subscriptions
 
 extension CKDatabase {
@@ -93,11 +91,9 @@ extension CKDatabase {
             modifyingSubscriptions([], [subscriptionID]) { completion($0.deleted(subscriptionID)) }
         }
     }
-}
 
-// MARK: Batches
+    // MARK: Batches
 
-extension CKDatabase {
     /// Fetches subscriptions.
     /// - Parameters:
     ///   - subscriptionIDs: The subscriptions' identifiers. A duplicate is answered once.
@@ -160,11 +156,9 @@ extension CKDatabase {
     ) {
         try await scope.await { modifyingSubscriptions(subscriptionsToSave, subscriptionIDsToDelete, $0) }
     }
-}
 
-// MARK: The operations behind them
+    // MARK: The operations behind them
 
-extension CKDatabase {
     private func fetchingAllSubscriptions(_ completion: @escaping Completion<[CKSubscription]>) -> CKOperation {
         let operation = CKFetchSubscriptionsOperation.fetchAllSubscriptionsOperation()
         operation.database = self

@@ -3,8 +3,6 @@
 // Single calls throw the error of their item. Batch calls return an answer for every item, and fail only if the
 // request as a whole failed.
 
-import Foundation
-
 // MARK: Single zones
 
 extension CKDatabase {
@@ -86,11 +84,9 @@ extension CKDatabase {
     public func deleteRecordZone(withID zoneID: CKRecordZone.ID) async throws -> CKRecordZone.ID {
         try await scope.await { deleting(zoneID, $0) }
     }
-}
 
-// MARK: Batches
+    // MARK: Batches
 
-extension CKDatabase {
     /// Fetches zones.
     /// - Parameters:
     ///   - zoneIDs: The zones' identifiers. A duplicate is answered once.
@@ -152,11 +148,9 @@ extension CKDatabase {
     ) {
         try await scope.await { modifying(recordZonesToSave, recordZoneIDsToDelete, $0) }
     }
-}
 
-// MARK: The operations behind them
+    // MARK: The operations behind them
 
-extension CKDatabase {
     private func fetchingAll(_ completion: @escaping Completion<[CKRecordZone]>) -> CKOperation {
         let operation = CKFetchRecordZonesOperation.fetchAllRecordZonesOperation()
         operation.database = self

@@ -70,9 +70,7 @@ extension CKError {
 
     /// The hash of the code. Foundation's own does not end on Linux.
     public var hashValue: Int { errorCode.hashValue }
-}
 
-extension CKError {
     /// The errors of single items, by `CKRecord.ID`, `CKRecordZone.ID` or the operation's other kind of item.
     public var partialErrorsByItemID: [AnyHashable: any Error]? {
         userInfo[CKPartialErrorsByItemIDKey] as? [AnyHashable: any Error]

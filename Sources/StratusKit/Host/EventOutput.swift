@@ -7,7 +7,6 @@ import Logging
 import Metrics
 import StratusCloud
 import StratusModel
-import StratusStore
 
 /// Reports every request to a host.
 final class EventOutput: Sendable {

@@ -279,11 +279,10 @@ final class HostedServer: @unchecked Sendable {
     }
 
     private func finish(_ next: State) {
-        condition.lock()
-        state = next
-        isAbandoningRequests = false
-        condition.broadcast()
-        condition.unlock()
+        condition.change {
+            state = next
+            isAbandoningRequests = false
+        }
     }
 }
 

@@ -165,11 +165,9 @@ final class OperationFiles: LongLivedStore {
     private func path(of id: String) -> String { "\(directory)/\(Self.fileName(of: id))" }
 
     fileprivate static func fileName(of id: String) -> String { "\(FileKeeper.name(of: id))\(suffix)" }
-}
 
-// MARK: - Backup
+    // MARK: - Backup
 
-extension OperationFiles {
     /// Copies the operations of a store that may be open. Returns their number.
     ///
     /// An operation's files exist before and after the operation itself, so they are copied first. `progress` gets how

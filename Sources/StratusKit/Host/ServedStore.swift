@@ -7,7 +7,6 @@ package import Foundation
 package import StratusCloud
 package import StratusModel
 package import StratusRecords
-import StratusStore
 
 /// A store at the other end of a host's socket. Calls block their thread.
 package final class ServedStore: Sendable {
@@ -117,21 +116,6 @@ package final class ServedStore: Sendable {
     package func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata {
         session.metadata(
             try ask(.openShare(url: url.absoluteString, account.accountID)), as: account.accountID)
-    }
-
-    /// As `Stratus.invite(_:to:in:permission:role:allowing:)`, with all options.
-    package func invite(
-        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
-        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
-    ) async throws {
-        _ = try await Stratus.invite(people, to: shareID, in: container, permission: permission, role: role)
-    }
-
-    /// As `Stratus.setPublicPermission(_:of:in:allowing:)`, with all options.
-    package func setPublicPermission(
-        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
-    ) async throws {
-        _ = try await Stratus.setPublicPermission(permission, of: shareID, in: container)
     }
 
     // MARK: The store

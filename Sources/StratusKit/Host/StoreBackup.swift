@@ -12,7 +12,6 @@
 
 public import Foundation
 import StratusCloud
-import StratusModel
 import StratusRecords
 import StratusStore
 

@@ -6,7 +6,6 @@
 // devices, sync engines, subscriptions and long-lived operations stay as they are.
 
 import Foundation
-import StratusCloud
 import StratusStore
 
 extension Stratus {
@@ -34,16 +33,6 @@ extension Stratus {
     ///   `notAllowed` if `onEvent` calls it while it handles a failed write.
     public func recover() throws {
         try recovery.recover()
-    }
-}
-
-extension Stratus {
-    /// Defines how the store is reopened.
-    func startRecovery() {
-        recovery.start(
-            StoreRecovery.Parts(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in
-                self?.serveToolAgain()
-            })
     }
 }
 
@@ -115,11 +104,10 @@ final class StoreRecovery: @unchecked Sendable {
     }
 
     func stop() {
-        condition.lock()
-        isStopped = true
-        parts = nil
-        condition.broadcast()
-        condition.unlock()
+        condition.change {
+            isStopped = true
+            parts = nil
+        }
     }
 
     /// Reopens the store and reports the result. Returns false if there was nothing to do.

@@ -89,11 +89,9 @@ extension Stratus {
     public func publicUsageByteCount(ofContainer identifier: String) throws -> Int64 {
         try asking { try $0.publicUsage(of: ContainerName(identifier)) }
     }
-}
 
-// MARK: Making and changing
+    // MARK: Making and changing
 
-extension Stratus {
     /// Creates an account.
     ///
     /// - Parameters:
@@ -187,11 +185,9 @@ extension Stratus {
     func asking<Result>(_ body: (CloudService) throws -> Result) throws -> Result {
         try StratusError.wrapping { try server.withService(body) }
     }
-}
 
-// MARK: Signing in
+    // MARK: Signing in
 
-extension Stratus {
     /// Signs an account in for all containers that were not created for a particular account, as a person signs in to
     /// iCloud on a device. Posts `CKAccountChanged` for each of these containers.
     ///
@@ -218,9 +214,7 @@ extension Stratus {
             return try account(id: id.text)
         }
     }
-}
 
-extension Stratus {
     /// The standing of an account with the host.
     public enum Standing: Hashable, Sendable {
         /// The account may be used.

@@ -85,11 +85,9 @@ extension Stratus {
     public static func backup(ofStoreAt source: URL, to destination: URL) async throws -> BackupReport {
         try await Self.suspending { try Stratus.backup(ofStoreAt: source, to: destination) }
     }
-}
 
-// MARK: Accounts
+    // MARK: Accounts
 
-extension Stratus {
     /// The account with the host's identifier of a person. Creates it if there is none. Two callers at the same time
     /// get the same account.
     ///
@@ -253,11 +251,9 @@ extension Stratus {
     public func devices(of account: Account) async throws -> [Device] {
         try await suspending { try self.devices(of: account) }
     }
-}
 
-// MARK: Threads
+    // MARK: Threads
 
-extension Stratus {
     /// The threads for calls about whole stores.
     static let storeCalls = BlockingPool(threadCount: 64)
 
@@ -284,11 +280,9 @@ extension Stratus {
             Thread.detachNewThread { continuation.resume(returning: call()) }
         }
     }
-}
 
-// Calls about data.
+    // Calls about data.
 
-extension Stratus {
     /// Handles a tap on a share's URL: finds the share, accepts it for the account, and returns its metadata.
     ///
     /// - Throws: ``StratusError`` with `unknownShare` (M-04, M-05), `accessNotGranted`, `alreadyInvited` (P-17),

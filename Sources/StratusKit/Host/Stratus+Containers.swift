@@ -23,11 +23,9 @@ extension Stratus {
     public func container(_ identifier: String, signedInAs account: Account) -> CKContainer {
         CKContainer(session: session, identifier: identifier, account: account.accountID)
     }
-}
 
-// Deleting zones as a person does in Settings, outside any app.
+    // Deleting zones as a person does in Settings, outside any app.
 
-extension Stratus {
     /// Why a host deletes a person's zone. Apps get the reason (Z-07, Z-08).
     public enum ZonePurgeReason: Hashable, Sendable {
         /// The person has deleted the app's data: `userDeletedZone`. An app asks before it uploads again.
@@ -60,9 +58,7 @@ extension Stratus {
         }
         upkeep.wake()
     }
-}
 
-extension Stratus {
     /// The content of one asset of a record, with the rights of the database's account: for a record that was fetched
     /// with `desiredKeys` that omit the asset. No other content of the record is copied.
     ///
@@ -137,9 +133,7 @@ extension Stratus {
     public func exportSchema(ofContainer identifier: String) throws -> String {
         try asking { try $0.exportSchema(of: ContainerName(identifier)) }
     }
-}
 
-extension Stratus {
     /// What a person may do with a record.
     public struct RecordPermissions: OptionSet, Hashable, Sendable {
         /// A bit for each permission.

@@ -179,7 +179,7 @@ final class OpenStratus: @unchecked Sendable {
     // Because every variable is touched only between `condition.lock` and `unlock`.
     static let shared = OpenStratus()
 
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private var stores: [String: Stratus] = [:]
     /// The directories whose stores are being opened or closed.
     private var busy: Set<String> = []
@@ -233,10 +233,9 @@ final class OpenStratus: @unchecked Sendable {
     }
 
     private func finish(_ path: String, _ store: Stratus?) {
-        condition.withLock {
+        condition.change {
             stores[path] = store
             busy.remove(path)
-            condition.broadcast()
         }
     }
 

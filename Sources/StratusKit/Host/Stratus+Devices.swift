@@ -5,7 +5,6 @@
 
 import StratusCloud
 import StratusModel
-import StratusStore
 
 extension Stratus {
     /// A device of a person. It gets notifications when the person's other devices, or other people, change data that
@@ -144,11 +143,9 @@ extension Stratus {
             public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(hub: hub, device: device) }
         }
     }
-}
 
-// MARK: Registering
+    // MARK: Registering
 
-extension Stratus {
     /// A device of a person. Creates it if the person has none of that name. From then on the store keeps its
     /// notifications, until it is removed.
     ///
@@ -222,11 +219,9 @@ extension Stratus {
         /// The notification's description.
         public var description: String { notification.description }
     }
-}
 
-// Web tokens, for hosts that also have a web service.
+    // Web tokens, for hosts that also have a web service.
 
-extension Stratus {
     /// The account for which a client got this token with a `CKFetchWebAuthTokenOperation`. With it, a web service of
     /// the host identifies its callers.
     ///

@@ -1,6 +1,5 @@
 // Explanations for hosts: of a person's access to a record, and of a query's plan and cost.
 
-import Foundation
 import StratusCloud
 import StratusModel
 
@@ -90,9 +89,7 @@ extension Stratus {
         }
         return AccessExplanation(explanation, in: recordID.zoneID)
     }
-}
 
-extension Stratus {
     /// Explains how the first page of a query was answered, as text (``description``), and as JSON with a
     /// `JSONEncoder`.
     public struct QueryExplanation: Hashable, Sendable, Encodable, CustomStringConvertible {
@@ -148,12 +145,7 @@ extension Stratus {
     ) throws -> QueryExplanation {
         let caller = Caller(container: ContainerName(container), account: account.map { AccountID($0.id) })
         let plan = try asking { service in
-            let asked: ClientQuery
-            do throws(PredicateProblem) {
-                asked = try query.clientQuery(now: service.environment.clock.now)
-            } catch {
-                throw error.error
-            }
+            let asked = try query.clientQuery(now: service.environment.clock.now)
             return try service.explainQuery(
                 QueryRequest(.query(asked, zone: zoneID?.address), limit: max(resultsLimit, 0)), as: caller,
                 in: scope.selector)

@@ -28,29 +28,7 @@ extension Stratus {
         permission: CKShare.ParticipantPermission = .readOnly, role: CKShare.ParticipantRole = .privateUser,
         allowing options: CKAllowedSharingOptions = .standard
     ) async throws -> CKShare {
-        try await Self.invite(people, to: shareID, in: container, permission: permission, role: role, allowing: options)
-    }
-
-    static func invite(
-        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
-        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole,
-        allowing options: CKAllowedSharingOptions = .standard
-    ) async throws -> CKShare {
-        try options.require(.specifiedRecipientsOnly)
-        try options.require(permission)
-        try options.require(role)
-        let found = try await container.shareParticipants(for: people)
-        let participants = try people.compactMap { try found[$0]?.get() }
-        for participant in participants {
-            participant.permission = permission
-            participant.role = role
-        }
-        return try await container.change(shareID) { share in
-            // Copies, because a failed attempt has already added them to a share.
-            for case let participant as CKShare.Participant in participants.map({ $0.copy() }) {
-                share.addParticipant(participant)
-            }
-        }
+        try await container.invite(people, to: shareID, permission: permission, role: role, allowing: options)
     }
 
     /// Lets everyone who has the URL of a share join it. With `none`, only invited people may join; this removes all
@@ -68,16 +46,7 @@ extension Stratus {
         _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer,
         allowing options: CKAllowedSharingOptions = .standard
     ) async throws -> CKShare {
-        try await Self.setPublicPermission(permission, of: shareID, in: container, allowing: options)
-    }
-
-    static func setPublicPermission(
-        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer,
-        allowing options: CKAllowedSharingOptions = .standard
-    ) async throws -> CKShare {
-        try options.require(permission == .none ? .specifiedRecipientsOnly : .anyoneWithLink)
-        try options.require(permission)
-        return try await container.change(shareID) { $0.publicPermission = permission }
+        try await container.setPublicPermission(permission, of: shareID, allowing: options)
     }
 
     /// Sets whether outsiders who have the URL of a share may request access (P-20).
@@ -132,6 +101,40 @@ extension CKAllowedSharingOptions {
 }
 
 extension CKContainer {
+    /// As `Stratus.invite(_:to:in:permission:role:allowing:)`, also in a store that another process has open.
+    @discardableResult
+    package func invite(
+        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, permission: CKShare.ParticipantPermission,
+        role: CKShare.ParticipantRole, allowing options: CKAllowedSharingOptions = .standard
+    ) async throws -> CKShare {
+        try options.require(.specifiedRecipientsOnly)
+        try options.require(permission)
+        try options.require(role)
+        let found = try await shareParticipants(for: people)
+        let participants = try people.compactMap { try found[$0]?.get() }
+        for participant in participants {
+            participant.permission = permission
+            participant.role = role
+        }
+        return try await change(shareID) { share in
+            // Copies, because a failed attempt has already added them to a share.
+            for case let participant as CKShare.Participant in participants.map({ $0.copy() }) {
+                share.addParticipant(participant)
+            }
+        }
+    }
+
+    /// As `Stratus.setPublicPermission(_:of:in:allowing:)`, also in a store that another process has open.
+    @discardableResult
+    package func setPublicPermission(
+        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID,
+        allowing options: CKAllowedSharingOptions = .standard
+    ) async throws -> CKShare {
+        try options.require(permission == .none ? .specifiedRecipientsOnly : .anyoneWithLink)
+        try options.require(permission)
+        return try await change(shareID) { $0.publicPermission = permission }
+    }
+
     /// How often a share is fetched again after another client has saved it.
     private static let attemptCount = 4
 
@@ -213,9 +216,7 @@ extension Stratus {
             return "\(person) to \(shareID.recordName) of \(ownerUserRecordName) in \(containerIdentifier)"
         }
     }
-}
 
-extension Stratus {
     /// Handles a tap on a share's URL: finds the share in any container, accepts it for the account, and returns its
     /// metadata. Also works for people who already take part.
     ///

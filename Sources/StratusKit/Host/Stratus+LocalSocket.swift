@@ -72,6 +72,10 @@ extension Stratus {
     }
 
     /// Answers another process. `tell` sends progress and returns whether the process still waits.
+    ///
+    /// The upkeep waits during long work on the store. If the caller no longer waits, such work stops; the upkeep
+    /// continues it, or for files the next request of the same kind. A rebuild always runs to its end, because the zone
+    /// takes no requests before that.
     func answer(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
         switch call {
         case .createAccount(let draft, let onlyIfMissing):
@@ -95,8 +99,35 @@ extension Stratus {
             return WriteState(failure: server.writeFailure.map { LocalFailure($0) })
         case .recover:
             return Recovered(isReopened: try recovery.recover())
-        case .finishIndexes, .rebuild, .purgeZones, .compact, .statistics:
-            return try maintain(call, tell)
+        case .finishIndexes:
+            try pausingUpkeep(tell) { service, pace, report in
+                try service.finishIndexes(pace) { report(WorkProgress($0)) }
+            }
+        case .rebuild(let zone, let incarnation):
+            try asking { service in
+                try service.engine.rebuild(zone, incarnation: incarnation) {
+                    _ = tell(
+                        WorkProgress(part: $0.step.rawValue, doneCount: $0.doneCount, totalCount: $0.totalCount))
+                }
+            }
+        case .purgeZones:
+            return try pausingUpkeep(tell) { service, pace, report in
+                try service.purge(pace) { report(WorkProgress($0)) }
+            }
+        case .compact:
+            return try asking { service in
+                try StoreBacking.compact(service.engine.store) { done, total in
+                    let isWanted = tell(WorkProgress(doneCount: done, totalCount: total))
+                    // After the last slice there is nothing to stop.
+                    guard isWanted || done == total else {
+                        throw CloudError(
+                            .serviceUnavailable,
+                            "The host stopped compacting. Finished work stays; run the same again to continue.")
+                    }
+                }
+            }
+        case .statistics:
+            return try asking { $0.engine.store.statistics }
         }
         return Done()
     }
@@ -128,45 +159,6 @@ extension Stratus {
                 "The host stopped this before its end. Finished work stays, and the next host continues with the rest.")
         }
         return result
-    }
-
-    /// Long work on the store itself, during which the upkeep waits.
-    ///
-    /// If the caller no longer waits, the work stops; the upkeep continues it, or for files the next request of the
-    /// same kind. A rebuild always runs to its end, because the zone takes no requests before that.
-    private func maintain(_ call: HostCall, _ tell: @escaping (WorkProgress) -> Bool) throws -> any Encodable {
-        switch call {
-        case .finishIndexes:
-            try pausingUpkeep(tell) { service, pace, report in
-                try service.finishIndexes(pace) { report(WorkProgress($0)) }
-            }
-        case .rebuild(let zone, let incarnation):
-            try asking { service in
-                try service.engine.rebuild(zone, incarnation: incarnation) {
-                    _ = tell(
-                        WorkProgress(part: $0.step.rawValue, doneCount: $0.doneCount, totalCount: $0.totalCount))
-                }
-            }
-        case .purgeZones:
-            return try pausingUpkeep(tell) { service, pace, report in
-                try service.purge(pace) { report(WorkProgress($0)) }
-            }
-        case .compact:
-            return try asking { service in
-                try StoreBacking.compact(service.engine.store) { done, total in
-                    let isWanted = tell(WorkProgress(doneCount: done, totalCount: total))
-                    // After the last slice there is nothing to stop.
-                    guard isWanted || done == total else {
-                        throw CloudError(
-                            .serviceUnavailable,
-                            "The host stopped compacting. Finished work stays; run the same again to continue.")
-                    }
-                }
-            }
-        default:
-            return try asking { $0.engine.store.statistics }
-        }
-        return Done()
     }
 }
 

@@ -5,7 +5,6 @@ public import Logging
 public import Metrics
 import StratusCloud
 import StratusModel
-import StratusRecords
 import StratusStore
 import Synchronization
 
@@ -181,11 +180,9 @@ extension Stratus {
             return options
         }
     }
-}
 
-// Clocks: the system's, or one that a test moves by hand.
+    // Clocks: the system's, or one that a test moves by hand.
 
-extension Stratus {
     /// A store's source of time.
     public enum Clock: Sendable {
         /// The clocks of the system.

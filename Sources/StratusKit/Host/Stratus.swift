@@ -85,7 +85,8 @@ public final class Stratus: Sendable {
         self.output = output
         self.upkeep = upkeep
         self.recovery = recovery
-        startRecovery()
+        recovery.start(
+            .init(server: server, upkeep: upkeep, hub: session.hub) { [weak self] in self?.serveToolAgain() })
         startUpkeep()
         // What an ended process has left undelivered.
         if directory != nil { session.hub.wake() }
@@ -103,11 +104,9 @@ public final class Stratus: Sendable {
         recovery.stop()
         stopServingTool(forGood: true)
     }
-}
 
-// MARK: Opening
+    // MARK: Opening
 
-extension Stratus {
     /// Opens the store in a directory, or creates one there.
     ///
     /// If the directory is already open in this process, you get the same instance, and its options stay. A store stays
@@ -135,11 +134,9 @@ extension Stratus {
     public static func inMemory(options: Options = Options()) throws -> Stratus {
         try StratusError.wrapping { try Stratus(directory: nil, options: options) }
     }
-}
 
-// MARK: Ending and beginning again
+    // MARK: Ending and beginning again
 
-extension Stratus {
     /// Waits until every added operation that can run has called its last block, and every notification was delivered
     /// to its listener: handlers have returned, and waiting tasks have got theirs. Sync engines have done what they
     /// can; an engine that pauses before its next attempt is not waited for.

@@ -109,6 +109,8 @@ extension StratusError {
             throw StratusError(Code(error.code), text: error.message, error.fields, cause: error.cause)
         } catch let error as CloudError {
             throw StratusError(error)
+        } catch let mistake as Misuse {
+            throw StratusError(mistake.error)
         }
     }
 

@@ -33,25 +33,21 @@ final class UpkeepThread: @unchecked Sendable {
 
     /// Runs the work soon. Does nothing if there is no thread.
     func wake() {
-        condition.withLock {
-            isWoken = true
-            condition.broadcast()
-        }
+        condition.change { isWoken = true }
     }
 
     /// Ends the thread as soon as the work notices.
     func stop() {
-        condition.lock()
-        isStopped = true
-        work = nil
-        condition.broadcast()
-        condition.unlock()
+        condition.change {
+            isStopped = true
+            work = nil
+        }
     }
 
     /// Runs `body` without concurrent upkeep.
     func pausing<Result>(_ body: () throws -> Result) rethrows -> Result {
-        changePauses(by: 1)
-        defer { changePauses(by: -1) }
+        condition.change { pauseCount += 1 }
+        defer { condition.change { pauseCount -= 1 } }
         return try body()
     }
 
@@ -64,13 +60,6 @@ final class UpkeepThread: @unchecked Sendable {
         defer { condition.unlock() }
         let end = TimedCondition.now + seconds
         while !isStopped, pauseCount == 0, condition.wait(until: end) {}
-    }
-
-    private func changePauses(by count: Int) {
-        condition.lock()
-        pauseCount += count
-        condition.broadcast()
-        condition.unlock()
     }
 
     /// Waits until there is something to do. Nil after `stop`.

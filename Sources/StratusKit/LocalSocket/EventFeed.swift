@@ -104,10 +104,7 @@ final class EventWatcher: @unchecked Sendable {
 
     /// From now on, `take` does not wait.
     func wake() {
-        condition.lock()
-        isWoken = true
-        condition.signal()
-        condition.unlock()
+        condition.change { isWoken = true }
     }
 
     func tell(_ event: WatchedEvent) {

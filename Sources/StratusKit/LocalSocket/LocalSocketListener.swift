@@ -95,10 +95,7 @@ final class LocalSocketListener: @unchecked Sendable {
         threadCount += 1
         Thread.start(name, stackByteCount: Self.stackByteCount) { [self] in
             body(self)
-            condition.withLock {
-                threadCount -= 1
-                condition.broadcast()
-            }
+            condition.change { threadCount -= 1 }
         }
     }
 

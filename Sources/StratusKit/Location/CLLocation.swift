@@ -171,11 +171,9 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
         ("kCLLocationCodingKeyVerticalAccuracy", -1), ("kCLLocationCodingKeyCourse", -1),
         ("kCLLocationCodingKeySpeed", -1), ("kCLLocationCodingKeyTimestamp", 0),
     ]
-}
 
-// Conversion to and from the server's type.
+    // Conversion to and from the server's type.
 
-extension CLLocation {
     convenience init(_ location: Location) {
         self.init(
             coordinate: CLLocationCoordinate2D(

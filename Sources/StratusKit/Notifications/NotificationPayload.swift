@@ -151,11 +151,9 @@ enum NotificationPayload {
     private static func object(_ parts: [String: Any?]) -> NSDictionary {
         NSDictionary(dictionary: parts.compactMapValues { $0 })
     }
-}
 
-// Reading payloads: from this module, from the real service, or damaged ones.
+    // Reading payloads: from this module, from the real service, or damaged ones.
 
-extension NotificationPayload {
     /// The content of a payload; nil if it is not one of CloudKit's (N-09).
     static func content(of payload: [AnyHashable: Any]) -> NotificationContent? {
         guard let payload = PayloadDictionary(payload), let sent = payload.dictionary(Key.content) else { return nil }

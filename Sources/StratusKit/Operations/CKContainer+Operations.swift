@@ -1,7 +1,6 @@
 // Adding operations to containers, databases and queues, and the configuration that they inherit there.
 
 public import Foundation
-import StratusCloud
 
 extension CKContainer {
     /// Runs an operation in this container, at once or when its dependencies have finished (O-01).
@@ -184,7 +183,7 @@ extension CKOperation {
 
         /// The error that the operation fails with before it sends a request.
         var whyRefused: CKError? {
-            misuse.map { CKError(CloudError(.invalidArguments, text: $0)) } ?? refusal
+            misuse.map { CKError(Misuse($0).error) } ?? refusal
         }
     }
 }

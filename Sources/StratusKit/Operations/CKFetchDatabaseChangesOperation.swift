@@ -1,6 +1,5 @@
 // Fetches which zones of a database have changed, page by page.
 
-import Foundation
 import StratusCloud
 
 /// Fetches which zones of the private or the shared database have changed or are gone since a token.

@@ -179,9 +179,9 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
             (id: zoneID, settings: inputs.configurations?[zoneID]?.current ?? ZoneFetchSettings())
         }
         var failures: [AnyHashable: any Error] = [:]
-        var fetched: (zoneID: CKRecordZone.ID, page: Result<ZonePage, CKError>, isLast: Bool)?
-        return AnswerJob { context in
-            guard let zone = waiting.last else { return }
+        typealias Fetched = (zoneID: CKRecordZone.ID, page: Result<ZonePage, CKError>, isLast: Bool)
+        return AnswerJob { context -> Fetched? in
+            guard let zone = waiting.last else { return nil }
             do {
                 let page = try zone.settings.fetchPage(of: zone.id, context)
                 let isLast = !inputs.fetchesAllChanges || !page.end.moreComing
@@ -190,19 +190,18 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
                 } else {
                     waiting[waiting.count - 1].settings.token = page.end.serverChangeToken
                 }
-                fetched = (zone.id, .success(page), isLast)
+                return (zone.id, .success(page), isLast)
             } catch let error as CloudError {
                 if error.code.failsWholeFetch { throw error }
                 let failure = context.clientError(error)
                 failures[zone.id] = failure
                 waiting.removeLast()
-                fetched = (zone.id, .failure(failure), true)
+                return (zone.id, .failure(failure), true)
             }
-        } isFollowed: {
+        } isFollowed: { _ in
             !waiting.isEmpty
-        } deliver: {
+        } deliver: { fetched in
             guard let (zoneID, page, isLast) = fetched else { return }
-            fetched = nil
             switch page {
             case .success(let page): blocks.deliver(page, of: zoneID, isLast: isLast)
             case .failure(let error): blocks.deliver(.failure(error), of: zoneID)
@@ -210,7 +209,7 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         } conclude: { result in
             let partial =
                 failures.isEmpty ? nil : CKError.partialFailure(failures, "Failed to fetch the changes of some zones")
-            blocks.result?(result.mapError { $0 })
+            blocks.result?(result.map { _ in }.mapError { $0 })
             blocks.oldResult?(result.error ?? partial)
         }
     }

@@ -107,32 +107,26 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
                 blocks.oldRecord?(try? result.get(), id, result.error)
             }
         }
-        return ItemsJob(items, itemCount: recordIDs.count, failure: "Failed to fetch some records") {
-            context, answers in
-            try Self.fetch(inputs, recordIDs, context, &answers)
+        return ItemsJob(
+            items, itemCount: inputs.isForCurrentUser ? nil : recordIDs.count, failure: "Failed to fetch some records"
+        ) { context, answers in
+            var recordIDs = recordIDs
+            if inputs.isForCurrentUser {
+                recordIDs = [
+                    CKRecord.ID(recordName: try context.server.answer(UserNameRequest(), as: context.caller).text)
+                ]
+            }
+            let request = FetchRecordsRequest(
+                addresses: recordIDs.map(\.address), desiredKeys: inputs.desiredKeys.map(Set.init))
+            let hold = try context.server.holdAssets()
+            let response = try context.server.answer(request, as: context.caller, in: context.database)
+            answers.items = context.results(recordIDs, response.records) { context.record($0) }
+            answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
         } restore: { answers, context in
             answers.successes.forEach(context.restoreFiles)
             // An asset that its record has lost since then is not available either.
             if let errors = try? context.fetchFiles(of: answers.successes, under: nil) { answers.fail(errors) }
         }
-    }
-
-    private static func fetch(
-        _ inputs: Inputs, _ named: [CKRecord.ID], _ context: RequestContext,
-        _ answers: inout ItemAnswers<CKRecord.ID, CKRecord>
-    ) throws {
-        let recordIDs =
-            inputs.isForCurrentUser
-            ? [CKRecord.ID(recordName: try context.server.answer(UserNameRequest(), as: context.caller).text)] : named
-        guard !recordIDs.isEmpty else { return }
-        let request = FetchRecordsRequest(
-            addresses: recordIDs.map(\.address), desiredKeys: inputs.desiredKeys.map(Set.init))
-        let hold = try context.server.holdAssets()
-        let response = try context.server.answer(request, as: context.caller, in: context.database)
-        answers.items = zip(recordIDs, response.records).map { recordID, answer in
-            (recordID, context.clientResult(answer) { context.record($0) })
-        }
-        answers.fail(try context.fetchFiles(of: answers.successes, under: hold))
     }
 
     override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {

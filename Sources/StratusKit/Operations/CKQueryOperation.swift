@@ -114,9 +114,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        let request = Self.start(inputs, context.session.clock.now).map { start in
-            QueryRequest(start, limit: max(inputs.resultsLimit, 0), desiredKeys: inputs.desiredKeys.map(Set.init))
-        }
+        let request = Result { try Self.request(inputs, context.session.clock.now) }
         /// The work done for the pages before this one.
         let workBefore = inputs.cursor?.work ?? QueryWork()
         var cursor: CKQueryCursor?
@@ -126,7 +124,7 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
             blocks.result?(result.map { cursor })
         }
         items.oldEnd = { blocks.oldResult?(cursor, $0) }
-        return ItemsJob(items, failure: "Failed to fetch some records") { context, answers in
+        return ItemsJob(items, itemCount: nil, failure: "Failed to fetch some records") { context, answers in
             let hold = try context.server.holdAssets()
             let response = try context.server.answer(try request.get(), as: context.caller, in: context.database)
             answers.items = response.records.map { match in
@@ -142,17 +140,16 @@ open class CKQueryOperation: CKDatabaseOperation, @unchecked Sendable {
         }
     }
 
-    private static func start(_ inputs: Inputs, _ now: Date) -> Result<QueryRequest.Start, CloudError> {
-        if let cursor = inputs.cursor { return .success(.cursor(cursor.bytes)) }
-        guard let query = inputs.query else {
-            return .failure(
-                CloudError(.invalidArguments, "A CKQueryOperation needs a query or a cursor: set one of them."))
+    private static func request(_ inputs: Inputs, _ now: Date) throws -> QueryRequest {
+        let start: QueryRequest.Start
+        if let cursor = inputs.cursor {
+            start = .cursor(cursor.bytes)
+        } else if let query = inputs.query {
+            start = .query(try query.clientQuery(now: now), zone: inputs.zoneID?.address)
+        } else {
+            throw CloudError(.invalidArguments, "A CKQueryOperation needs a query or a cursor: set one of them.")
         }
-        do {
-            return .success(.query(try query.clientQuery(now: now), zone: inputs.zoneID?.address))
-        } catch {
-            return .failure(error.error)
-        }
+        return QueryRequest(start, limit: max(inputs.resultsLimit, 0), desiredKeys: inputs.desiredKeys.map(Set.init))
     }
 
     override func dropBlocks() { replace(.init()) { swap(&blocks, &$0) } }

@@ -1,9 +1,6 @@
 // Operations on identities: participants to invite, people to discover, and tokens for web services.
 
-import Foundation
 import StratusCloud
-import StratusModel
-import StratusStore
 
 /// Fetches people to invite, by e-mail address, telephone number or user record (P-01). People without an account can
 /// be invited by a handle too.
@@ -63,12 +60,12 @@ open class CKFetchShareParticipantsOperation: CKOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (lookupInfos, blocks) = locked { ((self.lookupInfos ?? []).withoutRepetitions(), self.blocks) }
-        return ItemsJob(blocks, failure: "Failed to fetch some share participants") { context, answers in
-            guard !lookupInfos.isEmpty else { return }
+        return ItemsJob(blocks, itemCount: lookupInfos.count, failure: "Failed to fetch some share participants") {
+            context, answers in
             let found = try context.server.answer(
                 ShareParticipantsRequest(lookupInfos.map(\.lookup)), as: context.caller)
-            answers.items = zip(lookupInfos, found.items).map { lookupInfo, answer in
-                (lookupInfo, context.clientResult(answer) { CKShareParticipant($0, viewer: context.caller.account) })
+            answers.items = context.results(lookupInfos, found.items) {
+                CKShareParticipant($0, viewer: context.caller.account)
             }
         }
     }
@@ -122,8 +119,8 @@ open class CKDiscoverUserIdentitiesOperation: CKOperation, @unchecked Sendable {
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         var (lookupInfos, discovered, blocks) = locked { (self.lookupInfos, self.discovered, self.blocks) }
         blocks.item = { lookupInfo, result in if let found = try? result.get() { discovered?(found, lookupInfo) } }
-        return ItemsJob(blocks, failure: "Failed to discover some users") { context, answers in
-            guard !lookupInfos.isEmpty else { return }
+        return ItemsJob(blocks, itemCount: lookupInfos.count, failure: "Failed to discover some users") {
+            context, answers in
             let found = try context.server.answer(DiscoverUsersRequest(lookupInfos.map(\.lookup)), as: context.caller)
             answers.items = zip(lookupInfos, found).compactMap { lookupInfo, found in
                 found.map { (lookupInfo, .success(CKUserIdentity($0, lookupInfo: lookupInfo))) }
@@ -166,7 +163,7 @@ open class CKDiscoverAllUserIdentitiesOperation: CKOperation, @unchecked Sendabl
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        ItemsJob(locked { blocks }, failure: "Failed to discover some users") { _, _ in }
+        ItemsJob(locked { blocks }, itemCount: 0, failure: "Failed to discover some users") { _, _ in }
     }
 
     override func dropBlocks() {

@@ -1,6 +1,5 @@
 // The deprecated operations on notifications and badges.
 
-import Foundation
 import StratusCloud
 import StratusStore
 

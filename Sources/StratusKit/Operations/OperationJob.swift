@@ -154,6 +154,7 @@ extension CKError {
                     retryAfterSeconds: 1))
         case let error as CKError: error
         case let error as CloudError: CKError(error)
+        case let error as Misuse: CKError(error.error)
         default: CKError(CloudError(.internalError, "The request failed unexpectedly.", cause: "\(error)"))
         }
     }
@@ -201,9 +202,7 @@ final class AnswerJob<Answer>: OperationJob, @unchecked Sendable {
     var isMoreToSend: Bool { answer.map(isFollowed) ?? false }
 
     func deliver() {
-        guard let page = undelivered else { return }
-        undelivered = nil
-        delivery(page)
+        if let page = undelivered.take() { delivery(page) }
     }
 
     func conclude(_ result: Result<Void, CKError>) {
@@ -286,7 +285,7 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     typealias Answers = ItemAnswers<ID, Item>
 
-    let itemCount: Int
+    private let idCount: Int?
     private let blocks: ItemBlocks<ID, Item>
     private let failure: String
     private let errorKey: (ID) -> AnyHashable
@@ -298,20 +297,20 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
     /// Creates a job.
     /// - Parameters:
     ///   - blocks: The blocks to call.
-    ///   - itemCount: How many items the request has; 0 if it asks for all.
+    ///   - itemCount: How many items the request has; nil if it asks for all. Without items nothing is sent.
     ///   - failure: What the error of the deprecated block says if items failed.
     ///   - errorKey: The key of an item in that error.
-    ///   - request: Sends the request, if there is one to send.
+    ///   - request: Sends the request.
     ///   - afterItems: Called after the blocks of all items.
     ///   - restore: Completes an answer that was stored.
     init(
-        _ blocks: ItemBlocks<ID, Item>, itemCount: Int = 0, failure: String,
+        _ blocks: ItemBlocks<ID, Item>, itemCount: Int?, failure: String,
         errorKey: @escaping (ID) -> AnyHashable = { $0 },
         request: @escaping (RequestContext, inout Answers) throws -> Void, afterItems: @escaping () -> Void = {},
         restore: @escaping (inout Answers, RequestContext) -> Void = { _, _ in }
     ) {
         self.blocks = blocks
-        self.itemCount = itemCount
+        idCount = itemCount
         self.failure = failure
         self.errorKey = errorKey
         self.request = request
@@ -319,7 +318,9 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
         self.restore = restore
     }
 
-    func send(_ context: RequestContext) throws { try request(context, &answers) }
+    func send(_ context: RequestContext) throws {
+        if idCount != 0 { try request(context, &answers) }
+    }
 
     func deliver() {
         for (id, result) in answers.items {
@@ -344,6 +345,7 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
 }
 
 extension ItemsJob: LongLivedJob where ID: NSObject, Item: NSObject {
+    var itemCount: Int { idCount ?? 0 }
     var archivedAnswer: [String: Any] { answers.archive }
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
         answers = ItemAnswers(archive: archivedAnswer)
@@ -352,10 +354,10 @@ extension ItemsJob: LongLivedJob where ID: NSObject, Item: NSObject {
 }
 
 extension RequestContext {
-    /// An item's answer as clients see it.
-    func clientResult<Answer, Item>(
-        _ answer: Result<Answer, CloudError>, _ item: (Answer) -> Item
-    ) -> Result<Item, CKError> {
-        answer.map(item).mapError { clientError($0) }
+    /// The answers to items as clients see them, in the order of the items.
+    func results<ID, Answer, Item>(
+        _ ids: some Sequence<ID>, _ answers: [Result<Answer, CloudError>], _ item: (Answer) -> Item
+    ) -> [(id: ID, result: Result<Item, CKError>)] {
+        zip(ids, answers).map { id, answer in (id, answer.map(item).mapError { clientError($0) }) }
     }
 }

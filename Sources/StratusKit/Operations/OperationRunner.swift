@@ -159,11 +159,9 @@ final class OperationRunner: Sendable {
     private func clientError(_ error: any Error) -> CKError {
         (error as? CloudError).map { context.clientError($0) } ?? CKError.of(error)
     }
-}
 
-// MARK: Long-lived operations
+    // MARK: Long-lived operations
 
-extension OperationRunner {
     /// Gets the answer. Returns false if another object has sent the request and its answer must be waited for.
     private func isAnswered() throws -> Bool {
         try ContainerScope.check(context.caller.container)

@@ -256,11 +256,9 @@ package struct OperationState: Hashable, Sendable {
         case .callbacksDelivered: callbacksDelivered()
         }
     }
-}
 
-// MARK: Before the start
+    // MARK: Before the start
 
-extension OperationState {
     private mutating func dependencyAdded() -> [OperationAction] {
         guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
         return changingReadiness { $0.unfinishedDependencyCount += 1 }
@@ -323,11 +321,9 @@ extension OperationState {
         isStartDue = false
         return [.isReadyChanged(true), .callStart]
     }
-}
 
-// MARK: Stopping
+    // MARK: Stopping
 
-extension OperationState {
     private mutating func cancelRequested() -> [OperationAction] {
         guard phase != .finished, !isCancelled else { return [] }
         let readiness = changingReadiness { $0.isCancelled = true }
@@ -344,11 +340,9 @@ extension OperationState {
         case .requesting, .deliveringPage: return []
         }
     }
-}
 
-// MARK: Working
+    // MARK: Working
 
-extension OperationState {
     private mutating func submit() -> [OperationAction] {
         phase = .working(.queued)
         // An operation that tries again waits for a slow request until its whole time is over (O-10).

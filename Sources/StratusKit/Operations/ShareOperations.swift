@@ -77,13 +77,13 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
             (self.urls ?? [], self.wantsRoot, self.rootKeys, self.blocks)
         }
         let urls = named.withoutRepetitions()
-        return ItemsJob(blocks, failure: "Failed to fetch some share metadata") { context, answers in
-            guard !urls.isEmpty else { return }
+        return ItemsJob(blocks, itemCount: urls.count, failure: "Failed to fetch some share metadata") {
+            context, answers in
             let request = ShareMetadataRequest(
                 urls: urls.map(\.absoluteString), wantsRootRecord: wantsRoot,
                 rootDesiredKeys: rootKeys.map { Set($0) })
             let found = try context.server.answer(request, as: context.caller)
-            answers.items = zip(urls, found.items).map { ($0, context.clientResult($1) { context.metadata($0) }) }
+            answers.items = context.results(urls, found.items) { context.metadata($0) }
         }
     }
 
@@ -144,13 +144,12 @@ open class CKAcceptSharesOperation: CKOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (metadatas, blocks) = locked { ((self.metadatas ?? []).withoutRepetitions(), self.blocks) }
-        return ItemsJob(blocks, failure: "Failed to accept some shares", errorKey: { $0.itemURL }) { context, answers in
-            guard !metadatas.isEmpty else { return }
+        return ItemsJob(
+            blocks, itemCount: metadatas.count, failure: "Failed to accept some shares", errorKey: { $0.itemURL }
+        ) { context, answers in
             let found = try context.server.answer(
                 AcceptSharesRequest(urls: metadatas.map(\.facts.url)), as: context.caller)
-            answers.items = zip(metadatas, found.items).map { metadata, answer in
-                (metadata, context.clientResult(answer) { context.share($0) })
-            }
+            answers.items = context.results(metadatas, found.items) { context.share($0) }
         }
     }
 
@@ -223,11 +222,11 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (urls, blocks) = locked { ((self.urls ?? []).withoutRepetitions(), self.blocks) }
-        return ItemsJob(blocks, failure: "Failed to request access to some shares") { context, answers in
-            guard !urls.isEmpty else { return }
+        return ItemsJob(blocks, itemCount: urls.count, failure: "Failed to request access to some shares") {
+            context, answers in
             let answered = try context.server.answer(
                 RequestShareAccessRequest(urls: urls.map(\.absoluteString)), as: context.caller)
-            answers.items = zip(urls, answered.items).map { ($0, context.clientResult($1) { $0 }) }
+            answers.items = context.results(urls, answered.items) { $0 }
         }
     }
 

@@ -3,7 +3,6 @@
 // A mistake that raises an exception on Apple's systems fails its subscription before the request; the others are sent
 //
 
-import Foundation
 import StratusCloud
 
 /// Saves and deletes subscriptions of a database.
@@ -68,28 +67,27 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (subscriptions, deletions, blocks) = locked { (self.saves ?? [], self.deletions ?? [], self.blocks) }
         let now = context.session.clock.now
-        let saves = subscriptions.map { subscription in
-            let draft = Result { () throws(PredicateProblem) in try subscription.makeSave(now: now) }
-            return (id: subscription.subscriptionID, draft: draft.mapError(\.error))
+        let drafts = subscriptions.map { subscription in
+            Result { () throws(Misuse) in try subscription.makeSave(now: now) }.mapError(\.error)
         }
         return ItemsJob(
-            blocks, itemCount: saves.count + deletions.count, failure: "Failed to modify some subscriptions"
+            blocks, itemCount: drafts.count + deletions.count, failure: "Failed to modify some subscriptions"
         ) { context, answers in
             let request = ModifySubscriptionsRequest(
-                saves: saves.compactMap { try? $0.draft.get() }, deletes: deletions)
+                saves: drafts.compactMap { try? $0.get() }, deletes: deletions)
             var response = ModifySubscriptionsResponse(saves: [], deletes: [])
             if !request.saves.isEmpty || !request.deletes.isEmpty {
                 response = try context.server.answer(request, as: context.caller, in: context.database)
             }
             var saved = response.saves.makeIterator()
-            answers.items = saves.map { save in
-                let answer = save.draft.flatMap { _ in
+            let saves = drafts.map { draft in
+                draft.flatMap { _ in
                     saved.next()
                         ?? .failure(CloudError(.internalError, "The server has not answered for the subscription."))
                 }
-                return (save.id, context.clientResult(answer) { CKSubscription.from($0) })
             }
-            answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
+            answers.items = context.results(subscriptions.map(\.subscriptionID), saves) { CKSubscription.from($0) }
+            answers.deletions = context.results(deletions, response.deletes) { $0 }
         }
     }
 
@@ -153,14 +151,12 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (named, isForAll, blocks) = locked { (self.ids ?? [], self.isForAll, self.blocks) }
         let ids = named.withoutRepetitions()
-        let request: FetchSubscriptionsRequest? = isForAll ? .all : ids.isEmpty ? nil : .named(ids)
-        return ItemsJob(blocks, itemCount: ids.count, failure: "Failed to fetch some subscriptions") {
-            context, answers in
-            guard let request else { return }
+        let request: FetchSubscriptionsRequest = isForAll ? .all : .named(ids)
+        return ItemsJob(
+            blocks, itemCount: isForAll ? nil : ids.count, failure: "Failed to fetch some subscriptions"
+        ) { context, answers in
             let found = try context.server.answer(request, as: context.caller, in: context.database)
-            answers.items = zip(found.ids, found.subscriptions).map { id, answer in
-                (id, context.clientResult(answer) { CKSubscription.from($0) })
-            }
+            answers.items = context.results(found.ids, found.subscriptions) { CKSubscription.from($0) }
         }
     }
 

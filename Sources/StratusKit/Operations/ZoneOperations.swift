@@ -66,12 +66,9 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         return ItemsJob(
             blocks, itemCount: zones.count + deletions.count, failure: "Failed to modify some record zones"
         ) { context, answers in
-            guard !zones.isEmpty || !deletions.isEmpty else { return }
             let response = try context.server.answer(request, as: context.caller, in: context.database)
-            answers.items = zip(zones, response.saves).map { zone, answer in
-                (zone.zoneID, context.clientResult(answer) { CKRecordZone($0) })
-            }
-            answers.deletions = zip(deletions, response.deletes).map { ($0, context.clientResult($1) { $0 }) }
+            answers.items = context.results(zones.lazy.map(\.zoneID), response.saves) { CKRecordZone($0) }
+            answers.deletions = context.results(deletions, response.deletes) { $0 }
             report.note(ended: response.endedShares)
         } afterItems: {
             report.reportEnded()
@@ -148,13 +145,13 @@ open class CKFetchRecordZonesOperation: CKDatabaseOperation, @unchecked Sendable
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (zoneIDs, isForAll, blocks) = locked { (self.zoneIDs ?? [], self.isForAll, self.blocks) }
         let ids = isForAll ? [] : zoneIDs.withoutRepetitions()
-        let request: FetchZonesRequest? = isForAll ? .all : ids.isEmpty ? nil : .named(ids.map(\.address))
-        return ItemsJob(blocks, itemCount: ids.count, failure: "Failed to fetch some record zones") {
-            context, answers in
-            guard let request else { return }
+        let request: FetchZonesRequest = isForAll ? .all : .named(ids.map(\.address))
+        return ItemsJob(
+            blocks, itemCount: isForAll ? nil : ids.count, failure: "Failed to fetch some record zones"
+        ) { context, answers in
             let found = try context.server.answer(request, as: context.caller, in: context.database)
-            answers.items = zip(found.addresses, found.zones).map { address, answer in
-                (CKRecordZone.ID(address), context.clientResult(answer) { CKRecordZone($0) })
+            answers.items = context.results(found.addresses.lazy.map { CKRecordZone.ID($0) }, found.zones) {
+                CKRecordZone($0)
             }
         }
     }

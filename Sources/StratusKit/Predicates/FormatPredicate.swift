@@ -7,27 +7,23 @@
 public import Foundation
 import StratusCloud
 import StratusModel
-import StratusStore
 
 /// A predicate with a format. It is immutable, so a copy is the object itself.
 final class FormatPredicate: NSPredicate {
     /// Its content, or the problem with its format.
-    let content: Result<PredicateSyntax, PredicateProblem>
+    let content: Result<PredicateSyntax, Misuse>
 
-    init(_ content: Result<PredicateSyntax, PredicateProblem>) {
+    init(_ content: Result<PredicateSyntax, Misuse>) {
         self.content = content
         super.init(value: false)
     }
 
     /// Parses a format.
     convenience init(format: String, arguments: [Any?]) {
-        let parsed = Result { () throws(PredicateProblem) in
+        let parsed = Result { () throws(Misuse) in
             try PredicateParser.parse(format, arguments: arguments.map { PredicateArgument($0) })
         }
-        if case .failure(let problem) = parsed {
-            var memory: String?
-            StratusMisuse.note(problem.text, in: &memory)
-        }
+        if case .failure(let problem) = parsed { StratusMisuse.note(problem.text) }
         self.init(parsed)
     }
 
@@ -51,10 +47,8 @@ final class FormatPredicate: NSPredicate {
     /// mistakes end the process (``StratusMisuse``), evaluating any other format does too.
     override func evaluate(with object: Any?, substitutionVariables bindings: [String: Any]?) -> Bool {
         if case .success(.always(let isTrue)) = content { return isTrue }
-        var memory: String?
         StratusMisuse.note(
-            "NSPredicate(format:) is not evaluated on Linux: give it to a CKQuery, or filter with a closure.",
-            in: &memory)
+            "NSPredicate(format:) is not evaluated on Linux: give it to a CKQuery, or filter with a closure.")
         return false
     }
 }
@@ -64,35 +58,35 @@ struct CapturedPredicate: Hashable, Sendable {
     /// The most conditions in a compound. A client can put a compound into itself.
     private static let partLimit = 4_096
 
-    var content: Result<PredicateSyntax, PredicateProblem>
+    var content: Result<PredicateSyntax, Misuse>
 
-    init(_ content: Result<PredicateSyntax, PredicateProblem>) { self.content = content }
+    init(_ content: Result<PredicateSyntax, Misuse>) { self.content = content }
 
     /// Reads a predicate without evaluating anything.
     init(_ predicate: NSPredicate) {
         var partCount = 0
-        content = Result { () throws(PredicateProblem) in
+        content = Result { () throws(Misuse) in
             try Self.syntax(of: predicate, depth: 0, &partCount)
         }
     }
 
     private static func syntax(
         of predicate: NSPredicate, depth: Int, _ partCount: inout Int
-    ) throws(PredicateProblem) -> PredicateSyntax {
+    ) throws(Misuse) -> PredicateSyntax {
         partCount += 1
         guard depth < PredicateParser.depthLimit, partCount <= partLimit else {
-            throw PredicateProblem("The compound predicate is too large, or contains itself.")
+            throw Misuse("The compound predicate is too large, or contains itself.")
         }
         if let format = predicate as? FormatPredicate { return try format.content.get() }
         if let compound = predicate as? NSCompoundPredicate {
-            let parts = try compound.subpredicates.map { part throws(PredicateProblem) in
+            let parts = try compound.subpredicates.map { part throws(Misuse) in
                 try syntax(of: part, depth: depth + 1, &partCount)
             }
             switch compound.compoundPredicateType {
             case .and: return .and(parts)
             case .or: return .or(parts)
             case .not:
-                guard let part = parts.first else { throw PredicateProblem("A compound of NOT needs a predicate.") }
+                guard let part = parts.first else { throw Misuse("A compound of NOT needs a predicate.") }
                 return .not(part)
             }
         }
@@ -100,9 +94,7 @@ struct CapturedPredicate: Hashable, Sendable {
         if type(of: predicate) == NSPredicate.self {
             for value in [true, false] where predicate.isEqual(NSPredicate(value: value)) { return .always(value) }
         }
-        throw PredicateProblem(
-            "CloudKit cannot read a predicate with a block, or of a custom class. Use NSPredicate(format:)."
-        )
+        throw Misuse("CloudKit cannot read a predicate with a block, or of a custom class. Use NSPredicate(format:).")
     }
 
     /// A predicate with the same content; a compound for a compound.
@@ -222,9 +214,8 @@ extension PredicateConstant {
         case let reference as CKReference: self = .reference(reference.recordID)
         case is CKAsset: self = .unusable("CKAsset")
         case let value?:
-            let place = CKAsset.Place(record: RecordAddress(recordName: ""), key: "", in: nil)
             if let held = try? HeldValue(holding: value), PredicateArgument.elements(of: value) == nil {
-                self = .value(held.clientValue(at: place, isChanged: false))
+                self = .value(held.clientValue)
             } else {
                 self = .unusable("\(type(of: value))")
             }

@@ -3,7 +3,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
 
 /// A predicate in the server's terms.
 struct LoweredPredicate: Hashable, Sendable {
@@ -13,11 +12,11 @@ struct LoweredPredicate: Hashable, Sendable {
     private(set) var matchesNothing = false
 
     /// Converts a predicate; `now` is the value of `now()` in it. Throws what CloudKit does not take.
-    init(_ syntax: PredicateSyntax, now: Date) throws(PredicateProblem) {
+    init(_ syntax: PredicateSyntax, now: Date) throws(Misuse) {
         try add(syntax, isNegated: false, now)
     }
 
-    private mutating func add(_ syntax: PredicateSyntax, isNegated: Bool, _ now: Date) throws(PredicateProblem) {
+    private mutating func add(_ syntax: PredicateSyntax, isNegated: Bool, _ now: Date) throws(Misuse) {
         switch syntax {
         case .always(let isTrue):
             if isTrue == isNegated { matchesNothing = true }
@@ -27,13 +26,13 @@ struct LoweredPredicate: Hashable, Sendable {
             try add(parts[0], isNegated: isNegated, now)
         case .and(let parts):
             guard !isNegated else {
-                throw PredicateProblem(
+                throw Misuse(
                     "CloudKit takes no NOT before conditions joined by AND: write it before single comparisons.")
             }
             for part in parts { try add(part, isNegated: false, now) }
         case .or(let parts):
             guard parts.isEmpty else {
-                throw PredicateProblem(
+                throw Misuse(
                     "CloudKit takes no OR: write field IN {…} for several values of one field, or ask a query for each."
                 )
             }
@@ -64,12 +63,11 @@ struct ComparisonLowering {
     /// The name that means all searchable text of a record.
     private static let allTokens = "allTokens"
 
-    func filters() throws(PredicateProblem) -> [QueryFilter] {
+    func filters() throws(Misuse) -> [QueryFilter] {
         if let filter = try tokenFilter() { return [filter] }
         if let filter = try distanceFilter() { return [filter] }
         guard comparison.options.isEmpty else {
-            throw PredicateProblem(
-                "CloudKit compares as its indexes do and takes no options. Leave [\(comparison.options)] out.")
+            throw Misuse("CloudKit compares as its indexes do and takes no options. Leave [\(comparison.options)] out.")
         }
         if comparison.relation == .between { return try rangeFilters() }
         return [try fieldFilter()]
@@ -77,45 +75,44 @@ struct ComparisonLowering {
 
     // MARK: Fields
 
-    private func fieldFilter() throws(PredicateProblem) -> QueryFilter {
+    private func fieldFilter() throws(Misuse) -> QueryFilter {
         if let filter = try membershipFilter() { return filter }
         if let filter = try anyOfFilter() { return filter }
         let key = try self.key(comparison.left)
         switch (comparison.relation, comparison.quantifier) {
         case (_, .all):
-            throw PredicateProblem(
-                "CloudKit takes no ALL: write field CONTAINS value for each value, joined by AND.")
+            throw Misuse("CloudKit takes no ALL: write field CONTAINS value for each value, joined by AND.")
         case (_, .noneOf):
-            throw PredicateProblem("CloudKit takes no NONE: write NOT (ANY …).")
+            throw Misuse("CloudKit takes no NONE: write NOT (ANY …).")
         case (.isIn, let quantifier):
             return filter(key, quantifier == nil ? .isIn : .listContainsAny, .list(try values(comparison.right)))
         case (.beginsWith, let quantifier):
             let text = try value(comparison.right)
             guard case .string = text else {
-                throw PredicateProblem("BEGINSWITH takes a text on its right side: its value is another.")
+                throw Misuse("BEGINSWITH takes a text on its right side: its value is another.")
             }
             return filter(key, quantifier == nil ? .beginsWith : .listMemberBeginsWith, text)
         case (.equals, .any), (.contains, _):
             return filter(key, .listContains, try value(comparison.right))
         case (let relation, .any):
-            throw PredicateProblem(
+            throw Misuse(
                 "CloudKit takes ANY before ==, IN, CONTAINS and BEGINSWITH, and not before \(relation.rawValue).")
         case (let relation, nil):
             return try orderFilter(key, relation)
         }
     }
 
-    private func orderFilter(_ key: String, _ relation: Relation) throws(PredicateProblem) -> QueryFilter {
+    private func orderFilter(_ key: String, _ relation: Relation) throws(Misuse) -> QueryFilter {
         guard let comparator = Self.comparators[relation] else {
             let advice =
                 relation == .tokenMatches
                 ? "write self CONTAINS 'words', or allTokens TOKENMATCHES[cdl] 'words'"
                 : "write BEGINSWITH for the beginning of a text, or self CONTAINS 'words' for words in it"
-            throw PredicateProblem("CloudKit takes no \(relation.rawValue) here: \(advice).")
+            throw Misuse("CloudKit takes no \(relation.rawValue) here: \(advice).")
         }
         let operand = try value(comparison.right)
         if case .location = operand {
-            throw PredicateProblem(
+            throw Misuse(
                 "CloudKit finds locations by their distance: write distanceToLocation:fromLocation:(field, %@) < radius."
             )
         }
@@ -141,7 +138,7 @@ struct ComparisonLowering {
     ]
 
     /// A value on the left of IN: whether a list contains it.
-    private func membershipFilter() throws(PredicateProblem) -> QueryFilter? {
+    private func membershipFilter() throws(Misuse) -> QueryFilter? {
         guard comparison.relation == .isIn, comparison.quantifier == nil, case .keyPath = comparison.right,
             case .constant = comparison.left
         else { return nil }
@@ -149,21 +146,20 @@ struct ComparisonLowering {
     }
 
     /// `ANY {…} = field`: whether the field, or one of its members, is among the values.
-    private func anyOfFilter() throws(PredicateProblem) -> QueryFilter? {
+    private func anyOfFilter() throws(Misuse) -> QueryFilter? {
         guard comparison.relation == .equals, comparison.quantifier == .any, beginsWithValue else { return nil }
         return filter(
             try key(comparison.left), .isAnyOf, .list(try values(comparison.right, isOneTaken: true)))
     }
 
-    private func rangeFilters() throws(PredicateProblem) -> [QueryFilter] {
+    private func rangeFilters() throws(Misuse) -> [QueryFilter] {
         guard !isNegated, comparison.quantifier == nil else {
-            throw PredicateProblem(
-                "CloudKit takes no NOT, ANY or ALL before BETWEEN: write < or > for each side of it.")
+            throw Misuse("CloudKit takes no NOT, ANY or ALL before BETWEEN: write < or > for each side of it.")
         }
         let key = try self.key(comparison.left)
         let bounds = try values(comparison.right)
         guard bounds.count == 2 else {
-            throw PredicateProblem("BETWEEN takes a list of two values: {lowest, highest}.")
+            throw Misuse("BETWEEN takes a list of two values: {lowest, highest}.")
         }
         return [
             QueryFilter(key: key, comparator: .greaterThanOrEquals, operand: bounds[0]),
@@ -171,7 +167,7 @@ struct ComparisonLowering {
         ]
     }
 
-    private func key(_ side: PredicateSide) throws(PredicateProblem) -> String {
+    private func key(_ side: PredicateSide) throws(Misuse) -> String {
         switch side {
         case .keyPath(let names) where names.count == 1 && !names[0].hasPrefix("@"):
             return names[0]
@@ -179,58 +175,55 @@ struct ComparisonLowering {
             // The fields of a share have names with a dot.
             let name = names.joined(separator: ".")
             if FieldKeyRule.misuse(of: name) == nil { return name }
-            throw PredicateProblem(
-                "CloudKit takes no key paths, such as \(name): compare a field of the record itself.")
+            throw Misuse("CloudKit takes no key paths, such as \(name): compare a field of the record itself.")
         case .evaluatedObject:
-            throw PredicateProblem(
-                "CloudKit takes SELF in self CONTAINS 'words' alone: write recordID for the record's name.")
+            throw Misuse("CloudKit takes SELF in self CONTAINS 'words' alone: write recordID for the record's name.")
         case .constant, .aggregate:
-            throw PredicateProblem("One side of a comparison is a field: both are values.")
+            throw Misuse("One side of a comparison is a field: both are values.")
         case .variable, .function:
             // Throws the problem with it if it is not a value.
             _ = try value(side)
-            throw PredicateProblem("One side of a comparison is a field: both are values.")
+            throw Misuse("One side of a comparison is a field: both are values.")
         }
     }
 
     // MARK: Values
 
-    private func value(_ side: PredicateSide) throws(PredicateProblem) -> ClientValue {
+    private func value(_ side: PredicateSide) throws(Misuse) -> ClientValue {
         switch side {
-        case .constant(.value(.asset)): throw PredicateProblem("CloudKit cannot compare with an asset.")
+        case .constant(.value(.asset)): throw Misuse("CloudKit cannot compare with an asset.")
         case .constant(.value(let value)): return value
         case .constant(.null):
-            throw PredicateProblem(
+            throw Misuse(
                 "CloudKit cannot compare with nil. Store a value that means none in the field, and compare with that.")
         case .constant(.unusable(let type)):
-            throw PredicateProblem("\(type) is not a type that a record can hold, so that no record has such a value.")
+            throw Misuse("\(type) is not a type that a record can hold, so that no record has such a value.")
         case .aggregate:
-            throw PredicateProblem(
+            throw Misuse(
                 "A list may only be on the right side of IN and BETWEEN. For a list that contains a value, write field CONTAINS value."
             )
         case .variable(let name):
-            throw PredicateProblem("The variable $\(name) has no value: use withSubstitutionVariables(_:).")
+            throw Misuse("The variable $\(name) has no value: use withSubstitutionVariables(_:).")
         case .keyPath(let names):
-            throw PredicateProblem(
+            throw Misuse(
                 "CloudKit compares a field with a value, and not with the field \(names.joined(separator: ".")).")
         case .evaluatedObject:
-            throw PredicateProblem(
-                "CloudKit takes SELF in self CONTAINS 'words' alone: write recordID for the record's name.")
+            throw Misuse("CloudKit takes SELF in self CONTAINS 'words' alone: write recordID for the record's name.")
         case .function(let name, let arguments):
             if name.lowercased() == PredicateSide.now, arguments.isEmpty { return .date(now) }
-            throw PredicateProblem("CloudKit computes no \(name): compute the value first, and give it as %@.")
+            throw Misuse("CloudKit computes no \(name): compute the value first, and give it as %@.")
         }
     }
 
     /// The values of a list. With `isOneTaken`, a single value counts as a list of one.
     private func values(
         _ side: PredicateSide, isOneTaken: Bool = false
-    ) throws(PredicateProblem) -> [ClientValue] {
+    ) throws(Misuse) -> [ClientValue] {
         switch side {
-        case .aggregate(let parts): return try parts.map { part throws(PredicateProblem) in try value(part) }
+        case .aggregate(let parts): return try parts.map { part throws(Misuse) in try value(part) }
         case .constant(.value(.list(let values))): return values
         case .constant(.value) where !isOneTaken:
-            throw PredicateProblem(
+            throw Misuse(
                 "\(comparison.relation.rawValue) takes a list on its right side: write {…} or give an array as %@.")
         default: return [try value(side)]
         }
@@ -239,75 +232,75 @@ struct ComparisonLowering {
     // MARK: Words
 
     /// The filter of a comparison about words (Q-04, Q-05); nil for any other comparison.
-    private func tokenFilter() throws(PredicateProblem) -> QueryFilter? {
+    private func tokenFilter() throws(Misuse) -> QueryFilter? {
         if let filter = try tokenizeFilter() { return filter }
         switch (comparison.left, comparison.relation) {
         case (.evaluatedObject, .contains):
             guard Set(comparison.options).isSubset(of: "cdl") else { return nil }
         case (.keyPath([Self.allTokens]), .tokenMatches):
             guard comparison.options == "cdl" else {
-                throw PredicateProblem("CloudKit takes TOKENMATCHES with its options [cdl] alone.")
+                throw Misuse("CloudKit takes TOKENMATCHES with its options [cdl] alone.")
             }
         default: return nil
         }
         guard comparison.quantifier == nil else {
-            throw PredicateProblem("CloudKit takes no ANY or ALL before a comparison of words: leave it out.")
+            throw Misuse("CloudKit takes no ANY or ALL before a comparison of words: leave it out.")
         }
         return try tokenFilter(.containsAnyToken, try value(comparison.right))
     }
 
     private func tokenFilter(
         _ comparator: QueryComparator, _ words: ClientValue
-    ) throws(PredicateProblem) -> QueryFilter {
-        guard !isNegated else { throw PredicateProblem("CloudKit takes no NOT before a comparison of words.") }
+    ) throws(Misuse) -> QueryFilter {
+        guard !isNegated else { throw Misuse("CloudKit takes no NOT before a comparison of words.") }
         guard case .string = words else {
-            throw PredicateProblem("The words to look for are a text: it is another value.")
+            throw Misuse("The words to look for are a text: it is another value.")
         }
         return QueryFilter(key: "", comparator: comparator, operand: words)
     }
 
     /// `ALL tokenize(…, 'Cdl') IN allTokens`, or the same with ANY.
-    private func tokenizeFilter() throws(PredicateProblem) -> QueryFilter? {
+    private func tokenizeFilter() throws(Misuse) -> QueryFilter? {
         guard comparison.relation == .isIn, case .keyPath([Self.allTokens]) = comparison.right,
             case .function(let name, let arguments) = comparison.left,
             ["tokenize", "tokenize:using:"].contains(name), arguments.count == 2
         else { return nil }
         guard case .string(let options) = try value(arguments[1]), options.lowercased() == "cdl" else {
-            throw PredicateProblem("CloudKit takes tokenize with its options 'cdl' alone.")
+            throw Misuse("CloudKit takes tokenize with its options 'cdl' alone.")
         }
         switch comparison.quantifier {
         case .all: return try tokenFilter(.containsAllTokens, try value(arguments[0]))
         case .any: return try tokenFilter(.containsAnyToken, try value(arguments[0]))
-        default: throw PredicateProblem("Write ANY or ALL before tokenize(…) IN allTokens.")
+        default: throw Misuse("Write ANY or ALL before tokenize(…) IN allTokens.")
         }
     }
 
     // MARK: Places
 
     /// The filter of a comparison about a distance (Q-07); nil for any other comparison.
-    private func distanceFilter() throws(PredicateProblem) -> QueryFilter? {
+    private func distanceFilter() throws(Misuse) -> QueryFilter? {
         guard case .function(PredicateSide.distance, let arguments) = comparison.left else { return nil }
         guard !isNegated, comparison.quantifier == nil, comparison.options.isEmpty,
             comparison.relation == .lessThan || comparison.relation == .lessThanOrEquals
         else {
-            throw PredicateProblem(
+            throw Misuse(
                 "CloudKit finds places nearer than a radius: write distanceToLocation:fromLocation:(field, %@) < radius."
             )
         }
         guard arguments.count == 2 else {
-            throw PredicateProblem("distanceToLocation:fromLocation: takes a field and a location.")
+            throw Misuse("distanceToLocation:fromLocation: takes a field and a location.")
         }
         let isFieldFirst = if case .keyPath = arguments[0] { true } else { false }
         let field = try key(arguments[isFieldFirst ? 0 : 1])
         let place = try value(arguments[isFieldFirst ? 1 : 0])
         guard case .location = place else {
-            throw PredicateProblem("distanceToLocation:fromLocation: takes a field and a CLLocation.")
+            throw Misuse("distanceToLocation:fromLocation: takes a field and a CLLocation.")
         }
         let radius: Double
         switch try value(comparison.right) {
         case .int64(let number): radius = Double(number)
         case .double(let number) where !number.isNaN: radius = number
-        default: throw PredicateProblem("The radius of a distance is a number.")
+        default: throw Misuse("The radius of a distance is a number.")
         }
         return QueryFilter(key: field, comparator: .isNear, operand: place, radius: radius)
     }

@@ -22,7 +22,7 @@ struct PredicateParser {
         case side(PredicateSide)
     }
 
-    typealias Part = (inout PredicateParser) throws(PredicateProblem) -> Node
+    typealias Part = (inout PredicateParser) throws(Misuse) -> Node
 
     private let format: String
     private let tokens: [PredicateToken]
@@ -40,13 +40,13 @@ struct PredicateParser {
     /// - Throws: The place of a mistake, and what was expected there.
     static func parse(
         _ format: String, arguments: [PredicateArgument] = []
-    ) throws(PredicateProblem) -> PredicateSyntax {
+    ) throws(Misuse) -> PredicateSyntax {
         guard format.utf8.count <= formatByteLimit else {
-            throw PredicateProblem("The format string of a predicate has at most \(formatByteLimit) bytes.")
+            throw Misuse("The format string of a predicate has at most \(formatByteLimit) bytes.")
         }
         var parser = PredicateParser(
             format: format, tokens: try PredicateTokenizer.tokens(of: format), arguments: arguments)
-        let syntax = try parser.condition { parser throws(PredicateProblem) in try parser.disjunction() }
+        let syntax = try parser.condition { parser throws(Misuse) in try parser.disjunction() }
         guard parser.current.kind == .end else {
             throw parser.unexpected("AND or the end of the format")
         }
@@ -59,12 +59,12 @@ struct PredicateParser {
 
     mutating func advance() { place = min(place + 1, tokens.count - 1) }
 
-    func problem(_ column: Int, _ message: String) -> PredicateProblem {
-        PredicateProblem(format: format, column: column, message)
+    func problem(_ column: Int, _ message: String) -> Misuse {
+        Misuse(format: format, column: column, message)
     }
 
     /// Another token was expected.
-    func unexpected(_ expected: String) -> PredicateProblem {
+    func unexpected(_ expected: String) -> Misuse {
         problem(current.column, "\(expected) was expected")
     }
 
@@ -74,7 +74,7 @@ struct PredicateParser {
         return true
     }
 
-    mutating func expect(symbol: String) throws(PredicateProblem) {
+    mutating func expect(symbol: String) throws(Misuse) {
         guard takes(symbol: symbol) else { throw unexpected(symbol) }
     }
 
@@ -92,8 +92,8 @@ struct PredicateParser {
 
     /// Runs `body` one level deeper.
     mutating func nested<Value>(
-        _ body: (inout PredicateParser) throws(PredicateProblem) -> Value
-    ) throws(PredicateProblem) -> Value {
+        _ body: (inout PredicateParser) throws(Misuse) -> Value
+    ) throws(Misuse) -> Value {
         guard depth < Self.depthLimit else { throw problem(current.column, "the predicate nests too deep") }
         depth += 1
         defer { depth -= 1 }
@@ -103,7 +103,7 @@ struct PredicateParser {
     /// A function call. The number of calls is bounded, because a chain of them is as deep as it is long.
     mutating func function(
         _ name: String, _ arguments: [PredicateSide]
-    ) throws(PredicateProblem) -> PredicateSide {
+    ) throws(Misuse) -> PredicateSide {
         functionCount += 1
         guard functionCount <= Self.functionLimit else {
             throw problem(current.column, "the predicate has more than \(Self.functionLimit) functions")
@@ -112,7 +112,7 @@ struct PredicateParser {
     }
 
     /// The value for the placeholder that was just parsed.
-    mutating func argument(_ letter: Character, column: Int) throws(PredicateProblem) -> PredicateArgument {
+    mutating func argument(_ letter: Character, column: Int) throws(Misuse) -> PredicateArgument {
         guard argumentPlace < arguments.count else {
             throw problem(column, "there is no argument for %\(letter), which is the number \(argumentPlace + 1)")
         }
@@ -123,23 +123,23 @@ struct PredicateParser {
     // MARK: Conditions
 
     /// The condition that `part` parses.
-    private mutating func condition(_ part: Part) throws(PredicateProblem) -> PredicateSyntax {
+    private mutating func condition(_ part: Part) throws(Misuse) -> PredicateSyntax {
         let column = current.column
         guard case .condition(let syntax) = try part(&self) else { throw problem(column, "a comparison was expected") }
         return syntax
     }
 
     /// The side that `part` parses.
-    private mutating func side(_ expected: String, _ part: Part) throws(PredicateProblem) -> PredicateSide {
+    private mutating func side(_ expected: String, _ part: Part) throws(Misuse) -> PredicateSide {
         let column = current.column
         guard case .side(let side) = try part(&self) else { throw problem(column, "\(expected) was expected") }
         return side
     }
 
     /// Parts joined by OR, or a side if nothing is joined.
-    mutating func disjunction() throws(PredicateProblem) -> Node {
-        try joined("OR", "||", PredicateSyntax.or) { parser throws(PredicateProblem) in
-            try parser.joined("AND", "&&", PredicateSyntax.and) { parser throws(PredicateProblem) in
+    mutating func disjunction() throws(Misuse) -> Node {
+        try joined("OR", "||", PredicateSyntax.or) { parser throws(Misuse) in
+            try parser.joined("AND", "&&", PredicateSyntax.and) { parser throws(Misuse) in
                 try parser.negation()
             }
         }
@@ -147,7 +147,7 @@ struct PredicateParser {
 
     private mutating func joined(
         _ keyword: String, _ symbol: String, _ join: ([PredicateSyntax]) -> PredicateSyntax, _ part: Part
-    ) throws(PredicateProblem) -> Node {
+    ) throws(Misuse) -> Node {
         let first = try part(&self)
         guard self.keyword == keyword || current.kind == .symbol(symbol) else { return first }
         guard case .condition(let syntax) = first else { throw unexpected("a comparison") }
@@ -156,16 +156,16 @@ struct PredicateParser {
         return .condition(join(parts))
     }
 
-    private mutating func negation() throws(PredicateProblem) -> Node {
+    private mutating func negation() throws(Misuse) -> Node {
         guard takes(keyword: "NOT", or: "!") else { return try comparison() }
         return .condition(
             .not(
-                try condition { parser throws(PredicateProblem) in
-                    try parser.nested { parser throws(PredicateProblem) in try parser.negation() }
+                try condition { parser throws(Misuse) in
+                    try parser.nested { parser throws(Misuse) in try parser.negation() }
                 }))
     }
 
-    private mutating func comparison() throws(PredicateProblem) -> Node {
+    private mutating func comparison() throws(Misuse) -> Node {
         if takes(keyword: "TRUEPREDICATE") { return .condition(.always(true)) }
         if takes(keyword: "FALSEPREDICATE") { return .condition(.always(false)) }
         let quantifier = takeQuantifier()
@@ -181,7 +181,7 @@ struct PredicateParser {
             return .side(left)
         }
         let options = try takeOptions()
-        let right = try side("a value or a field") { parser throws(PredicateProblem) in try parser.sum() }
+        let right = try side("a value or a field") { parser throws(Misuse) in try parser.sum() }
         return .condition(
             .comparison(
                 PredicateComparison(
@@ -205,7 +205,7 @@ struct PredicateParser {
     ]
 
     /// The relation that follows; nil if a side ends without one.
-    private mutating func takeRelation() throws(PredicateProblem) -> PredicateComparison.Relation? {
+    private mutating func takeRelation() throws(Misuse) -> PredicateComparison.Relation? {
         let text: String
         switch current.kind {
         case .symbol(let symbol): text = symbol
@@ -229,7 +229,7 @@ struct PredicateParser {
     }
 
     /// The letters in brackets that follow a relation.
-    private mutating func takeOptions() throws(PredicateProblem) -> String {
+    private mutating func takeOptions() throws(Misuse) -> String {
         guard takes(symbol: "[") else { return "" }
         let column = current.column
         guard case .word(let text, isLiteral: false) = current.kind else { throw unexpected("options such as cd") }
@@ -241,17 +241,15 @@ struct PredicateParser {
         try expect(symbol: "]")
         return String(letters.sorted())
     }
-}
 
-// The sides of comparisons: fields, values, and computed values.
+    // The sides of comparisons: fields, values, and computed values.
 
-extension PredicateParser {
     /// Terms joined by +, -, * and /.
-    mutating func sum() throws(PredicateProblem) -> Node {
+    mutating func sum() throws(Misuse) -> Node {
         try operation(["+": PredicateSide.addition, "-": PredicateSide.subtraction]) {
-            parser throws(PredicateProblem) in
+            parser throws(Misuse) in
             try parser.operation(["*": PredicateSide.multiplication, "/": PredicateSide.division]) {
-                parser throws(PredicateProblem) in try parser.power()
+                parser throws(Misuse) in try parser.power()
             }
         }
     }
@@ -259,7 +257,7 @@ extension PredicateParser {
     /// Parts joined by operators of one rank, from left to right. `functions` maps each operator to its function.
     private mutating func operation(
         _ functions: [String: String], _ part: Part
-    ) throws(PredicateProblem) -> Node {
+    ) throws(Misuse) -> Node {
         var node = try part(&self)
         while case .side(let left) = node, case .symbol(let symbol) = current.kind, let name = functions[symbol] {
             advance()
@@ -268,16 +266,16 @@ extension PredicateParser {
         return node
     }
 
-    private mutating func power() throws(PredicateProblem) -> Node {
+    private mutating func power() throws(Misuse) -> Node {
         let node = try signed()
         guard case .side(let base) = node, takes(symbol: "**") else { return node }
-        let exponent = try nested { parser throws(PredicateProblem) in try parser.power() }
+        let exponent = try nested { parser throws(Misuse) in try parser.power() }
         return .side(try function(PredicateSide.power, [base, try side(exponent)]))
     }
 
-    private mutating func signed() throws(PredicateProblem) -> Node {
+    private mutating func signed() throws(Misuse) -> Node {
         guard takes(symbol: "-") else { return try path() }
-        let node = try nested { parser throws(PredicateProblem) in try parser.signed() }
+        let node = try nested { parser throws(Misuse) in try parser.signed() }
         let operand = try side(node)
         switch operand {
         case .constant(.value(.int64(let number))): return .side(.integer(0 &- number))
@@ -286,13 +284,13 @@ extension PredicateParser {
         }
     }
 
-    private func side(_ node: Node) throws(PredicateProblem) -> PredicateSide {
+    private func side(_ node: Node) throws(Misuse) -> PredicateSide {
         guard case .side(let side) = node else { throw unexpected("a value or a field") }
         return side
     }
 
     /// A side with the names and indexes that follow it. Brackets with the options of a relation were parsed before.
-    private mutating func path() throws(PredicateProblem) -> Node {
+    private mutating func path() throws(Misuse) -> Node {
         let node = try primary()
         guard case .side(var side) = node else { return node }
         while true {
@@ -301,8 +299,8 @@ extension PredicateParser {
                 advance()
                 side = try longer(side, name)
             } else if takes(symbol: "[") {
-                let index = try self.side("an index") { parser throws(PredicateProblem) in
-                    try parser.nested { parser throws(PredicateProblem) in try parser.sum() }
+                let index = try self.side("an index") { parser throws(Misuse) in
+                    try parser.nested { parser throws(Misuse) in try parser.sum() }
                 }
                 try expect(symbol: "]")
                 side = try function("objectFrom:withIndex:", [side, index])
@@ -315,7 +313,7 @@ extension PredicateParser {
     /// A path followed by a name.
     private mutating func longer(
         _ side: PredicateSide, _ name: String
-    ) throws(PredicateProblem) -> PredicateSide {
+    ) throws(Misuse) -> PredicateSide {
         switch side {
         case .keyPath(let names): return .keyPath(names + [name])
         case .evaluatedObject: return .keyPath([name])
@@ -326,12 +324,12 @@ extension PredicateParser {
 
     // MARK: Single ones
 
-    private mutating func primary() throws(PredicateProblem) -> Node {
+    private mutating func primary() throws(Misuse) -> Node {
         let token = current
         advance()
         switch token.kind {
         case .symbol("("):
-            let node = try nested { parser throws(PredicateProblem) in try parser.disjunction() }
+            let node = try nested { parser throws(Misuse) in try parser.disjunction() }
             try expect(symbol: ")")
             return node
         case .symbol("{"): return .side(.aggregate(try list(until: "}")))
@@ -354,7 +352,7 @@ extension PredicateParser {
         }
     }
 
-    private mutating func word(_ name: String, column: Int) throws(PredicateProblem) -> PredicateSide {
+    private mutating func word(_ name: String, column: Int) throws(Misuse) -> PredicateSide {
         switch name.uppercased() {
         case "SELF": return .evaluatedObject
         case "TRUE", "YES": return .integer(1)
@@ -375,11 +373,11 @@ extension PredicateParser {
     ]
 
     /// A field, or a function if a parenthesis follows.
-    private mutating func field(_ name: String) throws(PredicateProblem) -> PredicateSide {
+    private mutating func field(_ name: String) throws(Misuse) -> PredicateSide {
         current.kind == .symbol("(") ? try call(name) : .keyPath([name])
     }
 
-    private mutating func call(_ name: String) throws(PredicateProblem) -> PredicateSide {
+    private mutating func call(_ name: String) throws(Misuse) -> PredicateSide {
         try expect(symbol: "(")
         let arguments = try list(until: ")")
         if name.uppercased() == PredicateSide.cast, let constant = PredicateArgument.cast(arguments) {
@@ -388,13 +386,13 @@ extension PredicateParser {
         return try function(name.uppercased() == PredicateSide.cast ? PredicateSide.cast : name, arguments)
     }
 
-    private mutating func list(until symbol: String) throws(PredicateProblem) -> [PredicateSide] {
+    private mutating func list(until symbol: String) throws(Misuse) -> [PredicateSide] {
         var items: [PredicateSide] = []
         if takes(symbol: symbol) { return items }
         while true {
             let column = current.column
             // SUBQUERY contains a condition, which is not used here.
-            guard case .side(let item) = try nested({ parser throws(PredicateProblem) in try parser.disjunction() })
+            guard case .side(let item) = try nested({ parser throws(Misuse) in try parser.disjunction() })
             else {
                 throw problem(column, "a value or a field was expected, for CloudKit takes no conditions within a side")
             }

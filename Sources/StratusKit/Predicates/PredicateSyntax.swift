@@ -99,16 +99,14 @@ extension PredicateSyntax {
     /// Replaces variables by values. Variables without a value stay.
     func substituting(_ values: [String: PredicateSide]) -> PredicateSyntax {
         switch self {
-        case .always: self
+        case .always: return self
         case .comparison(var comparison):
-            {
-                comparison.left = comparison.left.substituting(values)
-                comparison.right = comparison.right.substituting(values)
-                return .comparison(comparison)
-            }()
-        case .and(let parts): .and(parts.map { $0.substituting(values) })
-        case .or(let parts): .or(parts.map { $0.substituting(values) })
-        case .not(let part): .not(part.substituting(values))
+            comparison.left = comparison.left.substituting(values)
+            comparison.right = comparison.right.substituting(values)
+            return .comparison(comparison)
+        case .and(let parts): return .and(parts.map { $0.substituting(values) })
+        case .or(let parts): return .or(parts.map { $0.substituting(values) })
+        case .not(let part): return .not(part.substituting(values))
         }
     }
 }
@@ -124,23 +122,16 @@ extension PredicateSide {
     }
 }
 
-/// Why a predicate is refused, as a sentence that says what to write instead. On Apple's systems most of these mistakes
-/// raise an exception; here the query fails with `invalidArguments` and this text.
-struct PredicateProblem: Error, Hashable, Sendable {
-    var text: String
-
-    init(_ text: String) { self.text = text }
-
-    /// A format that does not parse.
+extension Misuse {
+    /// A format that does not parse. On Apple's systems most mistakes in predicates raise an exception; here the query
+    /// fails with a text that says what to write instead.
     /// - Parameters:
     ///   - format: The whole format.
     ///   - column: The number of the character where it is wrong, from 1.
     ///   - message: What was expected there.
     init(format: String, column: Int, _ message: String) {
-        text = "Unable to parse the format string \"\(format)\": at column \(column), \(message)."
+        self.init("Unable to parse the format string \"\(format)\": at column \(column), \(message).")
     }
-
-    var error: CloudError { CloudError(.invalidArguments, text: text) }
 }
 
 /// Writes a predicate as a format: as text for people, or with placeholders and separate values for archives.

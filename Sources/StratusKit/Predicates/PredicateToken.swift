@@ -2,8 +2,6 @@
 //
 // Invariant: tokenizing any text takes time that its length bounds, and never traps.
 
-import Foundation
-
 /// A token of a format, and its position.
 struct PredicateToken: Equatable, Sendable {
     enum Kind: Equatable, Sendable {
@@ -38,7 +36,7 @@ struct PredicateTokenizer {
     }
 
     /// All tokens. The last one is the end.
-    static func tokens(of format: String) throws(PredicateProblem) -> [PredicateToken] {
+    static func tokens(of format: String) throws(Misuse) -> [PredicateToken] {
         var tokenizer = PredicateTokenizer(format)
         var tokens: [PredicateToken] = []
         while true {
@@ -48,8 +46,8 @@ struct PredicateTokenizer {
         }
     }
 
-    private func problem(_ column: Int, _ message: String) -> PredicateProblem {
-        PredicateProblem(format: format, column: column, message)
+    private func problem(_ column: Int, _ message: String) -> Misuse {
+        Misuse(format: format, column: column, message)
     }
 
     private var current: Unicode.Scalar? { scalar(after: 0) }
@@ -74,7 +72,7 @@ struct PredicateTokenizer {
         return String(text)
     }
 
-    private mutating func next() throws(PredicateProblem) -> PredicateToken {
+    private mutating func next() throws(Misuse) -> PredicateToken {
         skip(while: \.isSpace)
         let column = place + 1
         guard let first = current else { return PredicateToken(kind: .end, column: column) }
@@ -112,7 +110,7 @@ struct PredicateTokenizer {
         return .selector(text)
     }
 
-    private mutating func literalWord() throws(PredicateProblem) -> PredicateToken.Kind {
+    private mutating func literalWord() throws(Misuse) -> PredicateToken.Kind {
         place += 1
         guard current?.isNameStart == true else { throw problem(place + 1, "a name was expected after #") }
         return .word(name(), isLiteral: true)
@@ -123,7 +121,7 @@ struct PredicateTokenizer {
         return "@" + name()
     }
 
-    private mutating func variable() throws(PredicateProblem) -> PredicateToken.Kind {
+    private mutating func variable() throws(Misuse) -> PredicateToken.Kind {
         place += 1
         guard current?.isNamePart == true else {
             throw problem(place + 1, "the name of a variable was expected after $")
@@ -136,7 +134,7 @@ struct PredicateTokenizer {
     private static let lengths = Set("hlqLjzt".unicodeScalars)
     private static let letters = Set("@KdDiuUxXoOcCfFeEgGaA".unicodeScalars)
 
-    private mutating func argument() throws(PredicateProblem) -> PredicateToken.Kind {
+    private mutating func argument() throws(Misuse) -> PredicateToken.Kind {
         let column = place + 1
         place += 1
         skip(while: Self.lengths.contains)
@@ -154,7 +152,7 @@ struct PredicateTokenizer {
 
     // MARK: Strings
 
-    private mutating func string(endingWith mark: Unicode.Scalar) throws(PredicateProblem) -> PredicateToken.Kind {
+    private mutating func string(endingWith mark: Unicode.Scalar) throws(Misuse) -> PredicateToken.Kind {
         let column = place + 1
         place += 1
         var text = String.UnicodeScalarView()
@@ -166,7 +164,7 @@ struct PredicateTokenizer {
         throw problem(column, "the string that begins here does not end: \(mark) was expected")
     }
 
-    private mutating func escaped() throws(PredicateProblem) -> Unicode.Scalar {
+    private mutating func escaped() throws(Misuse) -> Unicode.Scalar {
         guard let next = current else { throw problem(place + 1, "a character was expected after \\") }
         place += 1
         switch next {
@@ -179,7 +177,7 @@ struct PredicateTokenizer {
         }
     }
 
-    private mutating func scalar(digitCount: Int) throws(PredicateProblem) -> Unicode.Scalar {
+    private mutating func scalar(digitCount: Int) throws(Misuse) -> Unicode.Scalar {
         let column = place + 1
         let end = min(place + digitCount, scalars.count)
         guard end - place == digitCount, scalars[place..<end].allSatisfy(\.properties.isASCIIHexDigit),
@@ -193,7 +191,7 @@ struct PredicateTokenizer {
 
     private static let radixes: [Unicode.Scalar: Int] = ["x": 16, "X": 16, "o": 8, "O": 8, "b": 2, "B": 2]
 
-    private mutating func number() throws(PredicateProblem) -> PredicateToken.Kind {
+    private mutating func number() throws(Misuse) -> PredicateToken.Kind {
         let column = place + 1
         if current == "0", let letter = scalar(after: 1), let radix = Self.radixes[letter] {
             place += 2
@@ -235,7 +233,7 @@ struct PredicateTokenizer {
     private static let pairs: Set = ["==", "!=", "<>", "<=", "=<", ">=", "=>", "&&", "||", "**", ":="]
     private static let singles = Set("=<>!+-*/(){}[],.".unicodeScalars)
 
-    private mutating func symbol(_ first: Unicode.Scalar) throws(PredicateProblem) -> PredicateToken.Kind {
+    private mutating func symbol(_ first: Unicode.Scalar) throws(Misuse) -> PredicateToken.Kind {
         if place + 1 < scalars.count, first.isASCII {
             let pair = text(place..<place + 2)
             if Self.pairs.contains(pair) {

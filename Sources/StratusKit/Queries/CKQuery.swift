@@ -68,13 +68,13 @@ public final class CKQuery: NSObject, NSSecureCoding, NSCopying, @unchecked Send
     /// - Parameter now: The value of `now()` in the predicate.
     /// - Returns: The query.
     /// - Throws: What CloudKit does not take.
-    func clientQuery(now: Date) throws(PredicateProblem) -> ClientQuery {
-        guard !recordType.isEmpty else { throw PredicateProblem(Self.missingType) }
+    func clientQuery(now: Date) throws(Misuse) -> ClientQuery {
+        guard !recordType.isEmpty else { throw Misuse(Self.missingType) }
         let lowered = try LoweredPredicate(try captured.content.get(), now: now)
         var sorts: [QuerySort] = []
         for descriptor in sortDescriptors ?? [] {
             guard let sort = (descriptor as? any KeyedSortDescriptor)?.querySort else {
-                throw PredicateProblem(
+                throw Misuse(
                     "CloudKit sorts by fields: write NSSortDescriptor(key:ascending:) or CKLocationSortDescriptor.")
             }
             sorts.append(sort)
@@ -191,7 +191,7 @@ enum ArchivedQuery {
 
     static func predicate(in coder: NSCoder) -> CapturedPredicate? {
         if let misuse = coder.decodeText(forKey: CoderKey.misuse) {
-            return CapturedPredicate(.failure(PredicateProblem(misuse)))
+            return CapturedPredicate(.failure(Misuse(misuse)))
         }
         guard let format = coder.decodeText(forKey: CoderKey.predicateFormat),
             let block = coder.decodeData(forKey: CoderKey.predicateArguments),

@@ -16,7 +16,6 @@
 // the number of bytes bounds, and no bytes make it trap.
 
 import Foundation
-import StratusCloud
 import StratusModel
 
 /// The values of a record in an archive.

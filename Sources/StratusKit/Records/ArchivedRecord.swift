@@ -198,7 +198,7 @@ class ArchivedValueStore: NSObject, NSSecureCoding {
 
     private static func held(_ value: Any, forKey key: String, in coder: NSCoder) -> HeldValue? {
         do throws(Misuse) {
-            if let text = FieldKeyRule.misuse(of: key) { throw Misuse(text: text) }
+            if let text = FieldKeyRule.misuse(of: key) { throw Misuse(text) }
             return try HeldValue(holding: value, isEncrypted: place.isEncrypted)
         } catch {
             (coder as? any ArchiveReader)?.noteUnknown(

@@ -2,7 +2,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
 import StratusStore
 
 /// A change of a key since the record was created, fetched or saved.
@@ -16,13 +15,13 @@ extension HeldField {
     /// The new value of a key, or the mistake in it. It asks the client's objects for their content, so call it without
     /// a lock.
     static func holding(_ value: Any?, forKey key: String, isEncrypted: Bool) -> Result<HeldField?, Misuse> {
-        if let text = FieldKeyRule.misuse(of: key) { return .failure(Misuse(text: text)) }
+        if let text = FieldKeyRule.misuse(of: key) { return .failure(Misuse(text)) }
         guard let value else { return .success(nil) }
         do throws(Misuse) {
             return .success(
                 HeldField(value: try HeldValue(holding: value, isEncrypted: isEncrypted), isEncrypted: isEncrypted))
         } catch {
-            return .failure(Misuse(text: "Value of key \(key): \(error.text)"))
+            return .failure(Misuse("Value of key \(key): \(error.text)"))
         }
     }
 }

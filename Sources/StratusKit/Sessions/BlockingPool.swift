@@ -96,7 +96,7 @@ package final class PoolTicket: Sendable {
 /// The state that the threads share. They retain it and not the pool, so that releasing the pool ends them.
 private final class PoolState: @unchecked Sendable {
     // Unchecked because every variable is used only between `condition.lock` and `unlock`.
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private let threadCount: Int
     private let queueLimit: Int
     private var waiting = [[PoolTicket]](repeating: [], count: BlockingPool.Priority.allCases.count)
@@ -134,10 +134,7 @@ private final class PoolState: @unchecked Sendable {
     }
 
     func close() {
-        condition.lock()
-        isClosed = true
-        condition.broadcast()
-        condition.unlock()
+        condition.change { isClosed = true }
     }
 
     /// Waits for a job; nil when the pool is closed and nothing is left.

@@ -210,11 +210,9 @@ package final class LongLivedRegistry: Sendable {
             }
         }
     }
-}
 
-// MARK: Forgetting
+    // MARK: Forgetting
 
-extension LongLivedRegistry {
     /// Forgets all stored operations, after the store was emptied or closed.
     func forgetAll() { store.forget() }
 

@@ -14,7 +14,6 @@
 //   4. A failure ends its job. The next wake-up starts it again, for every device with a listener.
 
 package import StratusCloud
-import StratusModel
 import StratusStore
 
 /// Where notifications come from.

@@ -24,7 +24,7 @@ package protocol WaitingWork: AnyObject, Sendable {
 /// Counts the work under way, so that a test or a host can wait for its end.
 package final class SessionActivity: @unchecked Sendable {
     // Unchecked because all variables are used only between `condition.lock` and `unlock`.
-    private let condition = NSCondition()
+    private let condition = TimedCondition()
     private var count = 0
     private var waiting: [ObjectIdentifier: any WaitingWork] = [:]
     /// Counts every change, so that a stale check is detected.
@@ -138,9 +138,8 @@ package final class SessionActivity: @unchecked Sendable {
     }
 
     private func changing<Result>(_ body: () -> Result) -> Result {
-        condition.withLock {
+        condition.change {
             changeNumber += 1
-            defer { condition.broadcast() }
             return body()
         }
     }

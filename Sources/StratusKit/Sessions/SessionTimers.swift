@@ -100,10 +100,7 @@ private final class TimerCore: @unchecked Sendable {
     }
 
     func end() {
-        condition.withLock {
-            isEnded = true
-            condition.signal()
-        }
+        condition.change { isEnded = true }
     }
 
     func fireDue() {
@@ -158,20 +155,24 @@ final class TimedCondition: NSLocking, Sendable {
     /// Unlocks, waits, and locks again. It may return without a signal: call it in a loop.
     func wait() { condition.wait() }
 
+    /// Changes under the lock what threads wait for, and wakes them all.
+    func change<Result>(_ body: () throws -> Result) rethrows -> Result {
+        try condition.withLock {
+            defer { condition.broadcast() }
+            return try body()
+        }
+    }
+
     /// Waits at most until `end`, measured by `now`. Returns false when the time is over.
     func wait(until end: Double) -> Bool {
         let seconds = end - Self.now
         guard seconds > 0 else { return false }
         let timer = DispatchSource.makeTimerSource(queue: Self.timeouts)
         timer.schedule(deadline: .now() + min(seconds, Self.longestSeconds))
-        timer.setEventHandler { [condition] in
-            // Locked, so that the thread that set the timer is waiting by now.
-            condition.lock()
-            condition.broadcast()
-            condition.unlock()
-        }
+        // Locked, so that the thread that set the timer is waiting by now.
+        timer.setEventHandler { [self] in change {} }
         timer.activate()
-        condition.wait()
+        wait()
         timer.cancel()
         return Self.now < end
     }

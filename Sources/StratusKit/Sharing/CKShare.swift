@@ -36,7 +36,7 @@ open class CKShare: CKRecord, @unchecked Sendable {
             ShareState(ShareFacts(root: rootID.recordName), in: rootID.zoneID, viewer: nil, mark: mark))
         super.init(recordType: CKRecord.SystemType.share, recordID: shareID)
         guard shareID.zoneID == rootID.zoneID else {
-            note(Misuse(text: "Share must be in the same zone as the current record"))
+            note(Misuse("Share must be in the same zone as the current record"))
             return
         }
         rootRecord.state.withLock { $0.share = CKReference(recordID: shareID, action: .none) }
@@ -204,11 +204,9 @@ extension CKShare {
             return state
         }
     }
-}
 
-// Participants, access requests and blocked people.
+    // Participants, access requests and blocked people.
 
-extension CKShare {
     /// Invites a person, or changes the participant who is the same person (C-16). The invitation is sent when the
     /// share is saved. This is a mistake, which fails the save, unless `publicPermission` is `none` (C-17).
     /// - Parameter participant: A participant that was fetched or created for a one-time URL, and is in no other share.
@@ -262,11 +260,9 @@ extension CKShare {
     public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
         change { (sharing, _) throws(Misuse) in try sharing.unblock(blockedIdentities) }
     }
-}
 
-// The types that belong to a share.
+    // The types that belong to a share.
 
-extension CKShare {
     /// The keys of fields that every share may have, for display (SH-15).
     public enum SystemFieldKey {
         /// The title: a string.

@@ -105,12 +105,6 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         return key.map { .person($0) } ?? .participant(facts.id)
     }
 
-    /// Whether both were found by the same handle or user record. Nothing else matters.
-    func hasSameLookup(as other: CKShareParticipant) -> Bool {
-        let key = CKUserIdentity(facts.identity).lookupInfo?.canonicalKey
-        return key != nil && key == CKUserIdentity(other.facts.identity).lookupInfo?.canonicalKey
-    }
-
     public override func isEqual(_ object: Any?) -> Bool {
         guard let other = object as? CKShareParticipant else { return false }
         return self === other || canonicalIdentity == other.canonicalIdentity
@@ -151,11 +145,9 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
         else { return nil }
         self.init(facts)
     }
-}
 
-// MARK: Exchange with the server
+    // MARK: Exchange with the server
 
-extension CKShareParticipant {
     /// A participant from the server.
     convenience init(_ participant: ClientParticipant, viewer: AccountID?, share: ShareMark? = nil) {
         self.init(ParticipantFacts(participant), viewer: viewer, share: share)

@@ -3,7 +3,6 @@
 // Invariants: the participant named by `ownerID` always exists. No participant is listed twice. Changes are numbered,
 // so that a change made during a save remains after it.
 
-import Foundation
 import StratusCloud
 import StratusModel
 import StratusStore
@@ -97,17 +96,15 @@ struct ShareState: Sendable {
         let role = participant(currentUserID)?.role
         return role == .owner || role == .administrator
     }
-}
 
-// MARK: Changes
+    // MARK: Changes
 
-extension ShareState {
     /// Adds a participant, or updates the one who is the same person (C-16).
     mutating func add(_ participant: CKShareParticipant, to mark: ShareMark) throws(Misuse) {
         try requirePrivate()
         let other = participant.state.withLock { $0.share }
         guard other == nil || other === mark else {
-            throw Misuse(text: "The participant was added to another share. Remove it there, or fetch it again.")
+            throw Misuse("The participant was added to another share. Remove it there, or fetch it again.")
         }
         let number = nextEditNumber()
         guard let index = entries.firstIndex(where: { $0.participant.isSamePerson(as: participant) }) else {
@@ -130,11 +127,11 @@ extension ShareState {
             entries.firstIndex { $0.participant === participant }
             ?? entries.firstIndex { $0.participant == participant }
         guard let index else {
-            throw Misuse(text: "The participant is not in this share, so it cannot be removed.")
+            throw Misuse("The participant is not in this share, so it cannot be removed.")
         }
         let existing = entries[index].participant
         guard existing.participantID != ownerID else {
-            throw Misuse(text: "The owner cannot be removed from a share.")
+            throw Misuse("The owner cannot be removed from a share.")
         }
         entries.remove(at: index)
         existing.state.withLock { $0.share = nil }
@@ -144,14 +141,13 @@ extension ShareState {
     /// Clients add and remove participants only while the share is private (C-17).
     private func requirePrivate() throws(Misuse) {
         guard publicPermission == .none else {
-            throw Misuse(
-                text: "Participants are added and removed only while the publicPermission of the share is none.")
+            throw Misuse("Participants are added and removed only while the publicPermission of the share is none.")
         }
     }
 
     private func requireManager() throws(Misuse) {
         guard isManaged else {
-            throw Misuse(text: "Only the owner and administrators of a share decide about access requests.")
+            throw Misuse("Only the owner and administrators of a share decide about access requests.")
         }
     }
 
@@ -204,14 +200,6 @@ extension ShareState {
                 unblockedEditNumbers[identity.facts.id] = number
             }
         }
-    }
-}
-
-extension CKShareParticipant {
-    /// Whether adding one updates the other (C-16), also if only one of them is known by user record. If both are, only
-    /// the user record counts, because an address may have changed hands.
-    fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool {
-        isEqual(other) || !userIdentity.isKnownToDiffer(from: other.userIdentity) && hasSameLookup(as: other)
     }
 }
 
@@ -345,6 +333,15 @@ extension ShareState {
 }
 
 extension CKShareParticipant {
+    /// Whether adding one updates the other (C-16), also if only one of them is known by user record. If both are, only
+    /// the user record counts, because an address may have changed hands.
+    fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool {
+        let (mine, others) = (userIdentity, other.userIdentity)
+        guard !isEqual(other) else { return true }
+        let key = mine.lookupInfo?.canonicalKey
+        return !mine.isKnownToDiffer(from: others) && key != nil && key == others.lookupInfo?.canonicalKey
+    }
+
     /// Whether the server means this participant by another identifier.
     fileprivate func isMeant(by participant: ClientParticipant) -> Bool {
         let key = userIdentity.lookupInfo?.canonicalKey ?? userIdentity.canonicalKey

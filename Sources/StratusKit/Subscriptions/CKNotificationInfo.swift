@@ -4,7 +4,6 @@
 // Invariant: one lock guards everything, because clients change it on any thread.
 
 public import Foundation
-import StratusCloud
 import StratusModel
 import StratusStore
 

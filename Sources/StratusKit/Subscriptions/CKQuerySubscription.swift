@@ -98,8 +98,8 @@ public final class CKQuerySubscription: CKSubscription, @unchecked Sendable {
         return "A CKQuerySubscription fires on creation, update or deletion of records: choose at least one of them."
     }
 
-    override func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
-        if let mistake { throw PredicateProblem(mistake) }
+    override func subject(now: Date) throws(Misuse) -> SubscriptionSubject {
+        if let mistake { throw Misuse(mistake) }
         let syntax = try captured.content.get()
         let lowered = try LoweredPredicate(syntax, now: now)
         return .query(

@@ -60,7 +60,7 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     /// - Parameter now: The value of `now()` in a predicate.
     /// - Returns: The subject.
     /// - Throws: A mistake, for which CloudKit raises an exception or refuses the subscription.
-    func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
+    func subject(now: Date) throws(Misuse) -> SubscriptionSubject {
         preconditionFailure("A subclass of CKSubscription must override subject(now:).")
     }
 
@@ -117,7 +117,7 @@ extension CKSubscription {
     /// - Parameter now: The value of `now()` in a predicate.
     /// - Returns: The subscription for the server.
     /// - Throws: A mistake, which fails the save.
-    final func makeSave(now: Date) throws(PredicateProblem) -> ClientSubscription {
+    final func makeSave(now: Date) throws(Misuse) -> ClientSubscription {
         ClientSubscription(
             id: subscriptionID, subject: try subject(now: now), template: notificationInfo?.template)
     }
@@ -143,7 +143,7 @@ extension CKSubscription {
 
     private static var unreadablePredicate: CapturedPredicate {
         CapturedPredicate(
-            .failure(PredicateProblem("The predicate of the subscription cannot be read: save the subscription again."))
+            .failure(Misuse("The predicate of the subscription cannot be read: save the subscription again."))
         )
     }
 }
@@ -187,7 +187,7 @@ public final class CKRecordZoneSubscription: CKSubscription, @unchecked Sendable
 
     public override var description: String { "<CKRecordZoneSubscription: \(subscriptionID), \(zoneID)>" }
 
-    override func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
+    override func subject(now: Date) throws(Misuse) -> SubscriptionSubject {
         .zone(zoneID.address, recordType: recordType)
     }
 
@@ -254,7 +254,7 @@ public final class CKDatabaseSubscription: CKSubscription, @unchecked Sendable {
         set { type.withLock { $0 = newValue } }
     }
 
-    override func subject(now: Date) throws(PredicateProblem) -> SubscriptionSubject {
+    override func subject(now: Date) throws(Misuse) -> SubscriptionSubject {
         .database(recordType: recordType)
     }
 

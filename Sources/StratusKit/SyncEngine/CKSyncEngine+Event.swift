@@ -137,11 +137,9 @@ extension CKSyncEngine.Event {
         /// The event's name, and the reason.
         public var description: String { "didSendChanges(\(context.reason))" }
     }
-}
 
-// The events with changes: fetched changes, and answers to sent changes.
+    // The events with changes: fetched changes, and answers to sent changes.
 
-extension CKSyncEngine.Event {
     /// Zones are new, have changed, or are gone.
     public struct FetchedDatabaseChanges: Sendable, CustomStringConvertible {
         /// Zones that are new or have changed. What has changed in them is fetched next.

@@ -70,11 +70,9 @@ extension CKSyncEngine {
             "<CKSyncEngine.FetchChangesContext: reason=\(reason), options=\(options)>"
         }
     }
-}
 
-// The options and the context of sending.
+    // The options and the context of sending.
 
-extension CKSyncEngine {
     /// The options of sending.
     public struct SendChangesOptions: Sendable, CustomStringConvertible {
         /// Which changes are sent. The engine filters its changes of zones by it; the delegate must filter its records
@@ -161,11 +159,9 @@ extension CKSyncEngine {
             "<CKSyncEngine.SendChangesContext: reason=\(reason), options=\(options)>"
         }
     }
-}
 
-// The records of one request.
+    // The records of one request.
 
-extension CKSyncEngine {
     /// Records that are sent in one request.
     public struct RecordZoneChangeBatch: Sendable, CustomStringConvertible {
         /// The records to save, unless another client has saved them meanwhile (S-01).

@@ -7,10 +7,6 @@
 //
 // It uses the public operations, and sees nothing that other clients do not see.
 
-import Foundation
-import StratusCloud
-import StratusStore
-
 /// Synchronizes a program's own data with one private or shared database: it sends the changes that the program names,
 /// and fetches the changes of others.
 ///

@@ -90,11 +90,9 @@ extension SyncArchive {
         zones.append(Zone(name: zoneID.zoneName, owner: zoneID.ownerName))
         return zones.count - 1
     }
-}
 
-// MARK: Reading
+    // MARK: Reading
 
-extension SyncArchive {
     private struct Version: Codable {
         var version: Int
     }

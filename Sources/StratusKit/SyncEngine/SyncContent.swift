@@ -1,6 +1,5 @@
 // What an engine remembers, as a plain value: its progress, and its lists of pending changes.
 
-import StratusCloud
 import StratusModel
 
 /// The database of a state.

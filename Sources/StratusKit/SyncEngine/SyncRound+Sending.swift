@@ -178,22 +178,12 @@ struct SyncRequests: Sendable {
     ) async throws -> ZonePage {
         let database = database(in: group)
         return try await database.scope.await { completion in
-            let operation = CKFetchRecordZoneChangesOperation(
-                recordZoneIDs: [zoneID],
-                configurationsByRecordZoneID: [zoneID: .init(previousServerChangeToken: token)])
-            operation.database = database
-            operation.fetchAllChanges = false
             let changed = Gathered<[CKDatabase.RecordZoneChange.Modification]>([])
-            let deleted = Gathered<[CKDatabase.RecordZoneChange.Deletion]>([])
-            let end = Gathered<Result<FetchedZoneChanges, any Error>?>(nil)
+            let operation = database.fetchingPage(of: zoneID, .init(previousServerChangeToken: token)) { page in
+                completion(page.map { (changed.value, $0, $1.serverChangeToken, $1.moreComing) })
+            }
             // Events cannot report a record's error: a damaged asset has a `fileURL` of nil.
             operation.reportAllRecords { changed.value.append(.init(record: $0)) }
-            operation.recordWithIDWasDeletedBlock = { deleted.value.append(.init(recordID: $0, recordType: $1)) }
-            operation.recordZoneFetchResultBlock = { end.value = $1 }
-            operation.fetchRecordZoneChangesResultBlock = { result in
-                let fetched = result.flatMap { _ in end.value ?? .failure(CKError.unanswered()) }
-                completion(fetched.map { (changed.value, deleted.value, $0.serverChangeToken, $0.moreComing) })
-            }
             return operation
         }
     }

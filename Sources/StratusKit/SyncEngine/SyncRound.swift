@@ -4,8 +4,6 @@
 
 import Foundation
 import StratusCloud
-import StratusModel
-import StratusStore
 
 /// One round, from its beginning to its end.
 final class SyncRound {

@@ -7,9 +7,7 @@
 //   3. A request for a fetch increments `wantedFetch`; a fetch satisfies the requests before its beginning.
 //   4. An engine that does not sync automatically reports its state, but does nothing else unprompted (E-11).
 
-import Foundation
 import StratusCloud
-import StratusModel
 import StratusStore
 
 /// Does the work of one sync engine.
@@ -168,11 +166,9 @@ final class SyncWorker: Sendable {
         guard let update = state.takeUpdate() else { return }
         try await report(.stateUpdate(.init(stateSerialization: update)))
     }
-}
 
-// MARK: Scheduling
+    // MARK: Scheduling
 
-extension SyncWorker {
     /// Whether some fetch requests are not satisfied.
     var hasOpenFetch: Bool { schedule.withLock { $0.wantedFetch > $0.doneFetch } }
 
@@ -338,11 +334,10 @@ enum SyncCallback {
 
     /// The error of a call to an engine in a callback of the engine's own delegate.
     static func refusal() -> CKError {
-        var text: String?
-        StratusMisuse.note(
+        let mistake = Misuse(
             "A callback of a sync engine's delegate must not wait for a call of that engine: return first, or make the "
-                + "call in a detached task.",
-            in: &text)
-        return CKError(CloudError(.invalidArguments, text: text ?? ""))
+                + "call in a detached task.")
+        StratusMisuse.note(mistake.text)
+        return CKError(mistake.error)
     }
 }

@@ -150,10 +150,14 @@ extension HeldValue {
     var clientValue: ClientValue { clientValue(at: .nowhere, isChanged: false) }
 }
 
-/// A mistake, such as a value that no field can hold. On Apple's systems it raises an exception; here the record
-/// remembers it until the save.
-struct Misuse: Error {
+/// A mistake, such as a value that no field can hold. On Apple's systems it raises an exception; here the record or the
+/// query remembers it, and fails with `invalidArguments`.
+struct Misuse: Error, Hashable {
     let text: String
+
+    init(_ text: String) { self.text = text }
+
+    var error: CloudError { CloudError(.invalidArguments, text: text) }
 }
 
 /// A type whose values a field can hold.
@@ -170,7 +174,7 @@ extension HeldValue {
         } else if let values = value as? [Any] {
             self = try HeldValue(holdingAll: values)
         } else {
-            throw Misuse(text: "\(type(of: value)) is not a type that a record can hold.")
+            throw Misuse("\(type(of: value)) is not a type that a record can hold.")
         }
     }
 
@@ -178,7 +182,7 @@ extension HeldValue {
     init(holding value: Any, isEncrypted: Bool) throws(Misuse) {
         self = try HeldValue(holding: value)
         if isEncrypted, isUnencryptable {
-            throw Misuse(text: "encrypted values cannot be assets or references.")
+            throw Misuse("encrypted values cannot be assets or references.")
         }
     }
 
@@ -188,7 +192,7 @@ extension HeldValue {
         list.reserveCapacity(values.count)
         for value in values {
             let held = try HeldValue(holding: value)
-            if case .list = held { throw Misuse(text: "A list cannot hold lists.") }
+            if case .list = held { throw Misuse("A list cannot hold lists.") }
             list.append(held)
         }
         self = .list(HeldValue.unified(list))
@@ -205,7 +209,7 @@ extension HeldValue {
 extension HoldableValue where Self: BinaryInteger {
     func heldValue() throws(Misuse) -> HeldValue {
         guard let number = Int64(exactly: self) else {
-            throw Misuse(text: "\(self) is larger than the largest integer that a record can hold.")
+            throw Misuse("\(self) is larger than the largest integer that a record can hold.")
         }
         return .int64(number)
     }
@@ -264,7 +268,7 @@ extension NSNumber: HoldableValue {
         let text = stringValue
         if !(self is NSDecimalNumber), let number = Int64(text) { return .int64(number) }
         guard UInt64(text) == nil || self is NSDecimalNumber else {
-            throw Misuse(text: "\(text) is larger than the largest integer that a record can hold.")
+            throw Misuse("\(text) is larger than the largest integer that a record can hold.")
         }
         return .double(doubleValue)
     }
@@ -277,7 +281,7 @@ extension CKReference: HoldableValue {
 extension CKAsset: HoldableValue {
     /// A URL that is not a file URL has a path too, which must not be taken for a path on this machine (C-10).
     func heldValue() throws(Misuse) -> HeldValue {
-        guard isOfFile else { throw Misuse(text: "The URL of an asset must be a file URL.") }
+        guard isOfFile else { throw Misuse("The URL of an asset must be a file URL.") }
         return .asset(self)
     }
 }
@@ -307,6 +311,6 @@ public enum StratusMisuse {
         if memory == nil { memory = text }
     }
 
-    /// Notes a mistake that is found again: ends the process if `trapsAtOnce` is set.
+    /// Notes a mistake that is remembered elsewhere: ends the process if `trapsAtOnce` is set.
     static func note(_ text: String) { precondition(!trapsAtOnce, text) }
 }

@@ -233,13 +233,6 @@ protocol StoreHost: Sendable {
     ) throws
     func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer
     func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata
-    func invite(
-        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
-        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
-    ) async throws
-    func setPublicPermission(
-        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
-    ) async throws
     func importSchema(_ text: String, intoContainer identifier: String) throws
     func close()
 }
@@ -251,20 +244,6 @@ extension Stratus: StoreHost {
         // The optional type selects the method of `Stratus` itself.
         let listener: FreeingProgress.Listener? = progress
         try deleteAccountWithAllData(account, progress: listener)
-    }
-
-    func invite(
-        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
-        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
-    ) async throws {
-        try await invite(
-            people, to: shareID, in: container, permission: permission, role: role, allowing: .standard)
-    }
-
-    func setPublicPermission(
-        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
-    ) async throws {
-        try await setPublicPermission(permission, of: shareID, in: container, allowing: .standard)
     }
 }
 

@@ -81,8 +81,8 @@ struct Invite: PlaceCommand {
     func run() throws {
         let (permission, role) = (self.permission.permission, self.role.role)
         try ShareEdit(record: record, place: place, secret: secret).run(creating: true, looking: people) {
-            host, shareID, container, lookups in
-            try await host.invite(lookups, to: shareID, in: container, permission: permission, role: role)
+            shareID, container, lookups in
+            try await container.invite(lookups, to: shareID, permission: permission, role: role)
         }
     }
 }

@@ -162,7 +162,7 @@ struct Participants: ParsableCommand {
                     let what = "leave the share of \(record.text) for \(person.text)"
                     return try !deed.mayDo(what, ["record": record.text, "person": person.text], $2)
                 }
-            ) { _, shareID, container, _ in
+            ) { shareID, container, _ in
                 try await container.sharedCloudDatabase.deleteRecord(withID: shareID)
             }
         }

@@ -161,8 +161,8 @@ struct Share: ParsableCommand {
         func run() throws {
             let permission = self.permission.permission
             try ShareEdit(record: record, place: place, secret: secret).run(unless: isStopped) {
-                host, shareID, container, _ in
-                try await host.setPublicPermission(permission, of: shareID, in: container)
+                shareID, container, _ in
+                try await container.setPublicPermission(permission, of: shareID)
             }
         }
 

@@ -15,7 +15,7 @@ enum PredicateSamples {
 
     /// A predicate as the server gets it, or the message it is refused with.
     static func lowered(_ predicate: NSPredicate) -> [String] {
-        do throws(PredicateProblem) {
+        do throws(Misuse) {
             let lowered = try LoweredPredicate(try CapturedPredicate(predicate).content.get(), now: now)
             return (lowered.matchesNothing ? ["nothing"] : []) + lowered.filters.map(words)
         } catch {

@@ -39,7 +39,7 @@ import Testing
             SubscriptionSamples.query("b", NSPredicate(format: "a = ")), SubscriptionSamples.query(type: ""),
         ] {
             for copy in try archived(subscription) + [#require(subscription.copy() as? CKSubscription)] {
-                #expect(throws: PredicateProblem.self) { try copy.makeSave(now: Date()) }
+                #expect(throws: Misuse.self) { try copy.makeSave(now: Date()) }
             }
         }
         let archive = try ArchiveSamples.archive(SubscriptionSamples.database())

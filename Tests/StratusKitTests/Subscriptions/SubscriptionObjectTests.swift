@@ -202,6 +202,6 @@ import Testing
             subject: .query(ClientQuery(recordType: "T"), zone: nil, triggers: .creation, predicateArchive: [9]))
         let subscription = CKSubscription.from(told)
         #expect((subscription as? CKQuerySubscription)?.recordType == "T")
-        #expect(throws: PredicateProblem.self) { try subscription.makeSave(now: now) }
+        #expect(throws: Misuse.self) { try subscription.makeSave(now: now) }
     }
 }
