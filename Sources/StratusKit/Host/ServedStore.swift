@@ -87,15 +87,13 @@ package final class ServedStore: Sendable {
     }
 
     /// As `Stratus.deleteAccountWithAllData(_:)`. `progress` gets how much was processed.
-    package func deleteAccountWithAllData(
-        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
-    ) throws {
+    package func deleteAccountWithAllData(_ account: Stratus.Account, progress: FreeingProgress.Listener?) throws {
         let _: Done? = try ask(
             .deleteAccount(account.accountID),
             { told in
                 // Older hosts report only this part, without its name.
                 let part = told.part.flatMap { FreeingPart(rawValue: $0) } ?? .departures
-                progress(FreeingProgress(part: part, doneCount: told.doneCount, totalCount: told.totalCount))
+                progress?(FreeingProgress(part: part, doneCount: told.doneCount, totalCount: told.totalCount))
             }, { false })
     }
 
@@ -117,21 +115,6 @@ package final class ServedStore: Sendable {
     package func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata {
         session.metadata(
             try ask(.openShare(url: url.absoluteString, account.accountID)), as: account.accountID)
-    }
-
-    /// As `Stratus.invite(_:to:in:permission:role:allowing:)`, with all options.
-    package func invite(
-        _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
-        permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole
-    ) async throws {
-        _ = try await Stratus.invite(people, to: shareID, in: container, permission: permission, role: role)
-    }
-
-    /// As `Stratus.setPublicPermission(_:of:in:allowing:)`, with all options.
-    package func setPublicPermission(
-        _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer
-    ) async throws {
-        _ = try await Stratus.setPublicPermission(permission, of: shareID, in: container)
     }
 
     // MARK: The store

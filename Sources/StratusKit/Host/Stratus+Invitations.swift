@@ -31,7 +31,7 @@ extension Stratus {
         try await Self.invite(people, to: shareID, in: container, permission: permission, role: role, allowing: options)
     }
 
-    static func invite(
+    package static func invite(
         _ people: [CKUserIdentity.LookupInfo], to shareID: CKRecord.ID, in container: CKContainer,
         permission: CKShare.ParticipantPermission, role: CKShare.ParticipantRole,
         allowing options: CKAllowedSharingOptions = .standard
@@ -71,7 +71,7 @@ extension Stratus {
         try await Self.setPublicPermission(permission, of: shareID, in: container, allowing: options)
     }
 
-    static func setPublicPermission(
+    package static func setPublicPermission(
         _ permission: CKShare.ParticipantPermission, of shareID: CKRecord.ID, in container: CKContainer,
         allowing options: CKAllowedSharingOptions = .standard
     ) async throws -> CKShare {

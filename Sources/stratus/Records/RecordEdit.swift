@@ -79,8 +79,7 @@ enum RecordEdit {
 
 /// A change of a share by a person. Prints the share afterwards.
 struct ShareEdit {
-    typealias Change =
-        @Sendable (any StoreHost, CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
+    typealias Change = @Sendable (CKRecord.ID, CKContainer, [CKUserIdentity.LookupInfo]) async throws -> Void
 
     let record: RecordArgument
     let place: PlaceArguments
@@ -101,8 +100,8 @@ struct ShareEdit {
             let name = try share(in: id, creating: creating, session, console)
             if try isStopped(session, name, console) { return }
             let shareID = try session.client(of: id, place.acting).recordID(name)
-            let (host, container) = (try session.host, try session.container(place.acting))
-            try Blocking.wait { try await change(host, shareID, container, lookups) }
+            let container = try session.container(place.acting)
+            try Blocking.wait { try await change(shareID, container, lookups) }
             guard let content = try session.read(id, { try $0.shareContent(name) }) else {
                 // The last participant who leaves may end the share.
                 return try console.line("the share \(VisibleText.of(name.text)) no longer exists")
@@ -120,7 +119,7 @@ struct ShareEdit {
         unless isStopped: (StoreSession, RecordName, Console) throws -> Bool = { _, _, _ in false },
         _ edit: @escaping @Sendable (CKShare, CKShare.Participant) -> Void
     ) throws {
-        try run(looking: [person], byAllNames: true, unless: isStopped) { _, shareID, container, lookups in
+        try run(looking: [person], byAllNames: true, unless: isStopped) { shareID, container, lookups in
             let isOwn = shareID.zoneID.ownerName == CKCurrentUserDefaultName
             let database = isOwn ? container.privateCloudDatabase : container.sharedCloudDatabase
             guard let share = try await database.record(for: shareID) as? CKShare else {
@@ -142,10 +141,12 @@ struct ShareEdit {
 
     /// Throws `notFound` if a person does not take part in a share, and `refused` for its owner, who cannot leave it.
     static func requireGuest(
-        _ person: PersonArgument, in share: RecordName, of zone: ZoneReader, _ people: RecordReader
+        _ person: PersonArgument, in share: RecordName, of zone: ZoneArguments, _ session: StoreSession
     ) throws {
-        let (user, handle) = (try person.account(in: people)?.userName, person.handle?.normalized)
-        let found = try zone.shareContent(share)?.participants.first { participant in
+        let content = try session.read(session.zone(zone)) { try $0.shareContent(share) }
+        let user = try session.engine.read { try person.account(in: $0)?.userName }
+        let handle = person.handle?.normalized
+        let found = content?.participants.first { participant in
             user.map { $0 == participant.user } ?? false || handle.map { $0 == participant.invitedHandle } ?? false
         }
         guard let found else { throw isNoParticipant(person) }
@@ -201,12 +202,5 @@ extension StoreSession {
             lookups.append(CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: account.userName.text)))
         }
         return lookups
-    }
-}
-
-extension ShareSummary {
-    func show(_ people: People, _ console: Console) throws {
-        for line in try lines(people) { try console.line(line) }
-        try console.object(object)
     }
 }

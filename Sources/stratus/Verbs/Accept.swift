@@ -80,9 +80,9 @@ struct Invite: PlaceCommand {
 
     func run() throws {
         let (permission, role) = (self.permission.permission, self.role.role)
-        try ShareEdit(record: record, place: place, secret: secret).run(creating: true, looking: people) {
-            host, shareID, container, lookups in
-            try await host.invite(lookups, to: shareID, in: container, permission: permission, role: role)
+        let edit = ShareEdit(record: record, place: place, secret: secret)
+        try edit.run(creating: true, looking: people) { share, container, lookups in
+            _ = try await Stratus.invite(lookups, to: share, in: container, permission: permission, role: role)
         }
     }
 }

@@ -33,11 +33,10 @@ struct Subscriptions: ParsableCommand {
                 let user = try acting.person.map { try session.person($0).userName }
                 try session.engine.read { reader in
                     let people = People(reader: reader)
-                    try reader.store.scan(GlobalKeys.subscriptions) { key, value in
+                    try reader.store.forEach(in: GlobalKeys.subscriptions) { key, value in
                         let parts = try GlobalKeys.readSubscriptionKey(key)
-                        guard user.map({ $0 == parts.user }) ?? true else { return .next }
+                        guard user == nil || user == parts.user else { return }
                         try show(parts, SubscriptionEntry(decoding: value), people, console)
-                        return .next
                     }
                 }
             }
@@ -94,7 +93,7 @@ struct Subscriptions: ParsableCommand {
                 let account = try acting.person.map { try session.person($0).id }
                 try session.engine.read { reader in
                     let range = account.map { GlobalKeys.devices(of: $0) } ?? GlobalKeys.devices
-                    try reader.store.scan(range) { key, value in
+                    try reader.store.forEach(in: range) { key, value in
                         let (id, name) = try GlobalKeys.readDeviceKey(key)
                         let entry = try DeviceEntry(decoding: value)
                         let owner = try AccountDirectory().account(id, in: reader)?.externalID
@@ -105,7 +104,6 @@ struct Subscriptions: ParsableCommand {
                             "account": id.text, "externalID": owner, "device": name, "waiting": entry.count,
                             "badge": entry.badge,
                         ])
-                        return .next
                     }
                 }
             }
@@ -129,7 +127,7 @@ struct Subscriptions: ParsableCommand {
         func run() throws {
             try StoreSession.with(store, .reading) { session, console in
                 try session.engine.read { reader in
-                    try reader.store.scan(GlobalKeys.outbox) { key, value in
+                    try reader.store.forEach(in: GlobalKeys.outbox) { key, value in
                         let entry = try OutboxEntry(decoding: value)
                         let text = KeyDescription.text(of: key)
                         try console.line(
@@ -139,7 +137,6 @@ struct Subscriptions: ParsableCommand {
                             "container": entry.container.text, "owner": entry.owner?.text, "zone": entry.zone.text,
                             "entry": text,
                         ])
-                        return .next
                     }
                 }
             }
