@@ -3,7 +3,6 @@
 import Foundation
 import StratusModel
 import StratusRecords
-import StratusStore
 import Testing
 
 @testable import stratus

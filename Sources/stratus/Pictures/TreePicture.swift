@@ -6,7 +6,6 @@
 
 import StratusModel
 import StratusRecords
-import StratusStore
 
 /// A record of the picture.
 struct PictureNode: Hashable {

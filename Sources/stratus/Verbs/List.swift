@@ -4,7 +4,6 @@ import ArgumentParser
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct List: PlaceCommand {
     static let configuration = CommandConfiguration(

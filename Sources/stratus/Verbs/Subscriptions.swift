@@ -5,7 +5,6 @@ import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct Subscriptions: ParsableCommand {
     static let configuration = CommandConfiguration(
