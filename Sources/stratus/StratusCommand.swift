@@ -114,22 +114,18 @@ private enum ArgumentBytes {
     /// Throws `usage` for arguments that are not UTF-8. `arguments` does not include the program's name.
     static func check(_ arguments: [String]) throws(ToolError) {
         guard let suspect = arguments.first(where: { $0.contains("\u{FFFD}") }) else { return }
+        // The first one in the kernel's command line, with its invalid bytes escaped.
         var damaged: String? = suspect
         if let line = try? Disk.contents(of: Array("/proc/self/cmdline".utf8)) {
-            damaged = firstDamaged(in: line)
+            damaged = line.split(separator: 0).map(Array.init)
+                .first { String(validating: $0, as: UTF8.self) == nil }
+                .map { FileName($0).displayText }
         }
         guard let damaged else { return }
         throw ToolError(
             .usage,
             "An argument is not UTF-8: rename the file or directory. To import such a directory, import its parent.",
             ["argument": damaged])
-    }
-
-    /// The first argument in the kernel's command line that is not UTF-8, with its invalid bytes escaped.
-    private static func firstDamaged(in line: [UInt8]) -> String? {
-        line.split(separator: 0).map(Array.init)
-            .first { String(validating: $0, as: UTF8.self) == nil }
-            .map { FileName($0).displayText }
     }
 }
 
@@ -145,7 +141,8 @@ private enum UnknownVerb {
             guard !argument.hasPrefix("-") else { return }
             let verbs = command.configuration.subcommands
             guard !verbs.isEmpty else { return }
-            guard let verb = verbs.first(where: { names(of: $0).contains(argument) }) else {
+            let named = verbs.first { ([$0._commandName] + $0.configuration.aliases).contains(argument) }
+            guard let verb = named else {
                 // The argument may belong to the default verb.
                 if takesArguments(command.configuration.defaultSubcommand) { return }
                 throw error(argument, after: path, verbs.map { $0._commandName })
@@ -153,10 +150,6 @@ private enum UnknownVerb {
             path.append(verb._commandName)
             command = verb
         }
-    }
-
-    private static func names(of verb: any ParsableCommand.Type) -> [String] {
-        [verb._commandName] + verb.configuration.aliases
     }
 
     /// Whether a verb takes arguments other than options.

@@ -59,10 +59,9 @@ struct LookingTests {
             var looked = 0
             var seen: [String] = []
             try look(as: person) { zone, sight in
-                let source = ZonePictures(zone, sight)
+                let source = ZonePictures(zone: zone, sight: sight)
                 try source.visitChildren(of: nil, didLook: { looked += 1 }) { child in
                     seen.append(child.name.text)
-                    return .next
                 }
             }
             #expect(seen == tops, "\(person ?? "everybody")")
@@ -81,11 +80,11 @@ struct LookingTests {
         for (person, name, children, all, lookedCount) in expected {
             var (counted, visited) = (0, 0)
             try look(as: person) { zone, sight in
-                let source = ZonePictures(zone, sight)
+                let source = ZonePictures(zone: zone, sight: sight)
                 let count = try source.recordCount(below: RecordName(name)) { counted += 1 }
                 #expect(count.children == children, "\(name)")
                 #expect(count.all == all, "\(name)")
-                try source.visitChildren(of: RecordName(name), didLook: { visited += 1 }) { _ in .next }
+                try source.visitChildren(of: RecordName(name), didLook: { visited += 1 }) { _ in }
             }
             #expect(counted == lookedCount, "\(name)")
             #expect(visited == (name == "home" ? 3 : Self.photoCount), "\(name)")

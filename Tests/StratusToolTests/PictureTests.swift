@@ -3,7 +3,6 @@
 import Foundation
 import StratusModel
 import StratusRecords
-import StratusStore
 import Testing
 
 @testable import stratus
@@ -23,14 +22,13 @@ private struct SampleTree: PictureSource {
 
     private func rootCount(atOrBelow name: String) -> Int { ([name] + below(name)).count { shares[$0] != nil } }
 
-    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> Void) throws {
         let parent = parent?.text ?? "/"
         #expect(!closed.contains(parent), "visited what lies below \(parent)")
         for name in children[parent] ?? [] {
             didLook()
             if unseen.contains(name) { continue }
-            let child = Child(name: RecordName(name), hasChildren: children[name] != nil)
-            if case .stop = try visit(child) { return }
+            try visit(Child(name: RecordName(name), hasChildren: children[name] != nil))
         }
     }
 
@@ -45,11 +43,9 @@ private struct SampleTree: PictureSource {
         return count
     }
 
-    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay] {
-        let ways = (children[parent?.text ?? "/"] ?? []).map { name in
-            PictureWay(name: RecordName(name), rootCount: rootCount(atOrBelow: name))
-        }
-        return Array(ways.filter { $0.rootCount > 0 }.prefix(limit))
+    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [RecordName: Int] {
+        let ways = (children[parent?.text ?? "/"] ?? []).map { (RecordName($0), rootCount(atOrBelow: $0)) }
+        return Dictionary(uniqueKeysWithValues: ways.filter { $0.1 > 0 }.prefix(limit))
     }
 
     func rootCount(below parent: RecordName?) throws -> Int {
@@ -321,11 +317,11 @@ private struct ChainTree: PictureSource {
     private func level(_ name: RecordName) -> Int { Int(name.text) ?? 0 }
     private func child(_ level: Int) -> Child { Child(name: RecordName("\(level)"), hasChildren: level + 1 < count) }
 
-    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> Void) throws {
         let next = parent.map { level($0) + 1 } ?? 0
         guard next < count else { return }
         didLook()
-        _ = try visit(child(next))
+        try visit(child(next))
     }
 
     func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int) {
@@ -333,7 +329,7 @@ private struct ChainTree: PictureSource {
         for _ in 0..<below { didLook() }
         return (min(below, 1), below)
     }
-    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay] { [] }
+    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [RecordName: Int] { [:] }
     func rootCount(below parent: RecordName?) throws -> Int { 0 }
     func facts(of name: RecordName) throws -> PictureFacts? { PictureFacts(label: name.text, type: "Item") }
 }

@@ -107,7 +107,7 @@ extension Result where Failure == any Error {
 typealias Question<Value> = @Sendable (any CloudServer, Caller) throws -> Value
 
 extension ContainerScope {
-    /// Asks the server on a thread that may block, and hands the answer to a handler, never on the caller's thread.
+    /// Asks the server on a thread that may block, and passes the answer to a handler, never on the caller's thread.
     func ask<Value: Sendable>(_ request: @escaping Question<Value>, completion: @escaping Completion<Value>) {
         let session = session
         let queue = CallbackQueue(pool: session.callbackPool)

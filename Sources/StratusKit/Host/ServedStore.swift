@@ -86,15 +86,13 @@ package final class ServedStore: Sendable {
     }
 
     /// As `Stratus.deleteAccountWithAllData(_:)`. `progress` gets how much was processed.
-    package func deleteAccountWithAllData(
-        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
-    ) throws {
+    package func deleteAccountWithAllData(_ account: Stratus.Account, progress: FreeingProgress.Listener?) throws {
         let _: Done? = try ask(
             .deleteAccount(account.accountID),
             { told in
                 // Older hosts report only this part, without its name.
                 let part = told.part.flatMap { FreeingPart(rawValue: $0) } ?? .departures
-                progress(FreeingProgress(part: part, doneCount: told.doneCount, totalCount: told.totalCount))
+                progress?(FreeingProgress(part: part, doneCount: told.doneCount, totalCount: told.totalCount))
             }, { false })
     }
 

@@ -3,7 +3,7 @@
 // Invariant: a location is immutable.
 
 public import Foundation
-import StratusModel
+package import StratusModel
 
 /// A latitude, a longitude or a part of one, in degrees.
 public typealias CLLocationDegrees = Double
@@ -174,7 +174,7 @@ public final class CLLocation: NSObject, NSSecureCoding, NSCopying, Sendable {
 
     // Conversion to and from the server's type.
 
-    convenience init(_ location: Location) {
+    package convenience init(_ location: Location) {
         self.init(
             coordinate: CLLocationCoordinate2D(
                 latitude: location.latitudeDegrees, longitude: location.longitudeDegrees),

@@ -57,7 +57,7 @@ final class Demonstration {
             verification = try steps()
         } catch {
             // Report the first error.
-            do { try removeEverything() } catch { console.note("note: " + whatIsLeft) }
+            do { try removeEverything() } catch { Console.note("note: " + whatIsLeft) }
             guard (error as? ToolError)?.code == .interrupted else { throw error }
             throw ToolError(
                 .interrupted,
@@ -178,7 +178,7 @@ final class Demonstration {
                 guard let person = try session.engine.read({ try address.account(in: $0) }),
                     let account = try host.account(id: person.id.text)
                 else { continue }
-                try host.deleteAccountWithAllData(account) { _ in }
+                try host.deleteAccountWithAllData(account, progress: nil)
             }
         }
         // An empty schema removes the container.
@@ -263,7 +263,7 @@ extension Demonstration {
         try explain(stage.shared.deepest, guest, mayRead: false)
         guard let url = share.url else { throw unexpected("the share has no URL") }
 
-        try step("accept by the URL", { _ in 1 }) { _ = try session.open(url, as: guest) }
+        try step("accept by the URL", { _ in 1 }) { _ = try session.host.open(url, as: guest.account) }
         try console.line("the guest has accepted")
         try explain(stage.shared.deepest, guest, mayRead: true)
 

@@ -15,9 +15,8 @@ struct ErrorReport {
     var message: String
     var fields: [String: String] = [:]
     var cause: String?
-    var refusals: [RecordName: Refusal] = [:]
-    /// The records that a CloudKit request failed for.
-    var items: [RecordName: CKError] = [:]
+    /// The records that the request failed for, with the reason as JSON and in words.
+    var refusals: [(record: RecordName, reason: JSONObject, text: String)] = []
     var exit: ExitStatus
 }
 
@@ -26,6 +25,7 @@ extension ErrorReport {
         self = Self.report(of: error)
         // The server may repeat its message as the cause.
         if cause == message { cause = nil }
+        refusals.sort { $0.record < $1.record }
         for (path, shown) in Self.shownPaths.withLock({ $0 }) {
             fields = fields.mapValues { $0.replacingOccurrences(of: path, with: shown) }
             cause = cause?.replacingOccurrences(of: path, with: shown)
@@ -39,9 +39,13 @@ extension ErrorReport {
             return ErrorReport(
                 code: error.code.rawValue, message: error.message, fields: error.fields, exit: error.code.exit)
         case let error as RequestRefused:
-            return ErrorReport(code: "refused", message: refused, refusals: error.refusals, exit: .failure)
+            return ErrorReport(
+                code: "refused", message: refused,
+                refusals: error.refusals.map { ($0, reason(of: $1), $1.description) }, exit: .failure)
         case let error as ItemsRefused:
-            return ErrorReport(code: "refused", message: refused, items: error.errors, exit: .failure)
+            return ErrorReport(
+                code: "refused", message: refused,
+                refusals: error.errors.map { ($0, reason(of: $1), $1.localizedDescription) }, exit: .failure)
         case let error as CKError:
             let beneath = error.userInfo[NSUnderlyingErrorKey] as? NSError
             let cause = error.userInfo[NSLocalizedFailureReasonErrorKey] as? String ?? beneath?.localizedDescription
@@ -77,48 +81,39 @@ extension ErrorReport {
     }
 
     var lines: [String] {
-        var lines = ["error: " + VisibleText.of(message)]
-        for (name, refusal) in refusals.sorted(by: { $0.key < $1.key }) {
-            lines.append("  \(VisibleText.of(name.text)): \(VisibleText.of(refusal.description))")
-        }
-        for (name, error) in items.sorted(by: { $0.key < $1.key }) {
-            lines.append("  \(VisibleText.of(name.text)): \(VisibleText.of(error.localizedDescription))")
-        }
-        for (name, value) in fields.sorted(by: { $0.key < $1.key }) {
-            lines.append("  \(name): \(VisibleText.of(value))")
-        }
-        if let cause { lines.append("  cause: \(VisibleText.of(cause))") }
-        return lines
+        let details: [(String, String)] =
+            refusals.map { ($0.record.text, $0.text) } + fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+            + (cause.map { [("cause", $0)] } ?? [])
+        return ["error: " + VisibleText.of(message)]
+            + details.map { "  \(VisibleText.of($0)): \(VisibleText.of($1))" }
     }
 
     /// `{"error":{"code":…,"message":…,"fields":{…},"cause":…,"refusals":[…],"exitCode":…}}`
     var object: JSONObject {
-        let refused = refusals.sorted { $0.key < $1.key }.map { Self.object(of: $1, for: $0) }
-        let failed = items.sorted { $0.key < $1.key }.map { name, error -> JSONObject in
-            let fields = JSONObject(sorted: Self.fields(of: error).filter { $0.key != "record" })
-            return ["record": name.text, "reason": "\(error.code)"] + fields + ["text": error.localizedDescription]
-        }
         let error: JSONObject = [
             "code": code, "message": message, "fields": JSONObject(sorted: fields), "cause": cause,
-            "refusals": refused + failed, "exitCode": Int(exit.rawValue),
+            "refusals": refusals.map { ["record": $0.record.text] + $0.reason + ["text": $0.text] },
+            "exitCode": Int(exit.rawValue),
         ]
         return ["error": error]
     }
 
     /// The reason and its variables. Programs read these names: never change them.
-    private static func object(of refusal: Refusal, for name: RecordName) -> JSONObject {
-        let details: JSONObject =
-            switch refusal {
-            case .parentMissing(let parent): ["reason": "parentMissing", "parent": parent.text]
-            case .hasChildren(let child): ["reason": "hasChildren", "child": child.text]
-            case .cycle(let parent): ["reason": "cycle", "parent": parent.text]
-            case .tooDeep(let limit): ["reason": "tooDeep", "depthLimit": limit]
-            case .alreadyShared(let conflict):
-                [
-                    "reason": "alreadyShared", "place": "\(conflict.place)", "root": conflict.root.text,
-                    "share": conflict.share.text,
-                ]
-            }
-        return ["record": name.text] + details + ["text": refusal.description]
+    private static func reason(of refusal: Refusal) -> JSONObject {
+        switch refusal {
+        case .parentMissing(let parent): ["reason": "parentMissing", "parent": parent.text]
+        case .hasChildren(let child): ["reason": "hasChildren", "child": child.text]
+        case .cycle(let parent): ["reason": "cycle", "parent": parent.text]
+        case .tooDeep(let limit): ["reason": "tooDeep", "depthLimit": limit]
+        case .alreadyShared(let conflict):
+            [
+                "reason": "alreadyShared", "place": "\(conflict.place)", "root": conflict.root.text,
+                "share": conflict.share.text,
+            ]
+        }
+    }
+
+    private static func reason(of error: CKError) -> JSONObject {
+        ["reason": "\(error.code)"] + JSONObject(sorted: fields(of: error).filter { $0.key != "record" })
     }
 }

@@ -11,17 +11,16 @@ enum StorePath {
 
     /// Throws if there is no store at `path`: `notFound` for nothing or a file, `notAStore` for another directory.
     static func require(_ path: String) throws(ToolError) {
-        let file = FileManager.default
         guard let kind = try? Disk.factsOfTarget(of: path).kind else {
             throw error(.notFound, path, found: "nothing", nearest: storeAround(path) ?? neighbour(of: path))
         }
         guard kind == .folder else { throw error(.notFound, path, found: "a file", nearest: storeAround(path)) }
-        guard !file.fileExists(atPath: path + "/" + markerName) else { return }
+        guard !isStore(path) else { return }
         if let around = storeAround(path) {
             throw error(.notAStore, path, found: "a part of a store", nearest: around)
         }
         // If the directory cannot be read, opening the store reports that.
-        guard let names = try? file.contentsOfDirectory(atPath: path).sorted() else { return }
+        guard let names = try? FileManager.default.contentsOfDirectory(atPath: path).sorted() else { return }
         if names.isEmpty { throw error(.notAStore, path, found: "an empty directory", nearest: neighbour(of: path)) }
         let stores = names.prefix(examinedNameCount).filter { isStore("\(path)/\($0)") }
         if let first = stores.first {

@@ -26,18 +26,21 @@ enum PercentText {
     static func escaping(_ bytes: [UInt8]) -> String {
         if let valid = String(validating: bytes, as: UTF8.self), !bytes.contains(UInt8(ascii: "%")) { return valid }
         var text = ""
+        var parser = Unicode.UTF8.ForwardParser()
+        var unread = bytes.makeIterator()
         var position = 0
-        while position < bytes.count {
-            let byteCount = validSequenceByteCount(bytes, at: position)
-            if byteCount == 0 || bytes[position] == UInt8(ascii: "%") {
-                text += escape(bytes[position])
-                position += 1
-            } else {
-                text += String(validating: bytes[position..<position + byteCount], as: UTF8.self) ?? ""
-                position += byteCount
+        while true {
+            switch parser.parseScalar(from: &unread) {
+            case .valid(let sequence):
+                let scalar = Unicode.UTF8.decode(sequence)
+                if scalar == "%" { text += "%25" } else { text.unicodeScalars.append(scalar) }
+                position += sequence.count
+            case .error(let length):
+                text += bytes[position..<position + length].map(escape).joined()
+                position += length
+            case .emptyInput: return text
             }
         }
-        return text
     }
 
     /// The bytes that `escaping` has escaped, or nil if `text` is not an escaped text.
@@ -71,21 +74,6 @@ enum PercentText {
         case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
         default: nil
         }
-    }
-
-    /// The length of the valid UTF-8 sequence at a position; 0 if there is none.
-    private static func validSequenceByteCount(_ bytes: [UInt8], at position: Int) -> Int {
-        let expected =
-            switch bytes[position] {
-            case 0..<0x80: 1
-            case 0xC2..<0xE0: 2
-            case 0xE0..<0xF0: 3
-            case 0xF0..<0xF5: 4
-            default: 0
-            }
-        guard expected > 0, position + expected <= bytes.count else { return 0 }
-        let sequence = bytes[position..<position + expected]
-        return String(validating: sequence, as: UTF8.self) == nil ? 0 : expected
     }
 }
 

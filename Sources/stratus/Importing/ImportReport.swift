@@ -36,6 +36,8 @@ struct ImportReport: Sendable {
             count += 1
             if examples.count < ImportReport.namedProblemCount { examples.append(name()) }
         }
+
+        var object: JSONObject { ["count": count, "examples": examples] }
     }
 
     var folderCount = 0
@@ -104,22 +106,14 @@ extension ImportReport {
     }
 
     var object: JSONObject {
-        var object: JSONObject = [
+        [
             "records": recordCount, "folders": folderCount, "files": fileCount, "symbolicLinks": symbolicLinkCount,
             "escapedNames": escapedNameCount, "created": createdCount, "changed": changedCount,
             "unchanged": unchangedCount, "movedInStore": movedInStoreCount, "hashedFiles": hashedFileCount,
-            "hashedBytes": hashedByteCount, "gone": Self.object(of: gone), "deleted": deletedCount, "kept": keptCount,
+            "hashedBytes": hashedByteCount, "gone": gone.object, "deleted": deletedCount, "kept": keptCount,
+            "problems": JSONObject(
+                members: FileProblem.allCases.map { ($0.rawValue, (problems[$0] ?? Tally()).object) }),
         ]
-        var problemsObject: JSONObject = [:]
-        for problem in FileProblem.allCases {
-            problemsObject.add(problem.rawValue, Self.object(of: problems[problem] ?? Tally()))
-        }
-        object.add("problems", problemsObject)
-        return object
-    }
-
-    private static func object(of tally: Tally) -> JSONObject {
-        ["count": tally.count, "examples": tally.examples]
     }
 }
 

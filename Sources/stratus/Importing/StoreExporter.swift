@@ -96,11 +96,10 @@ struct StoreExporter {
     /// The number of asset parts. It includes those that only deleted zones use, which are not written.
     private static func partCount(_ reader: RecordReader) throws -> Int {
         var count = 0
-        try reader.store.scan(GlobalKeys.keyspace(.assets)) { _, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.assets)) { _, value in
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             // An empty asset has one part too.
             count += max(0, byteCount - 1) / partByteCount + 1
-            return .next
         }
         return count
     }
@@ -108,10 +107,9 @@ struct StoreExporter {
     /// The containers that have a schema.
     private static func containers(_ reader: RecordReader) throws -> [ContainerName] {
         var containers: [ContainerName] = []
-        try reader.store.scan(GlobalKeys.keyspace(.schema)) { key, _ in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.schema)) { key, _ in
             let container = try GlobalKeys.readSchemaKey(key).container
             if containers.last != container { containers.append(container) }
-            return .next
         }
         return containers
     }
@@ -128,10 +126,9 @@ struct StoreExporter {
             }
             last = page.next
         } while last != nil
-        try reader.store.scan(GlobalKeys.keyspace(.devices)) { key, _ in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.devices)) { key, _ in
             let (account, name) = try GlobalKeys.readDeviceKey(key)
             try add("device", ["account": account.text, "name": name])
-            return .next
         }
     }
 
@@ -144,15 +141,15 @@ struct StoreExporter {
     }
 
     private mutating func exportSubscriptions(_ reader: RecordReader) throws {
-        try reader.store.scan(GlobalKeys.keyspace(.subscriptions)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.subscriptions)) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
             let bytes = Data([UInt8](copying: value))
-            let subscription: JSONObject = [
-                "container": parts.container.text, "user": parts.user.text, "database": Int(parts.database),
-                "id": parts.id, "entry": bytes.base64EncodedString(),
-            ]
-            try add("subscription", subscription)
-            return .next
+            try add(
+                "subscription",
+                [
+                    "container": parts.container.text, "user": parts.user.text, "database": Int(parts.database),
+                    "id": parts.id, "entry": bytes.base64EncodedString(),
+                ])
         }
     }
 
@@ -198,7 +195,10 @@ struct StoreExporter {
         if holders > 1, !written.insert(key).inserted { return }
         let name = Hex.text(asset.digest)
         let path = service.contentPath(of: asset, owner: owner) ?? ""
-        let damage = Self.damaged(["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
+        let damage = StoreError(
+            .corruption,
+            "The content of an asset is missing or damaged: restore its file from a backup, or delete the record.",
+            ["digest": name, "file": path, "record": record.text, "zone": zone.id.name.text])
         // Do not open a pipe, which would block.
         guard (try? Disk.facts(of: path))?.kind == .file,
             let file = FileHandle(forReadingAtPath: path)
@@ -222,12 +222,5 @@ struct StoreExporter {
             part += 1
         } while rest > 0
         counts.contents += 1
-    }
-
-    private static func damaged(_ fields: [String: String]) -> StoreError {
-        StoreError(
-            .corruption,
-            "The content of an asset is missing or damaged: restore its file from a backup, or delete the record.",
-            fields)
     }
 }

@@ -119,7 +119,10 @@ struct StoreImporter {
     private mutating func take(_ kind: String, _ object: TransferObject, byteCount: Int) throws {
         switch kind {
         case "record":
-            let record = try TransferLine.record(object) { try Self.require(service.makeShareToken()) }
+            let record = try TransferLine.record(object) {
+                if let token = service.makeShareToken() { return token }
+                throw ToolError(.refused, "The operating system returned no random numbers.")
+            }
             if pending.count >= Self.commitRecordCount || pendingByteCount + byteCount > Self.commitByteCount {
                 try flush()
             }
@@ -225,10 +228,5 @@ struct StoreImporter {
         }
         return ArrivingContent(
             file: file, handle: try FileHandle(forWritingTo: file), digest: digest, rest: byteCount)
-    }
-
-    private static func require(_ token: ShareToken?) throws -> ShareToken {
-        guard let token else { throw ToolError(.refused, "The operating system returned no random numbers.") }
-        return token
     }
 }

@@ -45,13 +45,10 @@ enum TransferLine {
     static func object(of account: StoredAccount) -> JSONObject {
         let handles = account.handles.sorted { $0.text < $1.text }.map { object(of: $0) }
         let name = account.name
-        var parts: JSONObject = [:]
-        parts.add("prefix", unlessNil: name.prefix)
-        parts.add("given", unlessNil: name.given)
-        parts.add("middle", unlessNil: name.middle)
-        parts.add("family", unlessNil: name.family)
-        parts.add("suffix", unlessNil: name.suffix)
-        parts.add("nickname", unlessNil: name.nickname)
+        let parts = JSONObject(unlessNil: [
+            "prefix": name.prefix, "given": name.given, "middle": name.middle, "family": name.family,
+            "suffix": name.suffix, "nickname": name.nickname,
+        ])
         return [
             "id": account.id.text, "externalID": account.externalID, "user": account.userName.text, "handles": handles,
             "name": parts, "standing": "\(account.standing)", "discoverable": account.isDiscoverable,
@@ -89,27 +86,24 @@ enum TransferLine {
 
     static func object(of stored: StoredRecord, secrets: Bool) throws -> JSONObject {
         let (record, system) = (stored.record, stored.system)
-        let fields = FieldJSON.object(of: record.fields) { _ in true }
-        var object: JSONObject = ["name": record.name.text, "type": record.type.text]
-        object.add("parent", unlessNil: record.parent?.text)
-        object.add("share", unlessNil: record.share?.text)
-        object.add("created", FieldJSON.seconds(system.created.date))
-        object.add("creator", system.created.user.text)
-        object.add("modified", FieldJSON.seconds(system.modified.date))
-        object.add("modifier", system.modified.user.text)
-        object.add("fields", fields)
-        if let content = try record.shareContent() {
-            object.add("sharing", TransferShare.object(of: content, secrets: secrets))
-        }
-        return object
+        let names = JSONObject(unlessNil: [
+            "name": record.name.text, "type": record.type.text, "parent": record.parent?.text,
+            "share": record.share?.text,
+        ])
+        let object: JSONObject = [
+            "created": FieldJSON.seconds(system.created.date), "creator": system.created.user.text,
+            "modified": FieldJSON.seconds(system.modified.date), "modifier": system.modified.user.text,
+            "fields": FieldJSON.object(of: record.fields) { _ in true },
+        ]
+        guard let content = try record.shareContent() else { return names + object }
+        return names + object + ["sharing": TransferShare.object(of: content, secrets: secrets)]
     }
 
     static func record(_ object: TransferObject, _ newToken: () throws -> ShareToken) throws -> StoredRecord {
         var fields: RecordFields = [:]
         for (key, any) in try object.object("fields").members {
-            guard let value = FieldJSON.value(of: any) else { throw object.wrong("fields/\(key)") }
-            let isEncrypted = (any as? [String: Any])?["encrypted"] as? Bool ?? false
-            fields[FieldKey(key)] = Field(value, isEncrypted: isEncrypted)
+            guard let field = FieldJSON.field(of: any) else { throw object.wrong("fields/\(key)") }
+            fields[FieldKey(key)] = field
         }
         var record = Record(
             name: RecordName(try object.string("name")), type: RecordType(try object.string("type")),
@@ -182,32 +176,29 @@ struct TransferObject {
 /// ones, and people need the new URLs.
 enum TransferShare {
     static func object(of content: ShareContent, secrets: Bool) -> JSONObject {
-        var object: JSONObject = [:]
-        object.add("root", unlessNil: content.root?.text)
-        if secrets { object.add("token", content.token.text) }
-        object.add("publicPermission", "\(content.publicPermission)")
-        object.add("allowsAccessRequests", content.allowsAccessRequests)
-        object.add("participants", content.participants.map { self.object(of: $0, secrets: secrets) })
-        object.add("requesters", content.requesters.map { self.object(of: $0) })
-        object.add("blocked", content.blocked.map { self.object(of: $0) })
-        return object
+        JSONObject(unlessNil: ["root": content.root?.text, "token": secrets ? content.token.text : nil])
+            + [
+                "publicPermission": "\(content.publicPermission)",
+                "allowsAccessRequests": content.allowsAccessRequests,
+                "participants": content.participants.map { object(of: $0, secrets: secrets) },
+                "requesters": content.requesters.map { object(of: $0) },
+                "blocked": content.blocked.map { object(of: $0) },
+            ]
     }
 
     private static func object(of one: ShareParticipant, secrets: Bool) -> JSONObject {
-        var object: JSONObject = [
+        let invitation: JSONObject =
+            switch one.invitation {
+            case .handle(let handle)?: TransferLine.object(of: handle)
+            case .userRecord?: ["invitedBy": "userRecord"]
+            case .oneTime(let token)?:
+                JSONObject(unlessNil: ["invitedBy": "oneTimeURL", "token": secrets ? token.text : nil])
+            case nil: [:]
+            }
+        return [
             "id": one.id.text, "role": "\(one.role)", "permission": "\(one.permission)", "status": "\(one.status)",
             "added": FieldJSON.seconds(one.added), "approvedRequester": one.isApprovedRequester,
-        ]
-        object.add("user", unlessNil: one.user?.text)
-        switch one.invitation {
-        case .handle(let handle)?: return object + TransferLine.object(of: handle)
-        case .userRecord?: object.add("invitedBy", "userRecord")
-        case .oneTime(let token)?:
-            object.add("invitedBy", "oneTimeURL")
-            if secrets { object.add("token", token.text) }
-        case nil: break
-        }
-        return object
+        ] + JSONObject(unlessNil: ["user": one.user?.text]) + invitation
     }
 
     private static func object(of one: SharePetitioner) -> JSONObject {

@@ -6,7 +6,6 @@
 
 import StratusModel
 import StratusRecords
-import StratusStore
 
 /// A record of the picture.
 struct PictureNode: Hashable {
@@ -142,21 +141,16 @@ struct TreePicture: Hashable {
 protocol PictureSource {
     /// Visits the records directly below one, or those without a parent, in the byte order of their names. Calls
     /// `didLook` for each examined record, visible or not.
-    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> Void) throws
     /// The numbers of records directly below one, and at any depth. `didLook` as above.
     func recordCount(below name: RecordName, didLook: () -> Void) throws -> (children: Int, all: Int)
-    /// Records directly below one that are roots of shares or have some below them, at most `limit`.
-    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay]
+    /// Records directly below one that are roots of shares or have some below them, at most `limit`. Each comes with
+    /// the number of roots at or below it.
+    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [RecordName: Int]
     /// The number of roots of shares below.
     func rootCount(below parent: RecordName?) throws -> Int
     /// The facts to draw about a record; nil if it no longer exists.
     func facts(of name: RecordName) throws -> PictureFacts?
-}
-
-/// A record with roots of shares at or below it.
-struct PictureWay: Hashable {
-    var name: RecordName
-    var rootCount: Int
 }
 
 /// The facts to draw about a record.
@@ -235,19 +229,8 @@ struct TreeFolder {
 
     /// Opens records until all are open or the picture is full.
     private mutating func open() throws {
-        var (ways, others) = (tops.filter(isWay), tops.filter { !isWay($0) })
-        var (wayPosition, otherPosition) = (0, 0)
-        while drafts.count < limits.nodeCount {
-            let index: Int
-            if wayPosition < ways.count {
-                index = ways[wayPosition]
-                wayPosition += 1
-            } else if otherPosition < others.count {
-                index = others[otherPosition]
-                otherPosition += 1
-            } else {
-                return
-            }
+        var (ways, others) = (tops.filter(isWay)[...], tops.filter { !isWay($0) }[...])
+        while drafts.count < limits.nodeCount, let index = ways.popFirst() ?? others.popFirst() {
             let draft = drafts[index]
             guard draft.child.hasChildren, limits.depth.map({ draft.level < $0 }) ?? true else { continue }
             let chosen = try choose(below: draft.child.name, level: draft.level + 1)
@@ -267,9 +250,8 @@ struct TreeFolder {
         below parent: RecordName?, level: Int
     ) throws -> (children: [Int], fold: PictureFold) {
         let room = min(limits.childCount, limits.nodeCount - drafts.count)
-        let ways = try source.ways(toRootsBelow: parent, limit: room)
-        let roots = Dictionary(ways.map { ($0.name, $0.rootCount) }) { first, _ in first }
-        var freeCount = room - ways.count
+        let roots = try source.ways(toRootsBelow: parent, limit: room)
+        var freeCount = room - roots.count
         var children: [Int] = []
         var fold = PictureFold()
         try source.visitChildren(of: parent, didLook: looked.add) { child in
@@ -277,14 +259,13 @@ struct TreeFolder {
             guard isChosen, let facts = try source.facts(of: child.name) else {
                 fold.childCount += 1
                 fold.recordCount += 1
-                guard child.hasChildren else { return .next }
+                guard child.hasChildren else { return }
                 fold.recordCount += try source.recordCount(below: child.name, didLook: looked.add).all
-                return .next
+                return
             }
             if roots[child.name] == nil { freeCount -= 1 }
             children.append(drafts.count)
             drafts.append(Draft(child: child, facts: facts, level: level, rootCount: roots[child.name] ?? 0))
-            return .next
         }
         if fold.recordCount > 0 {
             let all = try source.rootCount(below: parent)

@@ -36,8 +36,8 @@ struct TreeSVG {
         return """
             <svg xmlns="http://www.w3.org/2000/svg" role="img" aria-labelledby="title summary" width="\(width)" \
             height="\(height)" viewBox="0 0 \(width) \(height)" font-family="\(PictureColours.font)" font-size="13">
-            <title id="title">\(title)</title>
-            <desc id="summary">\(summary)</desc>
+            <title id="title">\(picture.title)</title>
+            <desc id="summary">\(picture.summary)</desc>
             <style>
             \(PictureColours.svgStyle)</style>
             <rect class="paper" width="\(width)" height="\(height)"/>
@@ -49,14 +49,11 @@ struct TreeSVG {
 
     private func head(width: Int) -> Markup {
         // Headings are a sixth larger.
-        let title = DisplayText.fitting(self.title, columns: TreeLayout.columnCount(in: width) * 6 / 7)
-        let summary = DisplayText.fitting(self.summary, columns: TreeLayout.columnCount(in: width))
+        let title = DisplayText.fitting(picture.title, columns: TreeLayout.columnCount(in: width) * 6 / 7)
+        let summary = DisplayText.fitting(picture.summary, columns: TreeLayout.columnCount(in: width))
         return Self.clipped(title, style: "head", x: Self.margin, y: 14, width: width)
             + Self.clipped(summary, style: "soft", x: Self.margin, y: 38, width: width)
     }
-
-    private var title: String { picture.title }
-    private var summary: String { picture.summary }
 
     /// Text that is clipped to its room in any font.
     private static func clipped(_ text: String, style: String, x: Int, y: Int, width: Int) -> Markup {
@@ -333,10 +330,10 @@ struct TreePainter {
     ///
     /// Throws `unknownZone`, and `notFound` if the record does not exist or is not visible.
     func picture(of address: RecordArgument, _ sight: Sight, _ console: Console) throws -> TreePicture {
-        return try session.engine.read { reader in
+        try session.engine.read { reader in
             let found = try reader.knownZone(zone)
-            let source = ZonePictures(found, sight)
-            let shares = SharePictures(found, sight, in: reader)
+            let source = ZonePictures(zone: found, sight: sight)
+            let shares = SharePictures(zone: found, sight: sight, reader: reader)
             let root = address.isTop ? nil : try child(address, found, sight, console)
             let bound = try found.recordBound()
             let progress = ProgressLine("counting", on: console)

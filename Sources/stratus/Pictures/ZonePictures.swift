@@ -7,13 +7,8 @@ import StratusRecords
 import StratusStore
 
 struct ZonePictures: PictureSource {
-    private let zone: ZoneReader
-    private let sight: Sight
-
-    init(_ zone: ZoneReader, _ sight: Sight) {
-        self.zone = zone
-        self.sight = sight
-    }
+    let zone: ZoneReader
+    let sight: Sight
 
     /// The number of shares that the person sees.
     func shareCount(looking: () -> Void) throws -> Int {
@@ -26,10 +21,9 @@ struct ZonePictures: PictureSource {
     }
 
     /// Skips shares, which are drawn apart from the hierarchy.
-    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
-        guard parent == nil else { return try zone.visitSeen(below: parent, sight, looking: didLook, visit) }
-        try zone.visitSeen(below: nil, sight, looking: didLook) { child in
-            try zone.isShare(child.name) ? .next : visit(child)
+    func visitChildren(of parent: RecordName?, didLook: () -> Void, _ visit: (Child) throws -> Void) throws {
+        try zone.visitSeen(below: parent, sight, looking: didLook) { child in
+            if try parent != nil || !zone.isShare(child.name) { try visit(child) }
         }
     }
 
@@ -45,11 +39,11 @@ struct ZonePictures: PictureSource {
         return count
     }
 
-    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [PictureWay] {
-        var ways: [PictureWay] = []
+    func ways(toRootsBelow parent: RecordName?, limit: Int) throws -> [RecordName: Int] {
+        var ways: [RecordName: Int] = [:]
         try visitCounts(below: parent) { name, count in
             guard ways.count < limit else { return .stop }
-            if try sight.sees(name) { ways.append(PictureWay(name: name, rootCount: count)) }
+            if try sight.sees(name) { ways[name] = count }
             return .next
         }
         return ways
@@ -93,14 +87,10 @@ struct SharePictures {
     static let unseenRoot = "(hidden)"
 
     let zone: ZoneReader
-    let people: People
     let sight: Sight
+    let reader: RecordReader
 
-    init(_ zone: ZoneReader, _ sight: Sight, in reader: RecordReader) {
-        self.zone = zone
-        self.sight = sight
-        people = People(reader: reader, viewer: sight.viewer)
-    }
+    var people: People { People(reader: reader, viewer: sight.viewer) }
 
     /// The share of this name; nil if it has no record.
     func share(_ name: RecordName) throws -> PictureShare? {

@@ -149,11 +149,9 @@ enum FieldJSON {
     /// The wanted fields, sorted by name, without the server's data of a share.
     static func object(of fields: RecordFields, where isWanted: (FieldValue) -> Bool) -> JSONObject {
         var all: JSONObject = [:]
-        for (key, field) in fields.sorted(by: { $0.key < $1.key })
-        where key != ShareContent.fieldKey && isWanted(field.value) {
-            var object = object(of: field.value)
-            if field.isEncrypted { object.add("encrypted", true) }
-            all.add(key.text, object)
+        for (key, field) in fields where key != ShareContent.fieldKey && isWanted(field.value) {
+            let mark: JSONObject = field.isEncrypted ? ["encrypted": true] : [:]
+            all.add(key.text, object(of: field.value) + mark)
         }
         return all
     }
@@ -242,13 +240,7 @@ extension FieldValue {
         case .double(let number): return number
         case .date(let date): return date
         case .bytes(let bytes): return Data(bytes)
-        case .location(let place):
-            return CLLocation(
-                coordinate: CLLocationCoordinate2D(
-                    latitude: place.latitudeDegrees, longitude: place.longitudeDegrees),
-                altitude: place.altitudeMetres, horizontalAccuracy: place.horizontalAccuracyMetres,
-                verticalAccuracy: place.verticalAccuracyMetres, course: place.courseDegrees,
-                speed: place.speedMetresPerSecond, timestamp: place.timestamp)
+        case .location(let place): return CLLocation(place)
         case .reference(let reference):
             return CKRecord.Reference(
                 recordID: client.recordID(reference.target),

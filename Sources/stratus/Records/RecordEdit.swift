@@ -141,10 +141,12 @@ struct ShareEdit {
 
     /// Throws `notFound` if a person does not take part in a share, and `refused` for its owner, who cannot leave it.
     static func requireGuest(
-        _ person: PersonArgument, in share: RecordName, of zone: ZoneReader, _ people: RecordReader
+        _ person: PersonArgument, in share: RecordName, of zone: ZoneArguments, _ session: StoreSession
     ) throws {
-        let (user, handle) = (try person.account(in: people)?.userName, person.handle?.normalized)
-        let found = try zone.shareContent(share)?.participants.first { participant in
+        let content = try session.read(session.zone(zone)) { try $0.shareContent(share) }
+        let user = try session.engine.read { try person.account(in: $0)?.userName }
+        let handle = person.handle?.normalized
+        let found = content?.participants.first { participant in
             user.map { $0 == participant.user } ?? false || handle.map { $0 == participant.invitedHandle } ?? false
         }
         guard let found else { throw isNoParticipant(person) }
@@ -200,12 +202,5 @@ extension StoreSession {
             lookups.append(CKUserIdentity.LookupInfo(userRecordID: CKRecord.ID(recordName: account.userName.text)))
         }
         return lookups
-    }
-}
-
-extension ShareSummary {
-    func show(_ people: People, _ console: Console) throws {
-        for line in try lines(people) { try console.line(line) }
-        try console.object(object)
     }
 }

@@ -27,7 +27,7 @@ struct ShareSummary {
     }
 
     var object: JSONObject {
-        var object: JSONObject = [
+        [
             "share": name.text, "root": content.root?.text, "publicPermission": "\(content.publicPermission)",
             "allowsAccessRequests": content.allowsAccessRequests,
             "participants": content.participants.map { one -> JSONObject in
@@ -38,9 +38,12 @@ struct ShareSummary {
                 ]
             },
             "requesters": Self.array(of: content.requesters), "blocked": Self.array(of: content.blocked),
-        ]
-        object.add("url", unlessNil: url)
-        return object
+        ] + JSONObject(unlessNil: ["url": url])
+    }
+
+    func show(_ people: People, _ console: Console) throws {
+        for line in try lines(people) { try console.line(line) }
+        try console.object(object)
     }
 
     /// One line: the date, the actor, the event, the person, the share.

@@ -63,22 +63,22 @@ extension ZoneReader {
     /// parent: records without a parent, and roots of shares. Calls `looking` once for each examined record, visible or
     /// not.
     func visitSeen(
-        below parent: RecordName?, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> ScanStep
+        below parent: RecordName?, _ sight: Sight, looking: () -> Void = {}, _ visit: (Child) throws -> Void
     ) throws {
         try visitChildrenOrTops(of: parent) {
             looking()
-            return try sight.sees($0.name) ? try visit($0) : .next
+            if try sight.sees($0.name) { try visit($0) }
+            return .next
         }
         guard parent == nil, !sight.isWhole else { return }
-        try store.scan(keys.keyspace(.shareRoots)) { key, _ in
+        try store.forEach(in: keys.keyspace(.shareRoots)) { key, _ in
             let root = try keys.readShareRootKey(key)
-            guard let node = try node(root), let above = node.parent else { return .next }
+            guard let node = try node(root), let above = node.parent else { return }
             let isSeen = try sight.sees(root)
             // If its parent is visible too, the walk below that parent visits it.
-            if isSeen, try sight.sees(above) { return .next }
+            if isSeen, try sight.sees(above) { return }
             looking()
-            guard isSeen else { return .next }
-            return try visit(Child(name: root, hasChildren: node.hasChildren))
+            if isSeen { try visit(Child(name: root, hasChildren: node.hasChildren)) }
         }
     }
 
@@ -98,7 +98,6 @@ extension ZoneReader {
                 path.append(child.name)
                 return .next
             }
-            return .next
         }
     }
 

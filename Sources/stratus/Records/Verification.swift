@@ -117,31 +117,24 @@ struct Verification {
     }
 
     var object: JSONObject {
-        var object: JSONObject = ["clean": isClean, "entries": entryCount]
-        if let droppedCommit {
-            object.add("droppedCommit", JSONObject(sorted: droppedCommit))
-        }
         let (indexes, faults) = (indexes ?? IndexReport(), faults)
+        let dropped: JSONObject = droppedCommit.map { ["droppedCommit": JSONObject(sorted: $0)] } ?? [:]
         let counts: JSONObject = [
             "damages": damages.map { ErrorReport($0).object }, "records": indexes.recordsChecked,
             "indexEntries": indexes.entriesChecked, "zones": indexes.zonesChecked, "missing": indexes.missingCount,
             "dangling": indexes.danglingCount, "wrongCounts": indexes.wrongCount,
             "identityFaults": indexes.identityCount,
         ]
-        object = object + counts
-        for kind in faults { object.add("\(kind.what)Faults", kind.count) }
-        object.add("strayFiles", assets.strayCount)
         let findings =
             indexes.findings.map { ("\($0.kind)", $0.place, $0.detail) }
             + faults.flatMap(\.findings).map { ($0.kind, $0.place, $0.detail) }
-        object.add("findings", findings.map { ["kind": $0, "place": $1, "detail": $2] as JSONObject })
-        return object
+        return ["clean": isClean, "entries": entryCount] + dropped + counts
+            + JSONObject(members: faults.map { ("\($0.what)Faults", $0.count) })
+            + [
+                "strayFiles": assets.strayCount,
+                "findings": findings.map { ["kind": $0, "place": $1, "detail": $2] as JSONObject },
+            ]
     }
-}
-
-extension RebuildProgress {
-    /// The part in words that follow a verb.
-    var part: String { step.words(of: zone) }
 }
 
 extension RebuildProgress.Step {

@@ -88,16 +88,11 @@ struct ReportPage {
     }
 
     private func row(_ zone: StoreReport.Zone, title: Markup, bar: Markup) -> Markup {
-        let seen: Markup = """
-            <tr><th class="name" scope="row">\(title)</th>\(Self.number(zone.recordCount))\(bar)\
-            \(Self.size(zone.valueByteCount))
-            """
-        guard isForHost else { return "\(seen)\(Self.number(zone.shareCount))</tr>\n" }
-        return """
-            \(seen)\(Self.size(zone.fileByteCount))\(Self.number(zone.deletedCount))\(Self.number(zone.shareCount))\
-            \(Self.number(Int(clamping: zone.sequence)))\(Self.number(Int(clamping: zone.horizon)))</tr>
-
-            """
+        var cells = [Self.number(zone.recordCount), bar, Self.size(zone.valueByteCount)]
+        if isForHost { cells += [Self.size(zone.fileByteCount), Self.number(zone.deletedCount)] }
+        cells.append(Self.number(zone.shareCount))
+        if isForHost { cells += [zone.sequence, zone.horizon].map { Self.number(Int(clamping: $0)) } }
+        return Self.row(title, isWide: true, cells)
     }
 
     private var types: Markup {
@@ -105,11 +100,9 @@ struct ReportPage {
         guard !all.isEmpty else { return "<p>There is no record.</p>" }
         let most = all.map(\.count).max() ?? 1
         let rows = Markup(all) { type in
-            """
-            <tr><th class="name" scope="row">\(PageFrame.name(type.title))</th>\(Self.number(type.count))\
-            \(Self.bar(type.count, of: most))\(Self.size(type.byteCount))</tr>
-
-            """
+            Self.row(
+                PageFrame.name(type.title), isWide: true,
+                [Self.number(type.count), Self.bar(type.count, of: most), Self.size(type.byteCount)])
         }
         return PageFrame.table(
             caption: "Records by type, the most frequent first",
@@ -134,13 +127,19 @@ struct ReportPage {
         guard !all.isEmpty else { return "" }
         let most = all.map(\.count).max() ?? 1
         let rows = Markup(all) { row in
-            "<tr><th scope=\"row\">\(row.title)</th>\(number(row.count))\(bar(row.count, of: most))</tr>\n"
+            self.row("\(row.title)", [number(row.count), bar(row.count, of: most)])
         }
         return PageFrame.table(
             caption: caption, head: [title, "Records", "Of the largest"], numbers: [1], rows: rows)
     }
 
-    // MARK: Cells
+    // MARK: Rows and cells
+
+    /// A row of a table. `isWide` leaves room for a long title.
+    private static func row(_ title: Markup, isWide: Bool = false, _ cells: [Markup]) -> Markup {
+        let style: Markup = isWide ? "class=\"name\" " : ""
+        return "<tr><th \(style)scope=\"row\">\(title)</th>\(Markup(cells) { $0 })</tr>\n"
+    }
 
     static func number(_ value: Int) -> Markup { "<td class=\"number\">\(Quantities.count(value))</td>" }
     static func size(_ value: Int) -> Markup { "<td class=\"number\">\(Quantities.bytes(value))</td>" }
@@ -182,10 +181,7 @@ extension ReportPage {
 
     private var changes: Markup {
         let rows = Markup(report.ages.rows) { row in
-            """
-            <tr><th scope="row">\(row.title)</th>\(Self.number(row.count))<td class="number">\(row.rate)</td></tr>
-
-            """
+            Self.row("\(row.title)", [Self.number(row.count), "<td class=\"number\">\(row.rate)</td>"])
         }
         let ages = PageFrame.table(
             caption: "Records by their last change\(isForHost ? ", including deletions" : "")",
@@ -216,11 +212,8 @@ extension ReportPage {
 
                 """
             guard row.bar.count > 0 else { continue }
-            lines += """
-                <tr><th scope="row">\(Quantities.date(row.start))</th>\(Self.number(row.bar.saved))\
-                \(isForHost ? Self.number(row.bar.deleted) : "")</tr>
-
-                """
+            let numbers = [row.bar.saved] + (isForHost ? [row.bar.deleted] : [])
+            lines += Self.row("\(Quantities.date(row.start))", numbers.map(Self.number))
         }
         let width = rows.count * 10
         let label = "Last changes over time, a bar for \(report.changes.widthText), at most \(Quantities.count(most))"
@@ -273,11 +266,7 @@ extension ReportPage {
     private static func table(_ caption: String, _ head: [String], of files: [StoreReport.Amount]) -> Markup {
         let most = files.map(\.byteCount).max() ?? 1
         let rows = Markup(files) { one in
-            """
-            <tr><th scope="row">\(one.title)</th>\(number(one.count))\(size(one.byteCount))\
-            \(bar(one.byteCount, of: most))</tr>
-
-            """
+            row("\(one.title)", [number(one.count), size(one.byteCount), bar(one.byteCount, of: most)])
         }
         return PageFrame.table(
             caption: caption, head: head + ["Bytes", "Of the largest"], numbers: [1, 2], rows: rows)

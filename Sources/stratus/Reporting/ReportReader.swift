@@ -103,7 +103,7 @@ struct ReportReader {
     private mutating func readContents(_ reader: RecordReader) throws {
         let people = People(reader: reader)
         var owned: (user: UserName, files: StoreReport.Amount)?
-        try reader.store.scan(GlobalKeys.keyspace(.assets)) { key, value in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.assets)) { key, value in
             let user = try GlobalKeys.readAssetKey(key).owner
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             if owned?.user != user {
@@ -114,7 +114,6 @@ struct ReportReader {
             owned?.files.count += 1
             owned?.files.byteCount += byteCount
             meter.add()
-            return .next
         }
         if let owned { report.add(owned.files) }
     }
@@ -135,7 +134,7 @@ struct ReportReader {
     mutating func readShares(
         of zone: ZoneReader, _ sight: Sight, _ reader: RecordReader, _ counts: inout StoreReport.Zone
     ) throws {
-        let pictures = SharePictures(zone, sight, in: reader)
+        let pictures = SharePictures(zone: zone, sight: sight, reader: reader)
         try zone.visitShareNames(looking: { [meter] in meter.add() }) { name in
             guard try sight.sees(name) else { return .next }
             counts.shareCount += 1
@@ -154,10 +153,7 @@ struct ReportReader {
 
     /// Adds every record and tombstone: the type, the size, the date of the change.
     private mutating func readRecords(of zone: ZoneReader, _ counts: inout StoreReport.Zone) throws {
-        try zone.store.scan(zone.keys.keyspace(.records)) { _, value in
-            try note(value, &counts)
-            return .next
-        }
+        try zone.store.forEach(in: zone.keys.keyspace(.records)) { _, value in try note(value, &counts) }
     }
 
     private mutating func note(_ value: Span<UInt8>, _ counts: inout StoreReport.Zone) throws {
@@ -204,7 +200,6 @@ struct ReportReader {
             return try zone.visitSeen(below: nil, sight, looking: { meter.add() }) { top in
                 report.shape.note(depth: 0)
                 try noteChildren(of: top, zone) { try sight.sees($0) ? true : nil }
-                return .next
             }
         }
         try zone.visitChildrenOrTops(of: nil) { top in
@@ -276,8 +271,7 @@ extension ReportReader {
         _ zone: ZoneReader, _ sight: Sight, _ owner: StoredAccount?, _ reader: RecordReader
     ) throws {
         let address = PlaceAddress(zone.id.database, ownedBy: owner, zone: zone.id.name).text
-        var counts = StoreReport.Zone(
-            address: DisplayText.of(address), recordCount: 0, fileByteCount: 0, sequence: 0, horizon: 0)
+        var counts = StoreReport.Zone(address: DisplayText.of(address))
         try readRecords(of: zone, sight, &counts)
         // Leave out a public database without visible records.
         guard counts.recordCount > 0 || zone.id.database.scope != .public else {
@@ -297,7 +291,7 @@ extension ReportReader {
 
     private mutating func readRecords(of zone: ZoneReader, _ sight: Sight, _ counts: inout StoreReport.Zone) throws {
         var page: [Head] = []
-        try zone.store.scan(zone.keys.keyspace(.records)) { key, value in
+        try zone.store.forEach(in: zone.keys.keyspace(.records)) { key, value in
             switch try RecordValueKind(of: value) {
             case .tombstone: break
             case .laterChunk:
@@ -311,7 +305,6 @@ extension ReportReader {
                 let name = try zone.keys.readRecordKey(key).name
                 page.append(Head(name: name, header: try RecordHeader(decoding: value), byteCount: value.count))
             }
-            return .next
         }
         try take(page, sight, &counts)
     }

@@ -5,9 +5,6 @@ struct ShareMap {
     /// The limits of a picture that people can still read.
     private static let shareCount = 16
     private static let personCount = 24
-    private static let rowHeight = 30
-    private static let boxHeight = 22
-    private static let columns = 34
     private static let top = 26
 
     /// A person, with a line for each share.
@@ -61,21 +58,21 @@ struct ShareMap {
     }
 
     private var labelWidth: Int {
-        TreeLayout.textWidth(String(repeating: "m", count: Self.columns)) + 2 * TreeLayout.padding
+        TreeLayout.textWidth(String(repeating: "m", count: TreeLayout.labelColumns)) + 2 * TreeLayout.padding
     }
 
     private var picture: Markup {
         let boxWidth = labelWidth + TreeLayout.badgeWidth
         let (leftEnd, rightStart) = (boxWidth, boxWidth + 170)
         let width = rightStart + labelWidth
-        let height = Self.top + max(shares.count, people.count) * Self.rowHeight
+        let height = Self.top + max(shares.count, people.count) * TreeLayout.rowHeight
         let label =
             "\(Quantities.count(shares.count, "share")) and \(Quantities.count(people.count, "person", "people"))"
         var drawn: Markup = ""
         for (number, person) in people.enumerated() {
-            let endY = y(number, of: people.count) + Self.boxHeight / 2
+            let endY = y(number, of: people.count) + TreeLayout.boxHeight / 2
             for line in person.lines {
-                let startY = y(line.share, of: shares.count) + Self.boxHeight / 2
+                let startY = y(line.share, of: shares.count) + TreeLayout.boxHeight / 2
                 let middle = (leftEnd + rightStart) / 2
                 let bend: Markup = "M\(leftEnd) \(startY)C\(middle) \(startY) \(middle) \(endY) \(rightStart) \(endY)"
                 let style = line.person.rights.style + (line.person.hasAccepted ? "" : " invited")
@@ -102,7 +99,7 @@ struct ShareMap {
     /// The shorter column is centred.
     private func y(_ row: Int, of count: Int) -> Int {
         let rest = max(shares.count, people.count) - count
-        return Self.top + rest * Self.rowHeight / 2 + row * Self.rowHeight
+        return Self.top + rest * TreeLayout.rowHeight / 2 + row * TreeLayout.rowHeight
     }
 
     private func box(_ sharing: StoreReport.Sharing, _ index: Int, width: Int) -> Markup {
@@ -111,7 +108,7 @@ struct ShareMap {
         let badge = width - TreeLayout.badgeWidth
         return """
             <g class="\(PictureShare.style(index))">\(box("\(sharing.owner): \(what)", x: 0, y: top, width: width))\
-            <rect class="mark" x="\(badge)" y="\(top)" width="\(TreeLayout.badgeWidth)" height="\(Self.boxHeight)" rx="4"/>\
+            <rect class="mark" x="\(badge)" y="\(top)" width="\(TreeLayout.badgeWidth)" height="\(TreeLayout.boxHeight)" rx="4"/>\
             <text class="on" x="\(badge + TreeLayout.badgeWidth / 2)" y="\(top + 15)" text-anchor="middle">\
             \(PictureShare.badge(index))</text></g>
 
@@ -121,9 +118,9 @@ struct ShareMap {
     private func box(_ text: String, x: Int, y: Int, width: Int) -> Markup {
         """
         <g><title>\(text)</title>\
-        <rect class="box" x="\(x)" y="\(y)" width="\(width)" height="\(Self.boxHeight)" rx="4"/>\
+        <rect class="box" x="\(x)" y="\(y)" width="\(width)" height="\(TreeLayout.boxHeight)" rx="4"/>\
         <svg x="\(x + TreeLayout.padding)" y="\(y)" width="\(labelWidth - 2 * TreeLayout.padding)" height="20">\
-        <text y="15">\(DisplayText.fitting(text, columns: Self.columns))</text></svg></g>
+        <text y="15">\(DisplayText.fitting(text, columns: TreeLayout.labelColumns))</text></svg></g>
 
         """
     }

@@ -5,14 +5,14 @@ import FoundationEssentials
 struct StoreReport {
     struct Zone: Hashable {
         var address: String
-        var recordCount: Int
+        var recordCount = 0
         var deletedCount = 0
         /// The size of the records' values, uncompressed.
         var valueByteCount = 0
         /// The approximate size in LevelDB's files.
-        var fileByteCount: Int
-        var sequence: UInt64
-        var horizon: UInt64
+        var fileByteCount = 0
+        var sequence: UInt64 = 0
+        var horizon: UInt64 = 0
         var shareCount = 0
     }
 
@@ -53,7 +53,7 @@ struct StoreReport {
     var databaseCount = 0
     var zones: [Zone] = []
     /// The sum of all other zones.
-    var otherZones = Zone(address: "", recordCount: 0, fileByteCount: 0, sequence: 0, horizon: 0)
+    var otherZones = Zone(address: "")
     var otherZoneCount = 0
     var types: [Amount] = []
     var otherTypes = Amount(title: "… all others")
@@ -221,13 +221,9 @@ struct TimeHistogram: Hashable {
     private mutating func widen() {
         let old = Self.widths[width]
         width += 1
-        var wider: [Int64: Bar] = [:]
-        for (number, bar) in bars {
-            let target = Self.bar(number * old, Self.widths[width])
-            wider[target, default: Bar()].saved += bar.saved
-            wider[target, default: Bar()].deleted += bar.deleted
+        bars = Dictionary(bars.map { (Self.bar($0 * old, Self.widths[width]), $1) }) { first, second in
+            Bar(saved: first.saved + second.saved, deleted: first.deleted + second.deleted)
         }
-        bars = wider
     }
 
     /// The width of a bar: "10 minutes".

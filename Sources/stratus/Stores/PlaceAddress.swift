@@ -23,23 +23,6 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
     var owner: PersonArgument?
     var zone: String?
 
-    init(container: String, owner: PersonArgument?, zone: String? = nil) {
-        self.container = container
-        self.owner = owner
-        self.zone = zone
-    }
-
-    /// The address of a database or zone. An owner without account is named by user name.
-    init(_ database: DatabaseID, ownedBy owner: StoredAccount?, zone: ZoneName? = nil) {
-        let name = owner?.externalID.map { "id:\($0)" } ?? database.owner.map { "user:\($0.text)" }
-        self.init(container: database.container.text, owner: name.map { PersonArgument($0) }, zone: zone?.text)
-    }
-
-    init?(argument: String) {
-        guard let read = Self.read(argument), read.name == nil, read.path.isEmpty else { return nil }
-        self = read.place
-    }
-
     /// Reads an address: the place, and the name of a record or the path to one. Nil if the text is not an address.
     static func read(_ text: String) -> (place: PlaceAddress, name: String?, path: [String])? {
         guard text.hasPrefix(prefix) else { return nil }
@@ -84,6 +67,19 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
             }
         }
         return text
+    }
+}
+
+extension PlaceAddress {
+    /// The address of a database or zone. An owner without account is named by user name.
+    init(_ database: DatabaseID, ownedBy owner: StoredAccount?, zone: ZoneName? = nil) {
+        let name = owner?.externalID.map { "id:\($0)" } ?? database.owner.map { "user:\($0.text)" }
+        self.init(container: database.container.text, owner: name.map { PersonArgument($0) }, zone: zone?.text)
+    }
+
+    init?(argument: String) {
+        guard let read = Self.read(argument), read.name == nil, read.path.isEmpty else { return nil }
+        self = read.place
     }
 }
 

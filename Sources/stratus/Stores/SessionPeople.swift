@@ -106,12 +106,13 @@ extension StoreSession {
         of person: StoredAccount, in reader: RecordReader
     ) throws -> [(zone: ZoneID, isOwn: Bool)] {
         let (service, user) = (try service, person.userName)
+        func order(_ zone: ZoneID) -> (String, String) { (zone.database.owner?.text ?? "", zone.name.text) }
         var found: [(zone: ZoneID, isOwn: Bool)] = []
         for container in try reader.containers() {
             var databases = [DatabaseID(container: container, owner: nil, scope: .public)]
             if try service.accountStatus(of: Caller(container: container, account: person.id)) == .available {
                 let shared = try service.visibleZones(of: user, in: container, reader).map(\.id)
-                found += shared.sorted { Self.order($0) < Self.order($1) }.map { ($0, false) }
+                found += shared.sorted { order($0) < order($1) }.map { ($0, false) }
                 databases.append(DatabaseID(container: container, owner: user, scope: .private))
             }
             for database in databases {
@@ -121,10 +122,6 @@ extension StoreSession {
             }
         }
         return found
-    }
-
-    private static func order(_ zone: ZoneID) -> (String, String) {
-        (zone.database.owner?.text ?? "", zone.name.text)
     }
 
     /// Fills and clears indexes until they agree with their schemas.
@@ -173,11 +170,6 @@ extension StoreSession {
         let container = try host.container(database.container.text, signedInAs: account)
         return Guest(account: account, client: ShareClient(container: container))
     }
-
-    /// Accepts a share by its URL.
-    func open(_ url: URL, as guest: Guest) throws -> CKShare.Metadata {
-        try host.open(url, as: guest.account)
-    }
 }
 
 /// What a person, or the host, sees of a zone.
@@ -197,9 +189,7 @@ struct Sight {
     var isWhole: Bool { asked == nil }
 
     func sees(_ name: RecordName) throws -> Bool {
-        guard let asked else { return true }
-        return try asked.service.permissions(for: [name], in: asked.zone, of: asked.user)
-            .first?.contains(.read) ?? false
+        try isWhole || seen(of: [name]).first ?? false
     }
 
     /// For each record, whether it is seen.
@@ -228,23 +218,12 @@ protocol StoreHost: Sendable {
         emails: Set<String>, phoneNumbers: Set<String>, of account: Stratus.Account
     ) throws -> Stratus.Account
     func setStanding(_ standing: Stratus.Standing, of account: Stratus.Account) throws -> Stratus.Account
-    func deleteAccountWithAllData(
-        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
-    ) throws
+    func deleteAccountWithAllData(_ account: Stratus.Account, progress: FreeingProgress.Listener?) throws
     func container(_ identifier: String, signedInAs account: Stratus.Account) -> CKContainer
     func open(_ url: URL, as account: Stratus.Account) throws -> CKShare.Metadata
     func importSchema(_ text: String, intoContainer identifier: String) throws
     func close()
 }
 
-extension Stratus: StoreHost {
-    func deleteAccountWithAllData(
-        _ account: Stratus.Account, progress: @escaping FreeingProgress.Listener
-    ) throws {
-        // The optional type selects the method of `Stratus` itself.
-        let listener: FreeingProgress.Listener? = progress
-        try deleteAccountWithAllData(account, progress: listener)
-    }
-}
-
+extension Stratus: StoreHost {}
 extension ServedStore: StoreHost {}

@@ -28,8 +28,7 @@ struct ShareClient {
     func invite(
         email: String, to root: CKRecord.ID, permission: CKShare.ParticipantPermission
     ) throws -> CKShare {
-        let container = container
-        return try change(root) { share in
+        try change(root) { share in
             let participant = try await container.shareParticipant(forEmailAddress: email)
             participant.permission = permission
             share.addParticipant(participant)
@@ -77,20 +76,18 @@ struct ShareClient {
 
     /// A record that others share with the person.
     func sharedRecord(_ id: CKRecord.ID) throws -> CKRecord {
-        let database = container.sharedCloudDatabase
-        return try Blocking.wait { try await database.record(for: id) }
+        try Blocking.wait { try await container.sharedCloudDatabase.record(for: id) }
     }
 
     /// The records of these types directly below a shared record, at most `limit` of each type.
     func sharedRecords(under parent: CKRecord.ID, types: [String], limit: Int) throws -> [CKRecord] {
-        let database = container.sharedCloudDatabase
-        return try Blocking.wait {
+        try Blocking.wait {
             var records: [CKRecord] = []
             for type in types {
                 let reference = CKRecord.Reference(recordID: parent, action: .none)
                 let query = CKQuery(recordType: type, predicate: NSPredicate(format: "parent == %@", reference))
                 do {
-                    let page = try await database.records(
+                    let page = try await container.sharedCloudDatabase.records(
                         matching: query, inZoneWith: parent.zoneID, resultsLimit: limit)
                     for (_, result) in page.matchResults { records.append(try result.get()) }
                 } catch let error as CKError {

@@ -18,14 +18,11 @@ struct StepCost {
     ) rethrows -> (result: Result, cost: StepCost) {
         let (before, started) = (session.engine.store.statistics, ContinuousClock.now)
         let result = try body()
-        return (result, StepCost(from: before, to: session.engine.store.statistics, .now - started))
-    }
-
-    private init(from before: StoreStatistics, to after: StoreStatistics, _ duration: Duration) {
-        commits = after.transactionsCommitted - before.transactionsCommitted
-        syncs = after.syncs - before.syncs
-        work = after.cost - before.cost
-        self.duration = duration
+        let (after, duration) = (session.engine.store.statistics, ContinuousClock.now - started)
+        let cost = StepCost(
+            commits: after.transactionsCommitted - before.transactionsCommitted, syncs: after.syncs - before.syncs,
+            work: after.cost - before.cost, duration: duration)
+        return (result, cost)
     }
 
     var object: JSONObject {
@@ -52,17 +49,13 @@ final class SaveTally: Sendable {
         var sent = 0
         var created = 0
         var changed = 0
+        /// The names of records that are sent as new.
+        fileprivate var newNames: Set<String> = []
     }
 
-    private struct State {
-        var counts = Counts()
-        /// The names of new records.
-        var newNames: Set<String> = []
-    }
+    private let state = Mutex(Counts())
 
-    private let state = Mutex(State())
-
-    var counts: Counts { state.withLock { $0.counts } }
+    var counts: Counts { state.withLock { $0 } }
 
     /// Marks a record that will be saved as new.
     func expectNew(_ name: String) {
@@ -71,14 +64,10 @@ final class SaveTally: Sendable {
 
     /// Counts the answers of a request.
     func note(_ results: [CKRecord.ID: Result<CKRecord, any Error>]) {
-        state.withLock { state in
-            state.counts.sent += results.count
+        state.withLock { counts in
+            counts.sent += results.count
             for case (let id, .success) in results {
-                if state.newNames.remove(id.recordName) == nil {
-                    state.counts.changed += 1
-                } else {
-                    state.counts.created += 1
-                }
+                if counts.newNames.remove(id.recordName) == nil { counts.changed += 1 } else { counts.created += 1 }
             }
         }
     }

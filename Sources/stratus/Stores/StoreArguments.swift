@@ -174,9 +174,6 @@ struct DatabaseChoice {
     static let standard = DatabaseChoice(
         container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
 
-    /// The owner's account, or nil.
-    func findOwner(in reader: RecordReader) throws -> StoredAccount? { try owner.account(in: reader) }
-
     /// The database of the owner's account.
     ///
     /// Throws `notFound` if there is no account and the owner is not named by user name.

@@ -165,20 +165,12 @@ final class StoreFiles {
 
     // MARK: Files
 
-    /// LevelDB's files and memory.
-    struct Figures {
-        var filesByLevel: [Int]
-        /// The sizes of the tables, level 0 first.
-        var bytesByLevel: [Int]
-        var memoryByteCount: Int
-    }
-
-    func figures() throws -> Figures {
+    /// The numbers and sizes of LevelDB's tables, level 0 first, and the size of its memory.
+    func figures() throws -> (filesByLevel: [Int], bytesByLevel: [Int], memoryByteCount: Int) {
         let figures = try store.figures()
-        return Figures(
-            filesByLevel: figures.filesByLevel,
-            bytesByLevel: Self.bytesByLevel(figures.tableListText, levelCount: figures.filesByLevel.count),
-            memoryByteCount: figures.memoryByteCount)
+        let levelCount = figures.filesByLevel.count
+        let bytesByLevel = Self.bytesByLevel(figures.tableListText, levelCount: levelCount)
+        return (figures.filesByLevel, bytesByLevel, figures.memoryByteCount)
     }
 
     /// Adds up the sizes in LevelDB's list of tables: "--- level 1 ---" and, for each table, " number:bytes[keys".

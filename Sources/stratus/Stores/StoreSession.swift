@@ -32,11 +32,11 @@ final class StoreSession {
         engine = opened.engine
         do {
             if opening.mayCreate, let id = choice.owner.newExternalID,
-                try engine.read({ try choice.findOwner(in: $0) }) == nil
+                try engine.read({ try choice.owner.account(in: $0) }) == nil
             {
                 _ = try opened.host?.account(externalID: id, createIfMissing: .init())
             }
-            account = try engine.read { try choice.findOwner(in: $0) }
+            account = try engine.read { try choice.owner.account(in: $0) }
         } catch {
             close()
             throw error
@@ -152,7 +152,9 @@ final class StoreSession {
                 "Interrupted; the process that has the store finishes it. Until then the zone takes no requests.",
                 ["zone": zone.name.text])
         }
-        try engine.rebuild(zone, incarnation: incarnation) { progress($0.part, $0.doneCount, $0.totalCount ?? 0) }
+        try engine.rebuild(zone, incarnation: incarnation) {
+            progress($0.step.words(of: $0.zone), $0.doneCount, $0.totalCount ?? 0)
+        }
     }
 
     /// The numbers of databases, zones and records, as the zones' headers count them.
@@ -219,7 +221,6 @@ final class StoreSession {
         let sight = try sight(of: id, acting)
         return try read(id) { try body($0, sight) }
     }
-
 }
 
 extension RecordReader {

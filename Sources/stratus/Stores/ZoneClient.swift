@@ -42,16 +42,11 @@ final class ZoneClient {
     // MARK: Zones
 
     func makeZone() throws {
-        let (database, zoneID) = (database, zoneID)
-        try Blocking.wait {
-            let results = try await database.modifyRecordZones(saving: [CKRecordZone(zoneID: zoneID)], deleting: [])
-            for result in results.saveResults.values { _ = try result.get() }
-        }
+        try Blocking.wait { [database, zoneID] in _ = try await database.save(CKRecordZone(zoneID: zoneID)) }
     }
 
     func deleteZone() throws {
-        let (database, zoneID) = (database, zoneID)
-        try Blocking.wait {
+        try Blocking.wait { [database, zoneID] in
             let results = try await database.modifyRecordZones(saving: [], deleting: [zoneID])
             for result in results.deleteResults.values { try result.get() }
         }
@@ -73,14 +68,13 @@ final class ZoneClient {
         of query: CKQuery, limit: Int, recordCount: Int = .max,
         didFetch: (_ done: Int, _ bound: Int) -> Void = { _, _ in }, _ visit: (RecordName) throws -> Void
     ) throws -> CKQueryOperation.Cursor? {
-        let (database, zoneID) = (database, zoneID)
         let most = limit == 0 ? Int.max : limit
         var remaining = most
         var (done, bound) = (0, recordCount)
         var cursor: CKQueryOperation.Cursor?
         repeat {
             let (count, start) = (remaining == Int.max ? 0 : remaining, cursor)
-            let page = try Blocking.wait {
+            let page = try Blocking.wait { [database, zoneID] in
                 if let start {
                     return try await database.records(
                         continuingMatchFrom: start, desiredKeys: [], resultsLimit: count)
@@ -112,8 +106,7 @@ final class ZoneClient {
     func hasResults(behind cursor: CKQueryOperation.Cursor?) throws -> Bool {
         var cursor = cursor
         while let start = cursor {
-            let database = database
-            let page = try Blocking.wait {
+            let page = try Blocking.wait { [database] in
                 try await database.records(continuingMatchFrom: start, desiredKeys: [], resultsLimit: 1)
             }
             if !page.matchResults.isEmpty { return true }
@@ -131,7 +124,9 @@ final class ZoneClient {
     func save(_ records: [CKRecord], _ tally: SaveTally) throws {
         try finish()
         let database = database
-        running = Blocking.begin { try await Self.send(saving: records, to: database, policy: .changedKeys, tally) }
+        running = Task { @Sendable in
+            try await Self.send(saving: records, to: database, policy: .changedKeys, tally)
+        }
     }
 
     /// Waits until no request is running.
@@ -175,8 +170,8 @@ final class ZoneClient {
     ///
     /// Throws `ItemsRefused` with `unknownItem` if there is none, or none that the person sees.
     func fetch(_ name: RecordName) throws -> CKRecord {
-        let (database, id) = (database, recordID(name))
-        return try Blocking.wait {
+        let id = recordID(name)
+        return try Blocking.wait { [database] in
             switch try await database.records(for: [id]).values.first {
             case .success(let record)?: return record
             case .failure(let error as CKError)?: throw ItemsRefused(errors: [name: error])
@@ -191,8 +186,7 @@ final class ZoneClient {
     /// Waits for the previous request, then saves or deletes records.
     private func send(saving records: [CKRecord] = [], deleting ids: [CKRecord.ID] = []) throws {
         try finish()
-        let database = database
-        try Blocking.wait { try await Self.send(saving: records, deleting: ids, to: database) }
+        try Blocking.wait { [database] in try await Self.send(saving: records, deleting: ids, to: database) }
     }
 
     /// Saves or deletes records. Sends a request that is too large again as two halves, the first half first.

@@ -76,17 +76,10 @@ final class Console {
 
     /// A line with terminal codes for its styles, and no other control characters.
     private static func painted(_ text: String) -> String {
-        var line = ""
-        for scalar in text.unicodeScalars {
-            if let code = Style.marks[scalar] {
-                line += "\u{1B}[\(code)m"
-            } else if VisibleText.isDangerous(scalar) {
-                line += VisibleText.of(String(scalar))
-            } else {
-                line.unicodeScalars.append(scalar)
-            }
+        text.replacingScalars { scalar in
+            if let code = Style.marks[scalar] { return "\u{1B}[\(code)m" }
+            return VisibleText.isDangerous(scalar) ? DisplayText.spelled(scalar) : nil
         }
-        return line
     }
 
     /// Writes an object for programs, with the date of the copy that is read. Writes nothing without JSON.
@@ -124,7 +117,7 @@ final class Console {
         try object(["isMoreComing": true, "limit": limit])
         try flush()
         guard !usesJSON else { return }
-        note("note: there are more \(things) than --limit \(limit) shows; --limit 0 shows all")
+        Self.note("note: there are more \(things) than --limit \(limit) shows; --limit 0 shows all")
     }
 
     private func append(_ text: String, terminator: String = "\n") throws {
@@ -140,9 +133,6 @@ final class Console {
         clearProgressLine()
         try Self.write(buffer, to: Self.output)
     }
-
-    /// Writes a line to standard error at once.
-    func note(_ text: String) { Self.note(text) }
 
     /// Writes a line to standard error at once, from any thread.
     static func note(_ text: String) { writeError { $0.note(text) } }

@@ -82,12 +82,10 @@ final class ProgressLine {
     func update(_ part: String, _ done: Int, ofAtMost bound: Int) { update(part, done, of: bound, isBound: true) }
 
     private func show(_ line: String) {
-        if console.drawsProgress { console.redraw(line) } else { console.note(line) }
+        if console.drawsProgress { console.redraw(line) } else { Console.note(line) }
     }
 
-    deinit {
-        if console.drawsProgress { console.clearProgressLine() }
-    }
+    deinit { console.clearProgressLine() }
 }
 
 /// The unit of progress.
@@ -173,8 +171,8 @@ final class LookCounter {
     init(_ update: @escaping (_ count: Int) -> Void) { self.update = update }
 
     /// Shows how many records of a zone were read.
-    convenience init(_ progress: ProgressLine, of zone: ZoneReader) throws {
-        let bound = try zone.recordBound()
+    convenience init(_ verb: String, of zone: ZoneReader, on console: Console) throws {
+        let (progress, bound) = (ProgressLine(verb, on: console), try zone.recordBound())
         self.init { progress.update($0, ofAtMost: bound) }
     }
 

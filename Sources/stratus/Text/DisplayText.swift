@@ -83,15 +83,7 @@ enum VisibleText {
         // Most text is ASCII, which is checked quickly.
         if text.utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return text }
         guard text.unicodeScalars.contains(where: isDangerous) else { return text }
-        var visible = ""
-        for scalar in text.unicodeScalars {
-            if isDangerous(scalar) {
-                visible += DisplayText.spelled(scalar)
-            } else {
-                visible.unicodeScalars.append(scalar)
-            }
-        }
-        return visible
+        return text.replacingScalars { isDangerous($0) ? DisplayText.spelled($0) : nil }
     }
 
     /// Whether the scalar is a control character, an invisible or direction-changing format character, or a
@@ -107,6 +99,17 @@ enum VisibleText {
     /// The visible text of several lines. Line ends stay.
     static func ofLines(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { of(String($0)) }.joined(separator: "\n")
+    }
+}
+
+extension String {
+    /// The text with other text in place of each scalar for which `replacement` returns some.
+    func replacingScalars(_ replacement: (Unicode.Scalar) -> String?) -> String {
+        var text = ""
+        for scalar in unicodeScalars {
+            if let other = replacement(scalar) { text += other } else { text.unicodeScalars.append(scalar) }
+        }
+        return text
     }
 }
 

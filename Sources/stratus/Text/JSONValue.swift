@@ -72,28 +72,30 @@ extension Array: JSONValue where Element: JSONValue {
 struct JSONObject: JSONValue, ExpressibleByDictionaryLiteral {
     private(set) var members: [(key: String, value: any JSONValue)]
 
-    init(dictionaryLiteral elements: (String, any JSONValue)...) {
-        members = elements.map { ($0.0, $0.1) }
-    }
-
-    init(sorted fields: [String: some JSONValue]) {
-        members = fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
-    }
-
     func writeJSON(to text: inout String) {
         text += "{" + members.map { "\($0.key.jsonText):\($0.value.jsonText)" }.joined(separator: ",") + "}"
     }
 
     mutating func add(_ key: String, _ value: any JSONValue) { members.append((key, value)) }
 
-    /// Adds the member unless the value is nil.
-    mutating func add(_ key: String, unlessNil value: String?) {
-        if let value { add(key, value) }
-    }
-
     static func + (left: JSONObject, right: JSONObject) -> JSONObject {
         var sum = left
         sum.members += right.members
         return sum
+    }
+}
+
+extension JSONObject {
+    init(dictionaryLiteral elements: (String, any JSONValue)...) {
+        self.init(members: elements.map { ($0.0, $0.1) })
+    }
+
+    init(sorted fields: [String: some JSONValue]) {
+        self.init(members: fields.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
+    }
+
+    /// Only the members whose values are not nil.
+    init(unlessNil elements: KeyValuePairs<String, String?>) {
+        self.init(members: elements.compactMap { key, value in value.map { (key, $0) } })
     }
 }

@@ -6,20 +6,18 @@ enum MarkupText {
     /// The text for use between tags and between double quotes. Spells out control characters and noncharacters: Markup
     /// parsers report them, and XML 1.0 forbids them even escaped.
     static func escaped(_ text: String) -> String {
-        var escaped = ""
-        for scalar in text.unicodeScalars {
+        text.replacingScalars { scalar in
             switch scalar {
-            case "&": escaped += "&amp;"
-            case "<": escaped += "&lt;"
+            case "&": "&amp;"
+            case "<": "&lt;"
             // Also ends what XML does not allow in text: "]]>".
-            case ">": escaped += "&gt;"
-            case "\"": escaped += "&quot;"
-            case "'": escaped += "&#39;"
-            case _ where isForbidden(scalar): escaped += DisplayText.spelled(scalar)
-            default: escaped.unicodeScalars.append(scalar)
+            case ">": "&gt;"
+            case "\"": "&quot;"
+            case "'": "&#39;"
+            case _ where isForbidden(scalar): DisplayText.spelled(scalar)
+            default: nil
             }
         }
-        return escaped
     }
 
     /// Includes line ends and tabs, which attributes would turn into spaces.
@@ -80,19 +78,17 @@ struct DOT: ExpressibleByStringInterpolation {
     /// A quoted string for identifiers and labels. Escapes backslashes and '&', which have a meaning in labels. Spells
     /// out characters that XML, which Graphviz writes, forbids.
     static func quoted(_ lines: [String]) -> String {
-        var quoted = "\""
-        for line in lines {
-            for scalar in line.unicodeScalars {
+        let quoted = lines.map { line in
+            line.replacingScalars { scalar in
                 switch scalar {
-                case "\"": quoted += "\\\""
-                case "\\": quoted += "\\\\"
-                case "&": quoted += "&amp;"
-                case _ where MarkupText.isForbidden(scalar): quoted += "\\" + DisplayText.spelled(scalar)
-                default: quoted.unicodeScalars.append(scalar)
+                case "\"": "\\\""
+                case "\\": "\\\\"
+                case "&": "&amp;"
+                case _ where MarkupText.isForbidden(scalar): "\\" + DisplayText.spelled(scalar)
+                default: nil
                 }
             }
-            if lines.count > 1 { quoted += "\\l" }
         }
-        return quoted + "\""
+        return "\"" + (lines.count > 1 ? quoted.map { $0 + "\\l" } : quoted).joined() + "\""
     }
 }

@@ -64,11 +64,9 @@ struct ShowRule: ParsableCommand {
             let choice = rule.isChoice ? " (CloudKit leaves this open: Stratus's choice)" : ""
             try console.line("\(console.styled(rule.number, .bold))  \(rule.text)\(choice)")
             if let wording = rule.wording { try console.line("      \(wording)") }
-            var object: JSONObject = [
-                "rule": rule.number, "text": rule.text, "strength": rule.isChoice ? "choice" : "must",
-            ]
-            object.add("wording", unlessNil: rule.wording)
-            try console.object(object)
+            try console.object(
+                ["rule": rule.number, "text": rule.text, "strength": rule.isChoice ? "choice" : "must"]
+                    + JSONObject(unlessNil: ["wording": rule.wording]))
         }
         try console.flush()
     }

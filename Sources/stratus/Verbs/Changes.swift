@@ -64,17 +64,14 @@ struct Changes: PlaceCommand {
             try console.flush()
             token = next
             if !follow { return }
-            guard token != nil else { throw Self.noToken }
+            guard token != nil else {
+                throw ToolError(
+                    .refused,
+                    "The store has no secret for tokens. Only the process that has the store open can create one: let it "
+                        + "open the store again.")
+            }
             Blocking.sleep(seconds: interval)
         }
-    }
-
-    private static var noToken: ToolError {
-        ToolError(
-            .refused,
-            "The store has no secret for tokens. Only the process that has the store open can create one: let it open "
-                + "the store again."
-        )
     }
 
     /// Lists everything up to now. Returns the number of changes, and the token for the next time.

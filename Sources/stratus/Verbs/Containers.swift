@@ -53,10 +53,9 @@ struct Containers: ParsableCommand {
             progress.add()
             return .next
         }
-        try reader.store.scan(GlobalKeys.keyspace(.schema)) { key, _ in
+        try reader.store.forEach(in: GlobalKeys.keyspace(.schema)) { key, _ in
             let parts = try GlobalKeys.readSchemaKey(key)
             tallies[parts.container, default: Tally()].types += parts.type == nil ? 0 : 1
-            return .next
         }
         return tallies
     }

@@ -56,16 +56,14 @@ struct Export: ParsableCommand {
             ["file": file, "secrets": secrets] + counts.object
             + ["milliseconds": Quantities.milliseconds(.now - started)]
         if file == "-" {
-            console.note(store.json ? object.jsonText : "exported \(counts.text)")
+            Console.note(store.json ? object.jsonText : "exported \(counts.text)")
         } else {
             try console.line("exported \(counts.text) to \(VisibleText.of(file))")
             try console.object(object)
         }
         try console.flush()
     }
-}
 
-extension Export {
     /// Throws `corruption` if the content of an asset is missing or damaged.
     private static func requireWholeContents(_ session: StoreSession) throws {
         let report = try AssetVerifier(engine: session.engine, store: session.assets).verify()

@@ -56,7 +56,7 @@ struct Get: PlaceCommand {
         try line("created", Self.text(of: stored.system.created))
         try line("modified", Self.text(of: stored.system.modified))
         try console.line(console.styled("fields", .dim))
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+        for (key, field) in record.fields {
             let mark = field.isEncrypted ? " (encrypted)" : ""
             // The server's data of a share contains secrets: never show them.
             let text = key == ShareContent.fieldKey ? Self.shareText(field) : field.value.visibleText
@@ -75,7 +75,7 @@ struct Get: PlaceCommand {
     private static func object(of stored: StoredRecord) -> JSONObject {
         let record = stored.record
         var fields: JSONObject = [:]
-        for (key, field) in record.fields.sorted(by: { $0.key < $1.key }) {
+        for (key, field) in record.fields {
             let isShare = key == ShareContent.fieldKey
             var object: JSONObject =
                 isShare ? ["type": "share", "value": shareText(field)] : field.value.object

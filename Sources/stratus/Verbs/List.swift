@@ -4,7 +4,6 @@ import ArgumentParser
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct List: PlaceCommand {
     static let configuration = CommandConfiguration(
@@ -36,15 +35,13 @@ struct List: PlaceCommand {
     /// Lists the records that the person sees.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = ProgressLine("looking", on: console)
         // A growing list shows progress, unless the person sees little of it.
-        let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
+        let looked = sight.isWhole ? nil : try LookCounter("looking", of: zone, on: console)
         try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
-            guard let line = try RecordLine(child, zone) else { return .next }
+            guard let line = try RecordLine(child, zone) else { return }
             let label = names ? VisibleText.of(child.name.text) : line.label(console)
             try console.line(line.columns(console) + label)
             try console.object(line.object)
-            return .next
         }
     }
 }
@@ -111,9 +108,9 @@ struct Children: PlaceCommand {
     /// Lists the records that the person sees. Returns their number.
     func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Int {
         let parent = record.isTop ? nil : try zone.resolve(record, sight, console)
-        let progress = ProgressLine(count ? "counting" : "looking", on: console)
         // A growing list shows progress, unless the person sees little of it.
-        let looked = count || !sight.isWhole ? try LookCounter(progress, of: zone) : nil
+        let looked =
+            count || !sight.isWhole ? try LookCounter(count ? "counting" : "looking", of: zone, on: console) : nil
         var found = 0
         if recursive {
             try zone.visitAllSeen(below: parent, sight, looking: { looked?.add() }) { child, parent in
@@ -125,7 +122,6 @@ struct Children: PlaceCommand {
         try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
             found += 1
             try show(child, below: parent, console)
-            return .next
         }
         return found
     }

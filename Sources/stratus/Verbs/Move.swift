@@ -121,9 +121,8 @@ struct Remove: PlaceCommand {
         _ name: RecordName, _ zone: ZoneID, _ session: StoreSession, _ console: Console
     ) throws -> Int {
         guard recursive else { return 1 }
-        let progress = ProgressLine("counting", on: console)
         return try session.read(zone) { zone in
-            let looked = try LookCounter(progress, of: zone)
+            let looked = try LookCounter("counting", of: zone, on: console)
             var count = 1
             try zone.visitSubtree(below: name) { _, _ in
                 count += 1

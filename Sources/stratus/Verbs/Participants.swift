@@ -15,15 +15,6 @@ struct Participants: ParsableCommand {
 
     private static let shareHelp: ArgumentHelp = "The share, by its record name, or a record in it."
 
-    private static func requireGuest(
-        _ person: PersonArgument, in share: RecordName, _ session: StoreSession, _ arguments: ZoneArguments
-    ) throws {
-        let id = try session.zone(arguments)
-        try session.engine.read { reader in
-            try ShareEdit.requireGuest(person, in: share, of: reader.knownZone(id), reader)
-        }
-    }
-
     struct ListParticipants: PlaceCommand {
         static let configuration = CommandConfiguration(
             commandName: "list",
@@ -126,7 +117,7 @@ struct Participants: ParsableCommand {
             try ShareEdit(record: record, place: place).run(
                 naming: person,
                 unless: {
-                    try Participants.requireGuest(person, in: $1, $0, zone)
+                    try ShareEdit.requireGuest(person, in: $1, of: zone, $0)
                     let what = "remove \(person.text) from the share of \(record.text)"
                     return try !deed.mayDo(what, ["record": record.text, "person": person.text], $2)
                 }
@@ -158,7 +149,7 @@ struct Participants: ParsableCommand {
             guard let person = acting.person else { return }
             try ShareEdit(record: record, place: place).run(
                 unless: {
-                    try Participants.requireGuest(person, in: $1, $0, zone)
+                    try ShareEdit.requireGuest(person, in: $1, of: zone, $0)
                     let what = "leave the share of \(record.text) for \(person.text)"
                     return try !deed.mayDo(what, ["record": record.text, "person": person.text], $2)
                 }

@@ -53,16 +53,13 @@ struct Put: PlaceCommand {
             let client = try session.client(of: zone, acting)
             let name = try self.name(in: zone, session, console)
             let (record, isNew) = try self.record(name, client)
+            let (plain, secret) = (record as any CKRecordKeyValueSetting, record.encryptedValues)
             for (key, field) in given {
-                let value = try field.value.clientValue(in: client)
-                if field.isEncrypted {
-                    record.encryptedValues.setObject(value, forKey: key)
-                } else {
-                    record.setObject(value, forKey: key)
-                }
+                let target = field.isEncrypted ? secret : plain
+                target.setObject(try field.value.clientValue(in: client), forKey: key)
             }
-            for one in assignments { record.setObject(try Self.value(of: one, client), forKey: one.key) }
-            for one in encrypted { record.encryptedValues.setObject(try Self.value(of: one, client), forKey: one.key) }
+            for one in assignments { plain.setObject(try Self.value(of: one, client), forKey: one.key) }
+            for one in encrypted { secret.setObject(try Self.value(of: one, client), forKey: one.key) }
             for key in unset { record.setObject(nil, forKey: key) }
             if let under {
                 let parent = under.isTop ? nil : try session.read(zone) { try $0.resolve(under, console) }

@@ -38,9 +38,8 @@ struct Share: ParsableCommand {
         func run() throws {
             try StoreSession.with(store, acting.opening) { session, console in
                 try session.read(zone, acting) { zone, sight in
-                    let progress = ProgressLine("looking", on: console)
                     // A person who sees few of many shares gets no output for a long time.
-                    let looked = try LookCounter(progress, of: zone)
+                    let looked = try LookCounter("looking", of: zone, on: console)
                     try zone.visitShareNames(looking: looked.add) { name in
                         guard try sight.sees(name), let content = try zone.shareContent(name) else { return .next }
                         let pending = content.participants.count { $0.status == .pending }
@@ -216,7 +215,7 @@ struct Share: ParsableCommand {
                     return found
                 }
                 let others = found.content.participants.count - 1
-                var object: JSONObject = [
+                let object: JSONObject = [
                     "share": found.name.text, "root": found.content.root?.text, "participants": others + 1,
                 ]
                 let what = "share \(found.name.text) with \(Quantities.count(others, "other participant"))"
@@ -225,8 +224,7 @@ struct Share: ParsableCommand {
                 let (_, cost) = try StepCost.measuring(session) { try client.delete([found.name]) }
                 try console.line("stopped \(VisibleText.of(what))")
                 try console.line(cost.summary)
-                object.add("cost", cost.object)
-                try console.object(object)
+                try console.object(object + ["cost": cost.object])
             }
         }
 

@@ -5,7 +5,6 @@ import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct Subscriptions: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -33,11 +32,10 @@ struct Subscriptions: ParsableCommand {
                 let user = try acting.person.map { try session.person($0).userName }
                 try session.engine.read { reader in
                     let people = People(reader: reader)
-                    try reader.store.scan(GlobalKeys.keyspace(.subscriptions)) { key, value in
+                    try reader.store.forEach(in: GlobalKeys.keyspace(.subscriptions)) { key, value in
                         let parts = try GlobalKeys.readSubscriptionKey(key)
-                        guard user.map({ $0 == parts.user }) ?? true else { return .next }
+                        guard user == nil || user == parts.user else { return }
                         try show(parts, SubscriptionEntry(decoding: value), people, console)
-                        return .next
                     }
                 }
             }
@@ -94,7 +92,7 @@ struct Subscriptions: ParsableCommand {
                 let account = try acting.person.map { try session.person($0).id }
                 try session.engine.read { reader in
                     let range = account.map { GlobalKeys.devices(of: $0) } ?? GlobalKeys.keyspace(.devices)
-                    try reader.store.scan(range) { key, value in
+                    try reader.store.forEach(in: range) { key, value in
                         let (id, name) = try GlobalKeys.readDeviceKey(key)
                         let entry = try DeviceEntry(decoding: value)
                         let owner = try AccountDirectory().account(id, in: reader)?.externalID
@@ -105,7 +103,6 @@ struct Subscriptions: ParsableCommand {
                             "account": id.text, "externalID": owner, "device": name, "waiting": entry.count,
                             "badge": entry.badge,
                         ])
-                        return .next
                     }
                 }
             }
@@ -129,7 +126,7 @@ struct Subscriptions: ParsableCommand {
         func run() throws {
             try StoreSession.with(store, .reading) { session, console in
                 try session.engine.read { reader in
-                    try reader.store.scan(GlobalKeys.keyspace(.outbox)) { key, value in
+                    try reader.store.forEach(in: GlobalKeys.keyspace(.outbox)) { key, value in
                         let entry = try OutboxEntry(decoding: value)
                         let text = KeyDescription.text(of: key)
                         try console.line(
@@ -139,7 +136,6 @@ struct Subscriptions: ParsableCommand {
                             "container": entry.container.text, "owner": entry.owner?.text, "zone": entry.zone.text,
                             "entry": text,
                         ])
-                        return .next
                     }
                 }
             }

@@ -142,7 +142,7 @@ struct Tree: PlaceCommand {
                 // In JSON, `hasChildren` says that --depth hides records.
                 guard try list(zone, sight, console), let depth, !store.json else { return }
                 try console.flush()
-                console.note("note: records deeper than --depth \(depth) are not shown")
+                Console.note("note: records deeper than --depth \(depth) are not shown")
             }
         }
     }
@@ -150,14 +150,12 @@ struct Tree: PlaceCommand {
     /// Lists the records that the person sees. Returns whether --depth hides some.
     private func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Bool {
         let root = try record.isTop ? nil : zone.resolve(record, sight, console)
-        let progress = ProgressLine("looking", on: console)
         // A growing tree shows progress, unless the person sees little of it.
-        let looked = sight.isWhole ? nil : try LookCounter(progress, of: zone)
+        let looked = sight.isWhole ? nil : try LookCounter("looking", of: zone, on: console)
         guard let root else {
             var hidesRecords = false
             try zone.visitSeen(below: nil, sight, looking: { looked?.add() }) { top in
                 if try show(top, zone, sight, looked, console) { hidesRecords = true }
-                return .next
             }
             return hidesRecords
         }
@@ -186,8 +184,6 @@ struct Tree: PlaceCommand {
     private func show(_ child: Child, level: Int, _ zone: ZoneReader, _ console: Console) throws {
         guard let line = try RecordLine(child, zone) else { return }
         try console.line(String(repeating: "  ", count: level) + line.label(console))
-        var object = line.object
-        object.add("level", level)
-        try console.object(object)
+        try console.object(line.object + ["level": level])
     }
 }

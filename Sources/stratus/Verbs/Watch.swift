@@ -47,7 +47,7 @@ struct Watch: ParsableCommand {
             throw try StoreFiles.notServed(store.store, "No process has the store open: there is nothing to watch.")
         }
         StopSignal.stopQuietly()
-        if !store.json { console.note("note: watching process \(watch.processID); interrupt to end") }
+        if !store.json { Console.note("note: watching process \(watch.processID); interrupt to end") }
         var whole = WatchTally()
         var recent = WatchTally()
         watching: while !StopSignal.isRequested {
@@ -67,20 +67,20 @@ struct Watch: ParsableCommand {
                 if events.isLast || (limit > 0 && whole.requests >= limit) { break watching }
             }
         }
-        if console.drawsProgress { console.clearProgressLine() }
+        console.clearProgressLine()
         try console.line(whole.text)
         try console.object(["summary": whole.object])
         try console.flush()
     }
 
     private func sayEnded(_ console: Console) {
-        if !store.json { console.note("note: the host has ended") }
+        if !store.json { Console.note("note: the host has ended") }
     }
 
     private func show(
         _ page: WatchedEvents, left: Int, _ whole: inout WatchTally, _ recent: inout WatchTally, _ console: Console
     ) throws {
-        if console.drawsProgress { console.clearProgressLine() }
+        console.clearProgressLine()
         whole.lostCount += page.lostCount
         recent.lostCount += page.lostCount
         if page.lostCount > 0, !summary {
@@ -155,12 +155,11 @@ private struct WatchTally {
     }
 
     var object: JSONObject {
-        var kinds: JSONObject = [:]
-        for (name, count) in operations.sorted(by: { $0.key < $1.key }) { kinds.add(name, count) }
-        return [
+        [
             "seconds": seconds, "requests": requests, "failed": failed, "items": items, "failedItems": failedItems,
             "conflicts": conflicts, "commits": commits, "lost": lostCount, "requestsPerSecond": rate(requests),
-            "itemsPerSecond": rate(items), "commitsPerSecond": rate(commits), "operations": kinds,
+            "itemsPerSecond": rate(items), "commitsPerSecond": rate(commits),
+            "operations": JSONObject(sorted: operations),
         ]
     }
 }
