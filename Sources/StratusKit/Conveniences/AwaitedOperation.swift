@@ -139,7 +139,7 @@ extension ContainerScope {
 }
 
 /// A question, until it is answered, times out or is withdrawn. It counts as under way in the session until then, also
-/// if nobody waits for the answer any more.
+/// if nobody waits for the answer any longer.
 ///
 /// Invariant: the completion is called once, by the caller that takes it out of the state.
 private final class Inquiry<Value: Sendable>: Sendable {
