@@ -29,19 +29,6 @@ extension StoreError {
     }
 }
 
-extension UInt64 {
-    /// The next number of a stored counter. Throws `corruption` at its end, which only damage can reach.
-    package func advanced(in counter: StaticString) throws -> UInt64 {
-        let (next, isOverflow) = addingReportingOverflow(1)
-        guard !isOverflow else {
-            throw StoreError(
-                .corruption, "A counter is at its end, which no store reaches: restore it from a backup.",
-                ["counter": "\(counter)"])
-        }
-        return next
-    }
-}
-
 // Why a request is refused: a value, so that it can be compared with an oracle's answer and printed.
 
 /// The reason why one record of a request cannot be written as asked. Nothing of the request is written.

@@ -98,38 +98,3 @@ package enum AccountStatus: Int, Hashable, Codable, Sendable, CaseIterable {
     case noAccount = 3
     case temporarilyUnavailable = 4
 }
-
-/// What an account's standing allows. Pure decisions about an account that may be missing.
-package enum AccountVerdict {
-    /// The status of an account; nil means none. Source: O-18.
-    package static func status(of account: StoredAccount?) -> AccountStatus {
-        switch account?.standing {
-        case nil, .suspended: .noAccount
-        case .good: .available
-        case .restricted: .restricted
-        case .needsVerification: .temporarilyUnavailable
-        }
-    }
-
-    /// The account, if it may be used. Source: S-17.
-    package static func require(_ account: StoredAccount?) throws(CloudError) -> StoredAccount {
-        guard let account else { throw notSignedIn }
-        switch account.standing {
-        case .good: return account
-        case .restricted:
-            throw CloudError(
-                .managedAccountRestricted, "The account is restricted. Its manager must remove the restriction.")
-        case .needsVerification:
-            throw CloudError(
-                .accountTemporarilyUnavailable, "The account must be verified again. Ask its user to do so.")
-        case .suspended:
-            throw CloudError(
-                .notAuthenticated, "The host has closed the account. Sign in with another one, or have it restored.")
-        }
-    }
-
-    /// The error if no account is signed in, or the account was deleted.
-    package static var notSignedIn: CloudError {
-        CloudError(.notAuthenticated, "No account is signed in. Sign in, then try again.")
-    }
-}

@@ -165,7 +165,7 @@ private struct AccountCheck {
         for container in try reader.containers() {
             let database = DatabaseID(container: container, owner: nil, scope: .public)
             guard try reader.databaseEntry(database) != nil else { continue }
-            apps.insert(AssetStore.publicOwner(of: container))
+            apps.insert(AssetLedger.publicOwner(of: container))
         }
         for app in apps.sorted() { try verifyCounters(of: app) }
         try reader.visitDatabases { database, _ in

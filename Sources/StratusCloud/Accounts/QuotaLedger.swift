@@ -1,5 +1,5 @@
 // How many bytes each owner's zones hold, counted in the same transaction as the writes (S-16). Users own their private
-// databases; the app owns the public database of a container (`AssetStore.publicOwner`).
+// databases; the app owns the public database of a container (`AssetLedger.publicOwner`).
 //
 // Invariants: an owner's usage is the sum of the usages of their zones; a zone's usage is the sum of `byteCount(of:)`
 // over its live records. A zone's own counter makes deleting it O(1).
@@ -42,7 +42,7 @@ package enum QuotaLedger {
             throw exceeded(limit: limit, needed: total)
         }
         var inZone = try usage(of: owner, zone: zone, in: transaction).addingCapped(byteCount)
-        if AssetStore.isPublicOwner(owner) {
+        if AssetLedger.isPublicOwner(owner) {
             // Public data from before it was counted frees nothing.
             total = max(0, total)
             inZone = max(0, inZone)
@@ -154,7 +154,7 @@ extension QuotaLedger {
         of owner: UserName, in reader: RecordReader
     ) throws -> [(id: ZoneID, identity: UUID)] {
         try reader.containers().flatMap { container in
-            let isApp = owner == AssetStore.publicOwner(of: container)
+            let isApp = owner == AssetLedger.publicOwner(of: container)
             let database = DatabaseID(
                 container: container, owner: isApp ? nil : owner, scope: isApp ? .public : .private)
             return try reader.zones(in: database).map {

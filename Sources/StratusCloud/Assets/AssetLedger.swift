@@ -106,6 +106,21 @@ package struct AssetLedger: Sendable {
     }
 }
 
+extension AssetLedger {
+    /// The owner of the data of a container's public database: the app, not an account.
+    package static func publicOwner(of container: ContainerName) -> UserName {
+        UserName(publicOwnerPrefix + container.text)
+    }
+
+    /// Whether the owner is an app. People's names begin with an underscore.
+    package static func isPublicOwner(_ owner: UserName) -> Bool {
+        owner.text.utf8.starts(with: publicOwnerPrefix.utf8)
+    }
+
+    /// The beginning of such an owner's name, before the name of the container.
+    static let publicOwnerPrefix = "public:"
+}
+
 extension Record {
     /// The contents in the record's fields, with counts.
     package var assets: [AssetDescriptor: Int] {
@@ -181,8 +196,8 @@ struct AssetDirectory: Sendable {
 
     private static func directoryName(of owner: UserName) -> String {
         let name = escaped(owner.text)
-        guard name.utf8.count > maximumNameByteCount, AssetStore.isPublicOwner(owner) else { return name }
-        let container = owner.text.utf8.dropFirst(AssetStore.publicOwnerPrefix.utf8.count)
+        guard name.utf8.count > maximumNameByteCount, AssetLedger.isPublicOwner(owner) else { return name }
+        let container = owner.text.utf8.dropFirst(AssetLedger.publicOwnerPrefix.utf8.count)
         guard container.allSatisfy({ isPlain($0) || $0 == UInt8(ascii: ".") }) else { return name }
         return "=" + String(Substring(container))
     }
@@ -203,7 +218,7 @@ struct AssetDirectory: Sendable {
     /// The owner whose directory has this name; nil for a foreign directory.
     static func owner(ofDirectory name: String) -> UserName? {
         if name.utf8.first == UInt8(ascii: "=") {
-            let owner = UserName(AssetStore.publicOwnerPrefix + String(name.dropFirst()))
+            let owner = UserName(AssetLedger.publicOwnerPrefix + String(name.dropFirst()))
             return directoryName(of: owner) == name ? owner : nil
         }
         var bytes: [UInt8] = []

@@ -56,19 +56,6 @@ package final class AssetStore: Sendable {
         leases = AssetLeases(clock: clock, leaseSeconds: leaseSeconds, maximumOrphanCount: orphanCount)
     }
 
-    /// The owner of the data of a container's public database: the app, not an account.
-    package static func publicOwner(of container: ContainerName) -> UserName {
-        UserName(publicOwnerPrefix + container.text)
-    }
-
-    /// Whether the owner is an app. People's names begin with an underscore.
-    package static func isPublicOwner(_ owner: UserName) -> Bool {
-        owner.text.utf8.starts(with: publicOwnerPrefix.utf8)
-    }
-
-    /// The beginning of such an owner's name, before the name of the container.
-    static let publicOwnerPrefix = "public:"
-
     /// Stores a file for an owner. When this returns, the content is durable and leased, and a commit may refer to it.
     /// End the lease with `release` when the request has ended in any way.
     ///

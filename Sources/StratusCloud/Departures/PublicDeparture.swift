@@ -112,7 +112,7 @@ struct PublicDeparture {
         let change = { (sum: Int64, record: Record) in sum.addingCapped(QuotaLedger.byteCount(of: record)) }
         try QuotaLedger.charge(
             byteCount: empty.reduce(0, change).addingCapped(-records.reduce(0, change)),
-            to: AssetStore.publicOwner(of: zone.database.container), zone: reader.header().identity, limit: nil,
+            to: AssetLedger.publicOwner(of: zone.database.container), zone: reader.header().identity, limit: nil,
             in: transaction)
     }
 

@@ -31,12 +31,6 @@ extension CloudService {
         }
     }
 
-    /// The account, or nil if there is none. Needs no look-up if the cache has it.
-    package func account(_ id: AccountID) throws(CloudError) -> StoredAccount? {
-        if let known = accountDirectory.cache.newest(for: id) { return known }
-        return try reading { try accountDirectory.account(id, in: $0) }
-    }
-
     package func account(externalID: String) throws(CloudError) -> StoredAccount? {
         try reading { try accountDirectory.account(externalID: externalID, in: $0) }
     }

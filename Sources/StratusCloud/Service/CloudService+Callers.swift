@@ -4,6 +4,7 @@
 import FoundationEssentials
 package import StratusModel
 import StratusRecords
+import StratusStore
 
 extension CloudService {
     /// The status of the caller's account. It never fails because an account is missing (O-18).
@@ -33,6 +34,12 @@ extension CloudService {
         return try AccountVerdict.require(account(id))
     }
 
+    /// The account, or nil if there is none. Needs no look-up if the cache has it.
+    package func account(_ id: AccountID) throws(CloudError) -> StoredAccount? {
+        if let known = accountDirectory.cache.newest(for: id) { return known }
+        return try reading { try accountDirectory.account(id, in: $0) }
+    }
+
     /// Bytes that the private databases of an account may hold; nil for no limit (S-16).
     package func quotaLimit(of account: StoredAccount) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
 
@@ -54,7 +61,7 @@ extension CloudService {
 
     /// The bytes that the public database of a container holds.
     package func publicUsage(of container: ContainerName) throws(CloudError) -> Int64 {
-        try usage(of: AssetStore.publicOwner(of: container))
+        try usage(of: AssetLedger.publicOwner(of: container))
     }
 }
 

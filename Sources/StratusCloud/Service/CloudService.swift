@@ -67,6 +67,14 @@ package final class CloudService: Sendable {
             metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
     }
 
+    /// The identities and the stamp of a new zone; drawn before the transaction.
+    func makeBirth(by user: UserName) -> ZoneBirth {
+        ZoneBirth(
+            identity: environment.identifiers.makeUUID(), incarnation: environment.identifiers.makeUUID(),
+            stamp: Stamp(date: environment.clock.now, user: user),
+            databaseIdentity: environment.identifiers.makeUUID())
+    }
+
     /// Notifies the host of pending deliveries and of unknown fields in queries. Call it when no lock or snapshot is
     /// held.
     func tellOfDeliveries() {
@@ -162,7 +170,7 @@ extension CloudService {
 
     /// The owner of a database's assets: its owner, or the app for a public one.
     package static func assetOwner(of database: DatabaseID) -> UserName {
-        database.owner ?? AssetStore.publicOwner(of: database.container)
+        database.owner ?? AssetLedger.publicOwner(of: database.container)
     }
 
     /// Removes contents that lost their last record, or never got one, in this session, and step by step those that

@@ -151,11 +151,6 @@ struct ZoneInterest: Sendable {
     }
 }
 
-extension MutationPlan {
-    var savesShare: Bool { saved.contains { $0.record.type == ShareContent.recordType } }
-    var changesShares: Bool { savesShare || deleted.contains { $0.type == ShareContent.recordType } }
-}
-
 /// Which query subscriptions fire for a commit: (subscription, record before, record after) → reason, or nil (N-04).
 ///
 ///     starts to match                          created

@@ -280,3 +280,8 @@ extension RecordReader {
         try store.withValue(forKey: GlobalKeys.subscription(parts)) { try SubscriptionEntry(decoding: $0) }
     }
 }
+
+extension MutationPlan {
+    var savesShare: Bool { saved.contains { $0.record.type == ShareContent.recordType } }
+    var changesShares: Bool { savesShare || deleted.contains { $0.type == ShareContent.recordType } }
+}

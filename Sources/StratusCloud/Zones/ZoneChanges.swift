@@ -241,13 +241,6 @@ struct ZoneLookUp {
 // MARK: Zones in a transaction
 
 extension CloudService {
-    /// The identities and the stamp of a new zone; drawn before the transaction.
-    func makeBirth(by user: UserName) -> ZoneBirth {
-        ZoneBirth(
-            identity: environment.identifiers.makeUUID(), incarnation: environment.identifiers.makeUUID(),
-            stamp: Stamp(date: environment.clock.now, user: user),
-            databaseIdentity: environment.identifiers.makeUUID())
-    }
 
     /// Creates a zone that does not exist, and forgets why an earlier one of its name was deleted.
     ///

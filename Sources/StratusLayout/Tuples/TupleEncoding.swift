@@ -114,12 +114,3 @@ extension Double {
         self.init(bitPattern: orderedBits >> 63 == 1 ? orderedBits & ~(1 << 63) : ~orderedBits)
     }
 }
-
-extension [UInt8] {
-    /// Appends a copy of the bytes of a span.
-    mutating func append(copying span: Span<UInt8>) {
-        append(addingCapacity: span.count) { output in
-            for index in span.indices { output.append(span[index]) }
-        }
-    }
-}

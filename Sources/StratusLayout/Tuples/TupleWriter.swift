@@ -16,6 +16,7 @@
 // given elements are one range, from the bytes of those elements up to `prefixUpperBound` of them.
 
 package import FoundationEssentials
+import StratusStore
 
 /// Appends elements to a buffer that the caller reuses. Allocates nothing while the buffer's capacity suffices.
 package enum TupleWriter {

@@ -284,3 +284,16 @@ package final class RecordTransaction: RecordReader {
         writer.onPublish { version in cache.publish(id, nil, version: version) }
     }
 }
+
+extension UInt64 {
+    /// The next number of a stored counter. Throws `corruption` at its end, which only damage can reach.
+    package func advanced(in counter: StaticString) throws -> UInt64 {
+        let (next, isOverflow) = addingReportingOverflow(1)
+        guard !isOverflow else {
+            throw StoreError(
+                .corruption, "A counter is at its end, which no store reaches: restore it from a backup.",
+                ["counter": "\(counter)"])
+        }
+        return next
+    }
+}

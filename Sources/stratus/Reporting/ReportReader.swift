@@ -108,7 +108,7 @@ struct ReportReader {
             let byteCount = Int(summable: try AssetEntry(decoding: value).byteCount)
             if owned?.user != user {
                 if let owned { report.add(owned.files) }
-                let title = AssetStore.isPublicOwner(user) ? user.text : try people.title(of: user)
+                let title = AssetLedger.isPublicOwner(user) ? user.text : try people.title(of: user)
                 owned = (user, StoreReport.Amount(title: DisplayText.of(title)))
             }
             owned?.files.count += 1

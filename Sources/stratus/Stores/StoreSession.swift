@@ -269,7 +269,7 @@ extension StoreSession {
     /// A request with its date and random salt, which are drawn before the transaction because its body may run twice.
     func request(_ mutations: [RecordMutation], in zone: ZoneID) -> MutationRequest {
         let stamp = Stamp(date: Date(), user: zone.database.owner ?? "_local")
-        return MutationRequest(mutations, stamp: stamp, tagSalt: SystemRandom.salt())
+        return MutationRequest(mutations, stamp: stamp, tagSalt: RandomIdentifiers().makeSalt())
     }
 
     /// Writes `mutations` as one durable commit.

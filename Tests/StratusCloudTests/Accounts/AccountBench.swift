@@ -164,7 +164,7 @@ extension AccountBench {
         _ records: [Record], deleting deletes: [RecordName] = [], in zone: ZoneID, limit: Int64? = nil,
         by user: UserName? = nil, engine: RecordEngine
     ) throws {
-        let owner = zone.database.owner ?? AssetStore.publicOwner(of: zone.database.container)
+        let owner = zone.database.owner ?? AssetLedger.publicOwner(of: zone.database.container)
         let request = MutationRequest(
             records.map { .save($0) } + deletes.map { .delete($0) }, stamp: stamp(user ?? owner), tagSalt: 1)
         try engine.transact { transaction in

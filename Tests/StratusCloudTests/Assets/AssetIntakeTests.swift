@@ -81,7 +81,7 @@ struct AssetIntakeTests {
             (String(repeating: "a.", count: 127), "=" + String(repeating: "a.", count: 127)),
         ])
     func longOwners(container: String, directory: String) throws {
-        let owner = AssetStore.publicOwner(of: ContainerName(container))
+        let owner = AssetLedger.publicOwner(of: ContainerName(container))
         let asset = try fixture.save(try scratch.write([1, 2, 3], to: "a"), owner: owner)
         let content = scratch.path + "/assets/content"
         #expect(try FileManager.default.contentsOfDirectory(atPath: content) == [directory])
@@ -103,7 +103,7 @@ struct AssetIntakeTests {
         #expect(try fixture.collector.sweep().foreignNames == 6)
         let path = try scratch.write([1], to: "a")
         for name in [String(repeating: "a", count: 255), String(repeating: "/", count: 90)] {
-            let owner = AssetStore.publicOwner(of: ContainerName(name))
+            let owner = AssetLedger.publicOwner(of: ContainerName(name))
             #expect(cloudErrorCode { try fixture.store.takeIn(path: path, owner: owner) } == .internalError)
         }
     }

@@ -91,7 +91,7 @@ package final class FaceSide {
         return try Stopwatch.seconds {
             let stamp = isRepeatable ? DataClock.stamp : Stamp(date: Date(), user: owner)
             let request = MutationRequest(
-                records.map { .save($0) }, stamp: stamp, tagSalt: isRepeatable ? 7 : SystemRandom.salt())
+                records.map { .save($0) }, stamp: stamp, tagSalt: isRepeatable ? 7 : RandomIdentifiers().makeSalt())
             try service.engine.transact { _ = try $0.apply(request, in: zone) }
         }
     }
