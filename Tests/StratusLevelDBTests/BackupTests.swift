@@ -46,6 +46,33 @@ import Testing
         return newest
     }
 
+    @Test("a backup during which the MANIFEST changes is taken again, with the commits made meanwhile")
+    func changedMeanwhile() async throws {
+        try await TestThreads.offPool {
+            let directory = try TemporaryDirectory()
+            let path = directory.path(of: "store")
+            let store = try LevelDBStore.open(at: path, options: Self.options)
+            defer { store.close() }
+            let everything = KeyRange(from: [0], upTo: [9])
+            for number in 1...100 { try Self.commit(number, store) }
+            try store.compact(everything)
+            var hasChanged = false
+            let target = directory.path(of: "backup")
+            let report = try LevelDBStore.backup(
+                ofStoreAt: path, to: target,
+                copying: { _, _ in
+                    guard !hasChanged else { return }
+                    hasChanged = true
+                    for number in 101...200 { #expect(throws: Never.self) { try Self.commit(number, store) } }
+                    #expect(throws: Never.self) { try store.compact(everything) }
+                })
+            #expect(report.attemptCount == 2)
+            let copy = try LevelDBStore.open(at: target, options: Self.options)
+            defer { copy.close() }
+            #expect(try Self.newestCommit(copy) == 200)
+        }
+    }
+
     @Test("50 backups under full load are prefixes of the commits, and the live store is unaffected")
     func underLoad() async throws {
         try await TestThreads.offPool {

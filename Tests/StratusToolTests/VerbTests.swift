@@ -53,7 +53,7 @@ struct VerbTests {
     func exactFields() async throws {
         let sets = """
             --set $'s=a\\u202Eb"c' --set i:int64=-9223372036854775808 --set d:double=0.1 --set r:reference=other \
-            --set t:date=2026-01-31T12:00:00.123Z --set b:bytes=deadbeef --set p:location=52.123456789012,-13.4 \
+            --set t:date=2026-01-31T12:00:00.123Z --set b:bytes=deadbeef --set p:location=52.12345678901234,-13.4 \
             --set-encrypted e=secret --set a:asset=file
             """
         _ = try await ToolRun.shell("echo content > file", in: directory)

@@ -177,7 +177,7 @@ struct BackupCopy {
         do {
             try SystemFiles.link("\(source)/\(name)", to: "\(target)/\(name)")
             report.linkedTableCount += 1
-        } catch  where [EXDEV, EPERM, EMLINK, ENOTSUP].contains(error.number) {
+        } catch let error where [EXDEV, EPERM, EMLINK, ENOTSUP].contains(error.number) {
             try SystemFiles.copy("\(source)/\(name)", to: "\(target)/\(name)")
             report.copiedTableCount += 1
         }

@@ -70,7 +70,7 @@ struct BackupDirectory {
         try SystemFiles.syncDirectory(path)
         do {
             try SystemFiles.rename(path, to: destination)
-        } catch  where [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.number) {
+        } catch let error where [EEXIST, ENOTEMPTY, ENOTDIR].contains(error.number) {
             throw Self.existenceError(destination)
         }
         do {

@@ -129,7 +129,7 @@ extension Manifest {
         let name = try readCurrent(in: directory).manifestName
         do {
             return (name, Manifest(try SystemFiles.read("\(directory)/\(name)")))
-        } catch  where error.number == ENOENT {
+        } catch let error where error.number == ENOENT {
             throw StoreError(
                 .corruption,
                 "The MANIFEST that CURRENT names is missing: restore a backup, or run 'stratus repair-losing-damaged-data'.",
@@ -142,7 +142,7 @@ extension Manifest {
         let current: [UInt8]
         do {
             current = try SystemFiles.read("\(directory)/\(StoreFileName.currentName)")
-        } catch  where error.number == ENOENT {
+        } catch let error where error.number == ENOENT {
             throw StoreError(
                 .corruption,
                 "CURRENT is missing from the store: restore a backup, or run 'stratus repair-losing-damaged-data'.",

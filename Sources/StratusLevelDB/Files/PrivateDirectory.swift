@@ -52,7 +52,7 @@ package final class PrivateDirectory: Sendable {
                 let path = "\(folder)/\(prefix)\(getpid())-\(number)"
                 do {
                     try SystemFiles.makeDirectory(path)
-                } catch  where error.number == EEXIST {
+                } catch let error where error.number == EEXIST {
                     continue
                 }
                 if let descriptor = try own(path, isNew: true) {

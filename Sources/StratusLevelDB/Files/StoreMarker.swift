@@ -44,7 +44,7 @@ extension StoreMarker {
         let bytes: [UInt8]
         do {
             bytes = try SystemFiles.read("\(directory)/\(fileName)")
-        } catch  where [ENOENT, ENOTDIR].contains(error.number) {
+        } catch let error where [ENOENT, ENOTDIR].contains(error.number) {
             return nil
         } catch { throw error.storeError }
         guard let marker = StoreMarker(bytes) else {
