@@ -143,6 +143,13 @@ final class EmbeddedStore: Sendable {
     }
 }
 
+// The default store as a source of sessions.
+
+extension CloudSession {
+    /// The currently chosen default store, open or not.
+    static var defaultStore: any SessionSource { EmbeddedStore.current }
+}
+
 extension EmbeddedStore: SessionSource {
     /// The session of the default store. It never fails: if the store cannot be opened, it refuses requests with the
     /// reason, and the next access tries again.

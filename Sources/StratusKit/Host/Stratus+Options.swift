@@ -254,6 +254,18 @@ extension Stratus.Clock {
     }
 }
 
+// Identifiers, salts and secrets: from the system's generator, or from a seed.
+
+extension Stratus {
+    /// A store's source of identifiers: identities of zones and accounts, change tags, secret URLs.
+    public enum Identifiers: Hashable, Sendable {
+        /// The system's generator. Its identifiers are unpredictable.
+        case random
+        /// A sequence that a seed determines. **For tests only**: the seed reveals every secret.
+        case seeded(UInt64)
+    }
+}
+
 extension Stratus.Identifiers {
     func makeSource() -> any IdentifierSource {
         switch self {

@@ -1,6 +1,7 @@
 // The only place where this package asks the system for random numbers: identities, names, change tags, incarnations,
-// secrets; or, for tests, a seed. `SystemRandomNumberGenerator` calls getrandom, which needs no descriptor and no /dev, and ends the process
-// if the system has no random numbers. So no identity is ever predictable or repeated.
+// secrets; and the seed that takes its place in tests. `SystemRandomNumberGenerator` calls getrandom, which needs no
+// descriptor and no /dev, and ends the process if the system has no random numbers. So no identity is ever predictable
+// or repeated.
 
 package import Foundation
 import StratusCloud
@@ -19,16 +20,6 @@ extension CKRecordID {
     /// A name that no other record has.
     @usableFromInline
     static func newRecordName() -> String { UUID.drawn().uuidString }
-}
-
-extension Stratus {
-    /// A store's source of identifiers: identities of zones and accounts, change tags, secret URLs.
-    public enum Identifiers: Hashable, Sendable {
-        /// The system's generator. Its identifiers are unpredictable.
-        case random
-        /// A sequence that a seed determines. **For tests only**: the seed reveals every secret.
-        case seeded(UInt64)
-    }
 }
 
 /// Unpredictable identifiers.

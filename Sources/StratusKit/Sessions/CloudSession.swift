@@ -170,8 +170,5 @@ package enum CurrentSession {
     }
 
     /// The current source, without opening anything. Containers and operations store it when they are created.
-    package static func captured() -> any SessionSource {
-        if let session = ofTask ?? ofProcess { return session }
-        return EmbeddedStore.current
-    }
+    package static func captured() -> any SessionSource { ofTask ?? ofProcess ?? CloudSession.defaultStore }
 }

@@ -1,7 +1,7 @@
 // The values of zones: the zone's own header, and what its database stores about it: the entry, settings, why it was
 // deleted, how many assets it holds. Scopes and reasons are numbers of the floor above; any byte is stored and read
-// back. Then the values of the change feeds: the last change of a record and of a zone, and the tokens that clients sent
-// with changes.
+// back. Then the values of the change feeds: the last change of a record and of a zone, the tokens that clients sent
+// with changes, and the secret of all tokens.
 
 package import FoundationEssentials
 package import StratusModel
