@@ -11,15 +11,15 @@ final class SyncRound {
     let reason: CKSyncEngine.SyncReason
     /// All errors, for the decision when to try again.
     var failures: [CKError] = []
-    /// The requests, sent as the account of the round.
-    private(set) var requests: SyncRequests
+    /// The database, as the account of the round.
+    private(set) var database: CKDatabase
 
     var state: CKSyncEngine.State { worker.state }
 
     init(_ worker: SyncWorker, _ reason: CKSyncEngine.SyncReason) {
         self.worker = worker
         self.reason = reason
-        requests = SyncRequests(database: worker.database)
+        database = worker.database
     }
 
     /// Does what the program requested.
@@ -123,7 +123,7 @@ final class SyncRound {
     /// account cannot be used now. From now on the round acts for this account.
     private func identify() async throws -> (userName: String?, device: DeviceAddress?)? {
         let scope = worker.database.scope.pinned()
-        requests = SyncRequests(database: CKDatabase(scope, worker.database.databaseScope))
+        database = CKDatabase(scope, worker.database.databaseScope)
         let container = CKContainer(scope)
         switch try await container.accountStatus() {
         case .available: return (try await container.userRecordID().recordName, scope.ear)
@@ -192,7 +192,7 @@ extension SyncRound {
     private func subscribe() async throws {
         guard !worker.isSubscribed else { return }
         do {
-            try await requests.subscribe(worker.wantedSubscriptionID)
+            try await ensureSubscription()
             worker.isSubscribed = true
         } catch {
             let failure = CKError.of(error)
@@ -220,9 +220,18 @@ extension SyncRound {
             let token = state.content.databaseToken
             if token == nil, listed == nil, !state.content.zoneTokens.isEmpty { listed = [] }
             do {
-                let page = try await requests.databaseChanges(since: token, group)
+                let page = try await database(in: group).databaseChanges(since: token)
                 listed?.formUnion(page.modifications.map(\.zoneID))
-                try await report(page)
+                state.update { content in
+                    content.noteDeleted(page.deletions.map(\.zoneID))
+                    content.noteChanged(page.modifications.map(\.zoneID))
+                }
+                if !page.modifications.isEmpty || !page.deletions.isEmpty {
+                    try await worker.report(
+                        .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)))
+                }
+                state.update { $0.databaseToken = page.changeToken }
+                try await worker.reportState()
                 guard page.moreComing else { break }
             } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
                 hasRestarted = true
@@ -237,19 +246,6 @@ extension SyncRound {
             .fetchedDatabaseChanges(
                 .init(modifications: [], deletions: gone.map { .init(zoneID: $0, reason: .deleted) })))
         state.update { $0.noteDeleted(gone) }
-        try await worker.reportState()
-    }
-
-    private func report(_ page: SyncRequests.DatabasePage) async throws {
-        state.update { content in
-            content.noteDeleted(page.deletions.map(\.zoneID))
-            content.noteChanged(page.modifications.map(\.zoneID))
-        }
-        if !page.modifications.isEmpty || !page.deletions.isEmpty {
-            try await worker.report(
-                .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)))
-        }
-        state.update { $0.databaseToken = page.changeToken }
         try await worker.reportState()
     }
 
@@ -291,7 +287,7 @@ extension SyncRound {
             guard options.scope.contains(zoneID) else { return }
             let token = state.content.zoneTokens[zoneID]
             do {
-                let page = try await requests.zoneChanges(in: zoneID, since: token, options.operationGroup)
+                let page = try await zoneChanges(in: zoneID, since: token, options.operationGroup)
                 if !page.modifications.isEmpty || !page.deletions.isEmpty {
                     try await worker.report(
                         .fetchedRecordZoneChanges(
@@ -312,6 +308,53 @@ extension SyncRound {
                 state.update { $0.zoneTokens[zoneID] = nil }
             }
         }
+    }
+
+    // The requests of a round, each an operation that any client could add to the database. An operation has the group
+    // of the program, and does not retry: the engine does, so that it can report failures.
+
+    /// A page of changes in the order of the feed.
+    private typealias ZonePage = (
+        modifications: [CKDatabase.RecordZoneChange.Modification], deletions: [CKDatabase.RecordZoneChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    func database(in group: CKOperationGroup) -> CKDatabase {
+        CKDatabase(database.scope.inheriting(nil, group), database.databaseScope)
+    }
+
+    private func zoneChanges(
+        in zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ group: CKOperationGroup
+    ) async throws -> ZonePage {
+        let database = database(in: group)
+        return try await database.scope.await { completion in
+            let changed = Gathered<[CKDatabase.RecordZoneChange.Modification]>([])
+            let operation = database.fetchingPage(of: zoneID, .init(previousServerChangeToken: token)) { page in
+                completion(page.map { (changed.value, $0, $1.serverChangeToken, $1.moreComing) })
+            }
+            // Events cannot report a record's error: a damaged asset has a `fileURL` of nil.
+            operation.reportAllRecords { changed.value.append(.init(record: $0)) }
+            return operation
+        }
+    }
+
+    /// Ensures that there is a database subscription (E-12): the configured one, or any, or a new one.
+    private func ensureSubscription() async throws {
+        let wantedID = worker.wantedSubscriptionID
+        if let wantedID {
+            let found = try await database.subscriptions(for: [wantedID])
+            if case .success = found[wantedID] { return }
+        } else {
+            let all = try await database.allSubscriptions()
+            let isThere = all.contains { ($0 as? CKDatabaseSubscription).map { $0.recordType == nil } ?? false }
+            if isThere { return }
+        }
+        let subscription = CKDatabaseSubscription(
+            subscriptionID: wantedID ?? "CKSyncEngine-\(database.databaseScope)-database")
+        let info = CKSubscription.NotificationInfo()
+        info.shouldSendContentAvailable = true
+        subscription.notificationInfo = info
+        try await database.save(subscription)
     }
 }
 
