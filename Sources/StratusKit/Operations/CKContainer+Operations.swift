@@ -94,11 +94,10 @@ extension ContainerScope {
     /// Runs an operation on the container's queue. An operation that is in a queue already, or was started, stays as it
     /// is.
     func run(_ operation: CKOperation, placing place: () -> Void = {}) {
-        let isPlaced = operation.enqueue {
-            place()
-            operation.place { $0.scope = self }
-        }
-        guard isPlaced else { return }
+        guard operation.enterQueue(.enqueued) else { return }
+        place()
+        operation.place { $0.scope = self }
+        operation.count(waiting: operation)
         // Calls Foundation's method: the module's own refuses an operation that has its place in a queue.
         added.queue.addOperation(operation as Operation)
         operation.reportReadiness()
@@ -126,7 +125,7 @@ extension OperationQueue {
     /// mistake fails it with `invalidArguments`.
     /// - Parameter op: An operation that is in no queue yet.
     public func addOperation(_ op: CKOperation) {
-        guard op.enterOwnQueue() else { return }
+        guard op.enterQueue(.enteredOwnQueue) else { return }
         addOperation(op as Operation)
         op.reportReadiness()
     }
@@ -139,7 +138,7 @@ extension OperationQueue {
     ///   - ops: Operations that are in no queue yet.
     ///   - wait: Whether to return when they have finished.
     public func addOperations(_ ops: [CKOperation], waitUntilFinished wait: Bool) {
-        let entering = ops.filter { $0.enterOwnQueue() }
+        let entering = ops.filter { $0.enterQueue(.enteredOwnQueue) }
         addOperations(entering as [Operation], waitUntilFinished: false)
         for operation in entering {
             operation.reportReadiness()
@@ -180,10 +179,5 @@ extension CKOperation {
         var holder: LongLivedRegistry?
         /// Whether it calls no blocks of a client's and so needs no queue for them.
         var isInline = false
-
-        /// The error that the operation fails with before it sends a request.
-        var whyRefused: CKError? {
-            misuse.map { CKError(Misuse($0).error) } ?? refusal
-        }
     }
 }

@@ -225,6 +225,23 @@ struct ZoneFetchSettings: Sendable {
     var token: CKServerChangeToken?
     var resultsLimit = 0
     var desiredKeys: [CKRecord.FieldKey]?
+
+    /// Fetches the page of a zone that begins at the token.
+    func fetchPage(of zoneID: CKRecordZoneID, _ context: RequestContext) throws -> ZonePage {
+        let request = FetchZoneChangesRequest(
+            zone: zoneID.address, token: token?.bytes, limit: max(resultsLimit, 0),
+            desiredKeys: desiredKeys.map(Set.init))
+        let hold = try context.server.holdAssets()
+        let response = try context.server.answer(request, as: context.caller, in: context.database)
+        let changed = response.changed.map { context.record($0) }
+        let errors = try context.fetchFiles(of: changed, under: hold)
+        return ZonePage(
+            changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
+            end: (
+                CKServerChangeToken(response.token), response.clientChangeTokenData.map { Data($0) },
+                response.isMoreComing
+            ))
+    }
 }
 
 /// Where the fetch of a zone's changes starts, and what it returns.
@@ -316,25 +333,6 @@ struct ZonePage {
     let changed: [(record: CKRecord, error: CKError?)]
     let deleted: [RecordDeletion]
     let end: FetchedZoneChanges
-}
-
-extension ZoneFetchSettings {
-    /// Fetches the page of a zone that begins at the token.
-    func fetchPage(of zoneID: CKRecordZoneID, _ context: RequestContext) throws -> ZonePage {
-        let request = FetchZoneChangesRequest(
-            zone: zoneID.address, token: token?.bytes, limit: max(resultsLimit, 0),
-            desiredKeys: desiredKeys.map(Set.init))
-        let hold = try context.server.holdAssets()
-        let response = try context.server.answer(request, as: context.caller, in: context.database)
-        let changed = response.changed.map { context.record($0) }
-        let errors = try context.fetchFiles(of: changed, under: hold)
-        return ZonePage(
-            changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
-            end: (
-                CKServerChangeToken(response.token), response.clientChangeTokenData.map { Data($0) },
-                response.isMoreComing
-            ))
-    }
 }
 
 extension CKFetchRecordZoneChangesOperation.Blocks {

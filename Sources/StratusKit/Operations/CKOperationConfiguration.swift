@@ -91,7 +91,6 @@ extension CKOperation {
 
 extension CKOperation.Configuration.Explicit {
     static let defaultRequestSeconds: TimeInterval = 60
-    private static let weekSeconds: TimeInterval = 7 * 86_400
 
     /// The values to run with (O-12).
     /// - Parameters:
@@ -120,7 +119,7 @@ extension CKOperation.Configuration.Explicit {
     static func defaultResourceSeconds(for qualityOfService: QualityOfService) -> TimeInterval {
         switch qualityOfService {
         case .userInteractive, .userInitiated: .infinity
-        default: weekSeconds
+        default: 7 * 86_400
         }
     }
 

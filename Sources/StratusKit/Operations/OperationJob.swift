@@ -126,6 +126,13 @@ struct RequestContext: Sendable {
     func clientError(_ error: CloudError, record: CKRecord? = nil) -> CKError {
         CKError(error, client: record, origin: origin)
     }
+
+    /// The answers to items as clients see them, in the order of the items.
+    func results<ID, Answer, Item>(
+        _ ids: some Sequence<ID>, _ answers: [Result<Answer, CloudError>], _ item: (Answer) -> Item
+    ) -> [(id: ID, result: Result<Item, CKError>)] {
+        zip(ids, answers).map { id, answer in (id, answer.map(item).mapError { clientError($0) }) }
+    }
 }
 
 extension CKError {
@@ -350,14 +357,5 @@ extension ItemsJob: LongLivedJob where ID: NSObject, Item: NSObject {
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
         answers = ItemAnswers(archive: archivedAnswer)
         restore(&answers, context)
-    }
-}
-
-extension RequestContext {
-    /// The answers to items as clients see them, in the order of the items.
-    func results<ID, Answer, Item>(
-        _ ids: some Sequence<ID>, _ answers: [Result<Answer, CloudError>], _ item: (Answer) -> Item
-    ) -> [(id: ID, result: Result<Item, CKError>)] {
-        zip(ids, answers).map { id, answer in (id, answer.map(item).mapError { clientError($0) }) }
     }
 }

@@ -23,6 +23,11 @@ struct ParticipantState: Sendable {
     var lastEditNumber: UInt64 = 0
     /// The share that the participant was added to, as long as it exists (C-16).
     weak var share: ShareMark?
+
+    mutating func forgetEdits(upTo number: UInt64) {
+        if let edit = roleEditNumber, edit <= number { roleEditNumber = nil }
+        if let edit = permissionEditNumber, edit <= number { permissionEditNumber = nil }
+    }
 }
 
 /// A person who takes part in a share or is invited to it. Fetch participants (P-01), or create one with
@@ -173,13 +178,6 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
             state.facts = facts
             state.viewer = viewer
         }
-    }
-}
-
-extension ParticipantState {
-    mutating func forgetEdits(upTo number: UInt64) {
-        if let edit = roleEditNumber, edit <= number { roleEditNumber = nil }
-        if let edit = permissionEditNumber, edit <= number { permissionEditNumber = nil }
     }
 }
 

@@ -91,6 +91,41 @@ extension ParticipantFacts {
 
     var lookup: IdentityLookup? { identity.lookup }
     var added: Date? { addedSeconds.map { Date(timeIntervalSinceReferenceDate: $0) } }
+
+    // The people of a share in archives of Apple's systems, where they are objects.
+    //
+    // Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
+    // keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for
+    // is archived under keys of our own.
+
+    /// Returns nil if the archive has no participant.
+    init?(ofApple coder: NSCoder) {
+        guard let id = coder.decodeText(forKey: CoderKey.Apple.participantID),
+            let identity = coder.decodeValue(of: CKUserIdentity.self, forKey: CoderKey.Apple.userIdentity)
+        else { return nil }
+        self.init(id: id, identity: IdentityFacts(identity))
+        role = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.role))
+        permission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.permission))
+        status = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.acceptanceStatus))
+        if coder.decodeFlag(forKey: CoderKey.Apple.isCurrentUser) { isCurrentUser = true }
+        addedSeconds = coder.decodeNumberIfPresent(forKey: CoderKey.addedSeconds)
+        isApprovedRequester = coder.decodeFlag(forKey: CoderKey.isApprovedRequester)
+        isOneTime = coder.decodeFlag(forKey: CoderKey.isOneTime)
+        oneTimeURL = coder.decodeText(forKey: CoderKey.oneTimeURL)
+    }
+
+    func encodeForApple(with coder: NSCoder) {
+        coder.encodeText(id, forKey: CoderKey.Apple.participantID)
+        coder.encode(CKUserIdentity(identity), forKey: CoderKey.Apple.userIdentity)
+        coder.encode(Int64(role), forKey: CoderKey.Apple.role)
+        coder.encode(Int64(permission), forKey: CoderKey.Apple.permission)
+        coder.encode(Int64(status), forKey: CoderKey.Apple.acceptanceStatus)
+        coder.encode(isCurrentUser ?? false, forKey: CoderKey.Apple.isCurrentUser)
+        if let addedSeconds { coder.encode(addedSeconds, forKey: CoderKey.addedSeconds) }
+        if isApprovedRequester { coder.encode(true, forKey: CoderKey.isApprovedRequester) }
+        if isOneTime { coder.encode(true, forKey: CoderKey.isOneTime) }
+        coder.encodeText(oneTimeURL, forKey: CoderKey.oneTimeURL)
+    }
 }
 
 /// A person who requests access, or may not.
@@ -146,6 +181,31 @@ struct ShareFacts: Codable, Hashable, Sendable {
         let owner = ParticipantFacts.placeholderOwner()
         participants.insert(owner, at: 0)
         ownerID = owner.id
+    }
+
+    /// Returns nil if the archive has no participants under the key.
+    init?(ofApple coder: NSCoder, participantsKey: String) {
+        guard let people = coder.decodeMembers(of: CKShareParticipant.self, forKey: participantsKey) else { return nil }
+        self.init(root: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.rootRecordID)?.recordName)
+        participants = people.map(\.facts)
+        ownerID = participants.first { $0.role == CKShare.ParticipantRole.owner.rawValue }?.id ?? ""
+        currentUserID =
+            (participants.first { $0.isCurrentUser == true }
+            ?? participants.first { $0.identity.user == CKCurrentUserDefaultName })?.id
+        for index in participants.indices { participants[index].isCurrentUser = nil }
+        publicPermission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.publicPermission))
+        url = coder.decodeValue(of: NSURL.self, forKey: CoderKey.Apple.url)?.absoluteString
+        addMissingOwner()
+    }
+
+    /// The participants as objects, for an archive in Apple's format.
+    var archivedParticipants: NSMutableArray {
+        NSMutableArray(
+            array: participants.map { participant in
+                var participant = participant
+                participant.isCurrentUser = participant.id == currentUserID
+                return CKShareParticipant(participant)
+            })
     }
 }
 
@@ -268,73 +328,7 @@ extension ShareState {
             entries[index].addedEditNumber = nextEditNumber()
         }
     }
-}
 
-// The people of a share in archives of Apple's systems, where they are objects.
-//
-// Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
-// keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for is
-// archived under keys of our own.
-
-extension ParticipantFacts {
-    /// Returns nil if the archive has no participant.
-    init?(ofApple coder: NSCoder) {
-        guard let id = coder.decodeText(forKey: CoderKey.Apple.participantID),
-            let identity = coder.decodeValue(of: CKUserIdentity.self, forKey: CoderKey.Apple.userIdentity)
-        else { return nil }
-        self.init(id: id, identity: IdentityFacts(identity))
-        role = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.role))
-        permission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.permission))
-        status = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.acceptanceStatus))
-        if coder.decodeFlag(forKey: CoderKey.Apple.isCurrentUser) { isCurrentUser = true }
-        addedSeconds = coder.decodeNumberIfPresent(forKey: CoderKey.addedSeconds)
-        isApprovedRequester = coder.decodeFlag(forKey: CoderKey.isApprovedRequester)
-        isOneTime = coder.decodeFlag(forKey: CoderKey.isOneTime)
-        oneTimeURL = coder.decodeText(forKey: CoderKey.oneTimeURL)
-    }
-
-    func encodeForApple(with coder: NSCoder) {
-        coder.encodeText(id, forKey: CoderKey.Apple.participantID)
-        coder.encode(CKUserIdentity(identity), forKey: CoderKey.Apple.userIdentity)
-        coder.encode(Int64(role), forKey: CoderKey.Apple.role)
-        coder.encode(Int64(permission), forKey: CoderKey.Apple.permission)
-        coder.encode(Int64(status), forKey: CoderKey.Apple.acceptanceStatus)
-        coder.encode(isCurrentUser ?? false, forKey: CoderKey.Apple.isCurrentUser)
-        if let addedSeconds { coder.encode(addedSeconds, forKey: CoderKey.addedSeconds) }
-        if isApprovedRequester { coder.encode(true, forKey: CoderKey.isApprovedRequester) }
-        if isOneTime { coder.encode(true, forKey: CoderKey.isOneTime) }
-        coder.encodeText(oneTimeURL, forKey: CoderKey.oneTimeURL)
-    }
-}
-
-extension ShareFacts {
-    /// Returns nil if the archive has no participants under the key.
-    init?(ofApple coder: NSCoder, participantsKey: String) {
-        guard let people = coder.decodeMembers(of: CKShareParticipant.self, forKey: participantsKey) else { return nil }
-        self.init(root: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.rootRecordID)?.recordName)
-        participants = people.map(\.facts)
-        ownerID = participants.first { $0.role == CKShare.ParticipantRole.owner.rawValue }?.id ?? ""
-        currentUserID =
-            (participants.first { $0.isCurrentUser == true }
-            ?? participants.first { $0.identity.user == CKCurrentUserDefaultName })?.id
-        for index in participants.indices { participants[index].isCurrentUser = nil }
-        publicPermission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.publicPermission))
-        url = coder.decodeValue(of: NSURL.self, forKey: CoderKey.Apple.url)?.absoluteString
-        addMissingOwner()
-    }
-
-    /// The participants as objects, for an archive in Apple's format.
-    var archivedParticipants: NSMutableArray {
-        NSMutableArray(
-            array: participants.map { participant in
-                var participant = participant
-                participant.isCurrentUser = participant.id == currentUserID
-                return CKShareParticipant(participant)
-            })
-    }
-}
-
-extension ShareState {
     private mutating func adoptAppleChanges(in coder: NSCoder) {
         func identifiers(_ key: String) -> [String] {
             (coder.decodeMembers(of: NSString.self, forKey: key) ?? []).map { String($0) }.sorted()
