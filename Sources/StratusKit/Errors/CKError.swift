@@ -55,9 +55,7 @@ public struct CKError: _BridgedStoredNSError {
             .internalError,
             userInfo: fields.merging([NSLocalizedDescriptionKey: "The record store gave no answer."]) { $1 })
     }
-}
 
-extension CKError {
     // Foundation's own comparison of such errors does not end on Linux.
 
     /// Whether two errors have the same code and user info.
@@ -87,6 +85,52 @@ extension CKError {
 
     /// How many seconds to wait before trying again (L-16); nil if the server did not say.
     public var retryAfterSeconds: Double? { (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue }
+
+    // Conversion of the server's errors.
+
+    /// The domain of underlying errors. Their code is the finer number in log lines such as `14/2004`.
+    static let innerDomain = "CKInternalErrorDomain"
+
+    /// The key in the user info that says, with `true`, that the store is damaged.
+    package static let storeIsDamagedKey = "StratusStoreIsDamaged"
+
+    /// A server's error as clients see it.
+    /// - Parameters:
+    ///   - error: The server's error.
+    ///   - client: In a conflict, the record that the client tried to save.
+    ///   - origin: Where the request went, and from which account. The server's record may be saved there.
+    init(_ error: CloudError, client: CKRecord? = nil, origin: RecordOrigin? = nil) {
+        var info: [String: Any] = error.fields
+        info[NSLocalizedDescriptionKey] = error.message
+        info[CKErrorRetryAfterKey] = error.retryAfterSeconds.map { NSNumber(value: $0) }
+        if error.didResetEncryptedData { info[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
+        if error.isDamage == true { info[Self.storeIsDamagedKey] = NSNumber(value: true) }
+        if let inner = error.innerCode {
+            let text = error.cause.map { "\(error.message) (\($0))" } ?? error.message
+            info[NSUnderlyingErrorKey] = NSError(
+                domain: Self.innerDomain, code: inner, userInfo: [NSLocalizedDescriptionKey: text])
+        } else if let cause = error.cause {
+            info[NSLocalizedFailureReasonErrorKey] = cause
+        }
+        // The record of a conflict, or the share that prevents the save.
+        info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord.from($0, origin: origin) }
+        if error.code == .serverRecordChanged {
+            info[CKRecordChangedErrorClientRecordKey] = client
+            info[CKRecordChangedErrorAncestorRecordKey] = client?.makeAncestor()
+        }
+        self.init(_nsError: NSError(domain: CKErrorDomain, code: error.code.rawValue, userInfo: info))
+    }
+
+    /// The failure of a request whose items failed one by one.
+    static func partialFailure(_ errors: [AnyHashable: any Error], _ message: String) -> CKError {
+        CKError(
+            .partialFailure,
+            userInfo: [
+                CKPartialErrorsByItemIDKey: errors, NSLocalizedDescriptionKey: message,
+                NSUnderlyingErrorKey: NSError(
+                    domain: innerDomain, code: 1011, userInfo: [NSLocalizedDescriptionKey: message]),
+            ])
+    }
 }
 
 extension CKError: CustomStringConvertible {
@@ -130,53 +174,5 @@ extension CKError: _ObjectiveCBridgeable {
     /// The error itself, whatever its domain; `internalError` for nil. The compiler does not call it for errors.
     public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
         source.map { CKError(_nsError: $0) } ?? CKError.unanswered()
-    }
-}
-
-// Conversion of the server's errors.
-
-extension CKError {
-    /// The domain of underlying errors. Their code is the finer number in log lines such as `14/2004`.
-    static let innerDomain = "CKInternalErrorDomain"
-
-    /// The key in the user info that says, with `true`, that the store is damaged.
-    package static let storeIsDamagedKey = "StratusStoreIsDamaged"
-
-    /// A server's error as clients see it.
-    /// - Parameters:
-    ///   - error: The server's error.
-    ///   - client: In a conflict, the record that the client tried to save.
-    ///   - origin: Where the request went, and from which account. The server's record may be saved there.
-    init(_ error: CloudError, client: CKRecord? = nil, origin: RecordOrigin? = nil) {
-        var info: [String: Any] = error.fields
-        info[NSLocalizedDescriptionKey] = error.message
-        info[CKErrorRetryAfterKey] = error.retryAfterSeconds.map { NSNumber(value: $0) }
-        if error.didResetEncryptedData { info[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true) }
-        if error.isDamage == true { info[Self.storeIsDamagedKey] = NSNumber(value: true) }
-        if let inner = error.innerCode {
-            let text = error.cause.map { "\(error.message) (\($0))" } ?? error.message
-            info[NSUnderlyingErrorKey] = NSError(
-                domain: Self.innerDomain, code: inner, userInfo: [NSLocalizedDescriptionKey: text])
-        } else if let cause = error.cause {
-            info[NSLocalizedFailureReasonErrorKey] = cause
-        }
-        // The record of a conflict, or the share that prevents the save.
-        info[CKRecordChangedErrorServerRecordKey] = error.serverRecord.map { CKRecord.from($0, origin: origin) }
-        if error.code == .serverRecordChanged {
-            info[CKRecordChangedErrorClientRecordKey] = client
-            info[CKRecordChangedErrorAncestorRecordKey] = client?.makeAncestor()
-        }
-        self.init(_nsError: NSError(domain: CKErrorDomain, code: error.code.rawValue, userInfo: info))
-    }
-
-    /// The failure of a request whose items failed one by one.
-    static func partialFailure(_ errors: [AnyHashable: any Error], _ message: String) -> CKError {
-        CKError(
-            .partialFailure,
-            userInfo: [
-                CKPartialErrorsByItemIDKey: errors, NSLocalizedDescriptionKey: message,
-                NSUnderlyingErrorKey: NSError(
-                    domain: innerDomain, code: 1011, userInfo: [NSLocalizedDescriptionKey: message]),
-            ])
     }
 }

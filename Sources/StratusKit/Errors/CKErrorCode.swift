@@ -85,9 +85,7 @@ public enum CKErrorCode: Int, Sendable, CaseIterable {
 extension CKErrorCode: _ErrorCodeProtocol {
     /// The error type with these codes.
     public typealias _ErrorType = CKError
-}
 
-extension CKErrorCode {
     /// Whether an error has this code: used by `catch CKError.zoneNotFound`.
     public static func ~= (code: CKErrorCode, error: any Error) -> Bool {
         let error = error as NSError

@@ -15,7 +15,7 @@ import StratusRecords
 import StratusStore
 
 /// Passes requests to the newest service of the store.
-final class HostedServer: @unchecked Sendable {
+final class HostedServer: CloudServer, @unchecked Sendable {
     // Because every variable is accessed only between `condition.lock` and `unlock`.
     private enum State {
         case open(CloudService)
@@ -284,20 +284,7 @@ final class HostedServer: @unchecked Sendable {
             isAbandoningRequests = false
         }
     }
-}
 
-extension CloudEvent {
-    /// The event for a notice from opening the store.
-    fileprivate init(opening notice: StoreError) {
-        // The client that sent a dropped commit never got an answer.
-        let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
-        self.init(
-            kind: .openStore, caller: Caller(container: "", account: nil),
-            error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause))
-    }
-}
-
-extension HostedServer: CloudServer {
     func answer<Request: CloudRequest>(
         _ request: Request, as caller: Caller, in place: Request.Place
     ) throws -> Request.Answer {
@@ -322,5 +309,16 @@ extension HostedServer: CloudServer {
     func releaseCopies(_ paths: [String], unseen: [String]) {
         // A store that is being emptied or closed removes its copies itself, now or when it is opened.
         condition.withLock { if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) } }
+    }
+}
+
+extension CloudEvent {
+    /// The event for a notice from opening the store.
+    fileprivate init(opening notice: StoreError) {
+        // The client that sent a dropped commit never got an answer.
+        let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
+        self.init(
+            kind: .openStore, caller: Caller(container: "", account: nil),
+            error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause))
     }
 }

@@ -200,7 +200,7 @@ extension Stratus {
 
 // Which planned fault, if any, occurs at a point of a request.
 
-extension Stratus.FaultPlan {
+extension Stratus.FaultPlan: FaultSource {
     /// What one fault fails with, when, and how often it still may.
     struct Rule: Sendable {
         let fault: Fault
@@ -242,9 +242,7 @@ extension Stratus.FaultPlan {
         }
         return fault
     }
-}
 
-extension Stratus.FaultPlan: FaultSource {
     package func error(at point: FaultPoint) -> CloudError? {
         guard isPlanned.load(ordering: .acquiring) else { return nil }
         let uptime = clock.uptimeSeconds

@@ -189,6 +189,13 @@ extension Stratus {
         case system
         /// A clock that stands still until you move it.
         case manual(ManualClock)
+
+        var cloudClock: any CloudClock {
+            switch self {
+            case .system: SystemClock()
+            case .manual(let clock): clock
+            }
+        }
     }
 
     /// A wall clock and a monotonic clock that stand still until you move them.
@@ -241,30 +248,26 @@ extension Stratus {
             for listener in listeners { listener() }
         }
     }
-}
 
-extension Stratus.ManualClock: HandMovedClock {}
+    // Identifiers, salts and secrets: from the system's generator, or from a seed.
 
-extension Stratus.Clock {
-    var cloudClock: any CloudClock {
-        switch self {
-        case .system: SystemClock()
-        case .manual(let clock): clock
-        }
-    }
-}
-
-// Identifiers, salts and secrets: from the system's generator, or from a seed.
-
-extension Stratus {
     /// A store's source of identifiers: identities of zones and accounts, change tags, secret URLs.
     public enum Identifiers: Hashable, Sendable {
         /// The system's generator. Its identifiers are unpredictable.
         case random
         /// A sequence that a seed determines. **For tests only**: the seed reveals every secret.
         case seeded(UInt64)
+
+        func makeSource() -> any IdentifierSource {
+            switch self {
+            case .random: RandomIdentifiers()
+            case .seeded(let seed): SeededIdentifiers(seed: seed)
+            }
+        }
     }
 }
+
+extension Stratus.ManualClock: HandMovedClock {}
 
 /// Unpredictable identifiers.
 struct RandomIdentifiers: IdentifierSource {
@@ -306,15 +309,6 @@ final class SeededIdentifiers: IdentifierSource {
             number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9
             number = (number ^ (number >> 27)) &* 0x94D0_49BB_1331_11EB
             return number ^ (number >> 31)
-        }
-    }
-}
-
-extension Stratus.Identifiers {
-    func makeSource() -> any IdentifierSource {
-        switch self {
-        case .random: RandomIdentifiers()
-        case .seeded(let seed): SeededIdentifiers(seed: seed)
         }
     }
 }

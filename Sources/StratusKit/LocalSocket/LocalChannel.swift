@@ -311,11 +311,6 @@ struct Recovered: Codable, Sendable {
     var isReopened: Bool
 }
 
-/// The first frame that a host sends.
-struct LocalGreeting: Codable, Sendable {
-    var process: Int32
-}
-
 struct ReadBegun: Codable, Sendable {
     var version: StoreVersion
 }

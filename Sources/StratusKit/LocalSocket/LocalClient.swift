@@ -129,7 +129,7 @@ final class LocalClient: Sendable {
     }
 
     /// The error for a frame that is not an answer.
-    private static func unexpected(_ frame: LocalFrame) -> LocalSocketError {
+    static func unexpected(_ frame: LocalFrame) -> LocalSocketError {
         guard frame.version == LocalFrame.version else {
             return LocalSocketError(
                 message: "The host uses another version of the protocol. Use the tool of the host's version.",

@@ -179,7 +179,7 @@ struct LocalConnection {
     /// Serves the connection until it ends.
     func serve() {
         do {
-            try send(.greeting, LocalGreeting(process: ProcessInfo.processInfo.processIdentifier))
+            try send(.greeting, Done())
             while let request = try nextRequest() {
                 switch request {
                 case .watch: return try watch()

@@ -197,11 +197,9 @@ struct PredicateParser {
         }
     }
 
-    private static let relations: [String: PredicateComparison.Relation] = [
-        "=": .equals, "==": .equals, "!=": .notEquals, "<>": .notEquals, "<": .lessThan, "<=": .lessThanOrEquals,
-        "=<": .lessThanOrEquals, ">": .greaterThan, ">=": .greaterThanOrEquals, "=>": .greaterThanOrEquals,
-        "BETWEEN": .between, "IN": .isIn, "CONTAINS": .contains, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
-        "LIKE": .like, "MATCHES": .matches, "TOKENMATCHES": .tokenMatches,
+    /// Other ways to write a relation.
+    private static let synonyms: [String: PredicateComparison.Relation] = [
+        "=": .equals, "<>": .notEquals, "=<": .lessThanOrEquals, "=>": .greaterThanOrEquals,
     ]
 
     /// The relation that follows; nil if a side ends without one.
@@ -212,7 +210,7 @@ struct PredicateParser {
         case .word(_, isLiteral: false): text = keyword ?? ""
         default: text = ""
         }
-        if let relation = Self.relations[text] {
+        if let relation = PredicateComparison.Relation(rawValue: text) ?? Self.synonyms[text] {
             advance()
             return relation
         }

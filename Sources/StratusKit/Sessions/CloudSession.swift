@@ -7,7 +7,7 @@ package import StratusModel
 import StratusStore
 
 /// A session with a server. Containers without an account of their own act for the account signed in here.
-package final class CloudSession: Sendable {
+package final class CloudSession: SessionSource {
     package let server: any CloudServer
     package let clock: any CloudClock
     /// The threads that wait for the server.
@@ -85,9 +85,7 @@ package final class CloudSession: Sendable {
         activity.close()
         timers.close()
     }
-}
 
-extension CloudSession: SessionSource {
     package var session: CloudSession { self }
     package var openSession: CloudSession? { self }
 }

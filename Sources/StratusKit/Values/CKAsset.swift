@@ -250,14 +250,12 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         state = Locked(decoded)
         super.init()
     }
-}
 
-// Assets in archives of Apple's systems.
-//
-// The content is on Apple's servers and the file on another device. Neither is available here, so the asset cannot be
-// saved. What is known about the content is kept and archived again. The path of the file is not read.
+    // Assets in archives of Apple's systems.
+    //
+    // The content is on Apple's servers and the file on another device. Neither is available here, so the asset cannot
+    // be saved. What is known about the content is kept and archived again. The path of the file is not read.
 
-extension CKAsset {
     /// What Apple's system knows about a content.
     struct AppleContent: Hashable, Sendable {
         var byteCount: Int64?
