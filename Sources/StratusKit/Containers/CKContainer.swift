@@ -158,7 +158,9 @@ struct ContainerScope: Sendable {
     let identifier: String?
     let account: Person
     var defaults: (any OperationDefaults)?
-    let added = AddedOperations()
+    /// The queue that runs added operations, made for the first one. It runs many at a time, since none of them blocks
+    /// its threads.
+    let added = Locked<OperationQueue?>(nil)
 
     /// The session to use now. Opens the embedded store if no other store was set when the scope was created.
     var session: CloudSession { captured.session }
@@ -200,22 +202,6 @@ struct ContainerScope: Sendable {
                 .badContainer,
                 "A container's identifier has 1 to 254 ASCII letters, digits, dots, hyphens and underscores.",
                 ["container": container.text])
-        }
-    }
-}
-
-/// The queue that runs added operations, created with the first one.
-final class AddedOperations: Sendable {
-    private let made = Locked<OperationQueue?>(nil)
-
-    /// Runs many at a time, since none of them blocks the queue's threads.
-    var queue: OperationQueue {
-        made.withLock { made in
-            if let made { return made }
-            let queue = OperationQueue()
-            queue.name = "StratusKit.operations"
-            made = queue
-            return queue
         }
     }
 }

@@ -193,10 +193,7 @@ private final class Inquiry<Value: Sendable>: Sendable {
     }
 
     private func end(with result: Result<Value, any Error>) {
-        let ended = state.withLock { state in
-            defer { state = State() }
-            return state
-        }
+        let ended = state.withLock { exchange(&$0, with: State()) }
         if let timer = ended.timer { session.timers.cancel(timer) }
         ended.completion?(result)
         if ended.isUnderWay { session.activity.end() }

@@ -9,7 +9,7 @@ import StratusCloud
 ///
 /// `userInfo` has the details, under keys that begin with `CK` and under Foundation's own: the errors of single items,
 /// the records of a conflict, the time to wait. Two errors are equal if their codes and user info are.
-public struct CKError: _BridgedStoredNSError {
+public struct CKError: _BridgedStoredNSError, CustomStringConvertible {
     /// What went wrong.
     public typealias Code = CKErrorCode
 
@@ -131,9 +131,7 @@ public struct CKError: _BridgedStoredNSError {
                     domain: innerDomain, code: 1011, userInfo: [NSLocalizedDescriptionKey: message]),
             ])
     }
-}
 
-extension CKError: CustomStringConvertible {
     /// A line for a log: code, inner number, sentence, and variables such as the name of a field.
     public var description: String {
         let inner = (userInfo[NSUnderlyingErrorKey] as? NSError).map { "/\($0.code)" } ?? ""

@@ -243,7 +243,7 @@ package final class HostWatch {
                 return .ended
             }
             guard frame.kind == LocalFrame.Kind.events.rawValue else { throw LocalClient.unexpected(frame) }
-            return .events(try LocalCoding.decode(from: frame.content))
+            return .events(try ExactJSON.decode(from: frame.content))
         } catch let error as LocalSocketError {
             // A killed host sends nothing more.
             if error == .cutOff { return .ended }

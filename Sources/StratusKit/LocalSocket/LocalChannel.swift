@@ -222,23 +222,6 @@ extension LocalSocketError {
     }
 }
 
-/// Values as the content of frames.
-enum LocalCoding {
-    static func encode(_ value: some Encodable) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        return try Array(encoder.encode(value))
-    }
-
-    static func decode<Value: Decodable>(_ type: Value.Type = Value.self, from content: [UInt8]) throws -> Value {
-        let decoder = JSONDecoder()
-        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        return try decoder.decode(type, from: Data(content))
-    }
-}
-
 // The requests to a host over its local socket, and their answers. These values are sent as JSON by the
 // names of their cases and properties: if you change one, raise `LocalFrame.version`.
 

@@ -103,14 +103,14 @@ final class LocalClient: Sendable {
         while let frame = try receive(channel, isStopping: isStopping) {
             // Progress comes even if the caller does not ask for it.
             guard frame.kind == LocalFrame.Kind.progress.rawValue else { return frame }
-            tell(try LocalCoding.decode(from: frame.content))
+            tell(try ExactJSON.decode(from: frame.content))
         }
         guard isStopping() else { throw LocalSocketError.hostIsGone }
         return nil
     }
 
     private static func send(_ request: LocalRequest, over channel: LocalChannel) throws {
-        let content = try LocalCoding.encode(request)
+        let content = try ExactJSON.encode(request)
         do {
             try channel.send(LocalFrame(.request, content), seconds: LocalPatience().frameSeconds)
         } catch let error as LocalSocketError {
@@ -122,8 +122,8 @@ final class LocalClient: Sendable {
 
     private static func answer<Answer: Decodable>(_ frame: LocalFrame) throws -> Answer {
         switch LocalFrame.Kind(rawValue: frame.kind) {
-        case .answer?: return try LocalCoding.decode(from: frame.content)
-        case .failure?: throw try LocalCoding.decode(LocalFailure.self, from: frame.content).error
+        case .answer?: return try ExactJSON.decode(from: frame.content)
+        case .failure?: throw try ExactJSON.decode(LocalFailure.self, from: frame.content).error
         default: throw unexpected(frame)
         }
     }
@@ -136,7 +136,7 @@ final class LocalClient: Sendable {
                 fields: ["host": "\(frame.version)", "tool": "\(LocalFrame.version)"])
         }
         guard frame.kind == LocalFrame.Kind.refusal.rawValue,
-            let error = try? LocalCoding.decode(LocalSocketError.self, from: frame.content)
+            let error = try? ExactJSON.decode(LocalSocketError.self, from: frame.content)
         else { return LocalSocketError(message: "The host sent an unexpected message.") }
         return error
     }

@@ -136,7 +136,7 @@ final class LocalSocketListener: @unchecked Sendable {
     /// The first frame of a connection always fits the socket's buffer, so sending it does not wait.
     private func refuse(_ channel: LocalChannel, _ message: String, _ fields: [String: String] = [:]) {
         let error = LocalSocketError(message: message, fields: fields)
-        if let content = try? LocalCoding.encode(error) {
+        if let content = try? ExactJSON.encode(error) {
             try? channel.send(LocalFrame(.refusal, content), seconds: 0)
         }
     }
@@ -211,7 +211,7 @@ struct LocalConnection {
             throw LocalSocketError(message: "This frame is not a request.", fields: ["kind": "\(frame.kind)"])
         }
         do {
-            return try LocalCoding.decode(from: frame.content)
+            return try ExactJSON.decode(from: frame.content)
         } catch {
             throw LocalSocketError(
                 message: "The request is malformed, or unknown to the host. Use the tool of the host's version.")
@@ -237,13 +237,13 @@ struct LocalConnection {
 
     private func send(_ kind: LocalFrame.Kind, _ value: some Encodable) throws {
         try channel.send(
-            LocalFrame(kind, try LocalCoding.encode(value)), seconds: patience.frameSeconds, isStopping: isStopping)
+            LocalFrame(kind, try ExactJSON.encode(value)), seconds: patience.frameSeconds, isStopping: isStopping)
     }
 
     private func reply(_ body: () throws -> any Encodable) throws {
         let content: [UInt8]
         do {
-            content = try LocalCoding.encode(try body())
+            content = try ExactJSON.encode(try body())
             if content.count > LocalFrame.contentByteCount {
                 throw CloudError(
                     .limitExceeded, "The answer is too large for the host's socket. Request less at a time.")
@@ -270,7 +270,7 @@ struct LocalConnection {
                 lastTold = now
                 do {
                     // Do not wait for the client: the work continues.
-                    try channel.send(LocalFrame(.progress, try LocalCoding.encode(progress)), seconds: 0)
+                    try channel.send(LocalFrame(.progress, try ExactJSON.encode(progress)), seconds: 0)
                 } catch {
                     failure = error as? LocalSocketError ?? .tooSlow
                 }

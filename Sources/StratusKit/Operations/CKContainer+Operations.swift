@@ -99,7 +99,12 @@ extension ContainerScope {
         operation.place { $0.scope = self }
         operation.count(waiting: operation)
         // Calls Foundation's method: the module's own refuses an operation that has its place in a queue.
-        added.queue.addOperation(operation as Operation)
+        let queue = added.made {
+            let queue = OperationQueue()
+            queue.name = "StratusKit.operations"
+            return queue
+        }
+        queue.addOperation(operation as Operation)
         operation.reportReadiness()
     }
 

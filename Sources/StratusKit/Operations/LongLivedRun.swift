@@ -16,7 +16,7 @@ final class LongLivedRun: @unchecked Sendable {
     private let kind: LongLivedKind
     private let caller: Caller
     private let archive: [String: Any]
-    private let made = Locked<LongLivedEntry?>(nil)
+    private let stored = Locked<LongLivedEntry?>(nil)
 
     /// Returns nil for an operation that cannot be long-lived.
     init?(of operation: CKOperation, _ context: RequestContext) {
@@ -38,10 +38,7 @@ final class LongLivedRun: @unchecked Sendable {
     /// The stored entry, or a new one of the inputs and copies of the files that the request uploads. Created once, on
     /// a thread that may block.
     func entry(_ job: any LongLivedJob, in session: CloudSession) throws -> LongLivedEntry {
-        if let made = made.value { return made }
-        let entry = try session.longLived.kept(id) ?? makeEntry(job, session.server, session.longLived)
-        made.withLock { $0 = entry }
-        return entry
+        try stored.made { try session.longLived.kept(id) ?? makeEntry(job, session.server, session.longLived) }
     }
 
     private func makeEntry(

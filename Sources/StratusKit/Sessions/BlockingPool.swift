@@ -187,8 +187,7 @@ package final class CallbackQueue: Sendable {
         let callback = Callback(body: body)
         let begins = state.withLock { state in
             state.waiting.append(callback)
-            defer { state.isDraining = true }
-            return !state.isDraining
+            return !exchange(&state.isDraining, with: true)
         }
         guard begins else { return }
         do {

@@ -59,11 +59,8 @@ package final class CloudSession: SessionSource {
     /// Signs another account in, or out with nil. A change posts `CKAccountChanged` (O-18), with `deleted` also for the
     /// containers of that account.
     package func signIn(_ account: AccountID?, after deleted: AccountID? = nil) {
-        let hasChanged = signedIn.withLock { signedIn in
-            defer { signedIn = account }
-            return signedIn != account
-        }
-        if hasChanged { postAccountChange(of: deleted.map { [nil, $0] } ?? [nil]) }
+        let last = signedIn.withLock { exchange(&$0, with: account) }
+        if last != account { postAccountChange(of: deleted.map { [nil, $0] } ?? [nil]) }
     }
 
     /// Posts that the status of accounts has changed, also when a host suspends or restores one. Nil means the
@@ -169,4 +166,21 @@ package enum CurrentSession {
 
     /// The current source, without opening anything. Containers and operations store it when they are created.
     package static func captured() -> any SessionSource { ofTask ?? ofProcess ?? CloudSession.defaultStore }
+}
+
+extension Locked {
+    /// The value, made at the first use.
+    func made<Made: Sendable>(_ make: () throws -> Made) rethrows -> Made where Value == Made? {
+        try withLock { value in
+            let made = try value ?? make()
+            value = made
+            return made
+        }
+    }
+}
+
+/// Replaces a value, and returns the old one.
+func exchange<Value>(_ value: inout Value, with new: Value) -> Value {
+    defer { value = new }
+    return value
 }

@@ -325,11 +325,7 @@ package final class MemoryLongLivedStore: LongLivedStore {
     package func forget() { for id in kept.value.keys { remove(id) } }
 
     package func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
-        let directory = directory.withLock { directory in
-            let path = directory ?? takeDirectory()
-            directory = path
-            return path
-        }
+        let directory = directory.made(takeDirectory)
         return try FileKeeper.explaining(directory) {
             try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id, in: directory))
         }

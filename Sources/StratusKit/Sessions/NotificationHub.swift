@@ -156,8 +156,7 @@ package final class NotificationHub: Sendable {
         let begins = state.withLock { state in
             guard !state.isClosed else { return false }
             state.isWoken = true
-            defer { state.isDelivering = true }
-            return !state.isDelivering
+            return !exchange(&state.isDelivering, with: true)
         }
         guard begins else { return }
         start({ hub in hub.deliver() }, orElse: { $0.isDelivering = false })
@@ -165,10 +164,7 @@ package final class NotificationHub: Sendable {
 
     private func deliver() {
         while beginDelivery() {
-            var isRetried = state.withLock { state in
-                defer { state.hasFailed = false }
-                return state.hasFailed
-            }
+            var isRetried = state.withLock { exchange(&$0.hasFailed, with: false) }
             do {
                 while let devices = try source?.deliverNotifications(), !devices.isEmpty {
                     for device in devices { kick(device) }

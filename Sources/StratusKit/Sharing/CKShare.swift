@@ -161,16 +161,12 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// Makes a change. If it is a mistake, the share remembers it.
-    final func change(_ body: (inout ShareState, ShareMark) throws(Misuse) -> Void) {
-        let mistake: Misuse? = sharing.withLock { sharing in
-            do throws(Misuse) {
-                try body(&sharing, mark)
-                return nil
-            } catch {
-                return error
-            }
+    final func change(_ body: (inout ShareState, ShareMark) throws -> Void) {
+        do {
+            try sharing.withLock { try body(&$0, mark) }
+        } catch {
+            if let mistake = error as? Misuse { note(mistake) }
         }
-        if let mistake { note(mistake) }
     }
 
     private func note(_ mistake: Misuse) {
@@ -211,14 +207,14 @@ extension CKShare {
     /// share is saved. This is a mistake, which fails the save, unless `publicPermission` is `none` (C-17).
     /// - Parameter participant: A participant that was fetched or created for a one-time URL, and is in no other share.
     public func addParticipant(_ participant: CKShare.Participant) {
-        change { (sharing, mark) throws(Misuse) in try sharing.add(participant, to: mark) }
+        change { sharing, mark in try sharing.add(participant, to: mark) }
     }
 
     /// Removes a participant when the share is saved. Removing someone who was never added is a mistake, which fails
     /// the save (C-16).
     /// - Parameter participant: One of `participants`, or an equal one.
     public func removeParticipant(_ participant: CKShare.Participant) {
-        change { (sharing, _) throws(Misuse) in try sharing.remove(participant) }
+        change { sharing, _ in try sharing.remove(participant) }
     }
 
     /// The URL that only one participant can use, who was created by `oneTimeURLParticipant()`. Once they have
@@ -233,7 +229,7 @@ extension CKShare {
     /// and administrators may set it; for others it is a mistake, which fails the save.
     public var allowsAccessRequests: Bool {
         get { sharing.withLock { $0.allowsAccessRequests } }
-        set { change { (sharing, _) throws(Misuse) in try sharing.setAllowsAccessRequests(newValue) } }
+        set { change { sharing, _ in try sharing.setAllowsAccessRequests(newValue) } }
     }
 
     /// The people who request access, visible to the owner and administrators. To grant access, invite the person by
@@ -246,19 +242,19 @@ extension CKShare {
     /// Denies requests for access when the share is saved. The people may request access again.
     /// - Parameter requesters: Some of `requesters`.
     public func denyRequesters(_ requesters: [CKShare.AccessRequester]) {
-        change { (sharing, _) throws(Misuse) in try sharing.deny(requesters) }
+        change { sharing, _ in try sharing.deny(requesters) }
     }
 
     /// Denies requests for access when the share is saved. The people lose their access and may not request it again.
     /// - Parameter requesters: Some of `requesters`.
     public func blockRequesters(_ requesters: [CKShare.AccessRequester]) {
-        change { (sharing, _) throws(Misuse) in try sharing.block(requesters) }
+        change { sharing, _ in try sharing.block(requesters) }
     }
 
     /// Lets people request access again when the share is saved.
     /// - Parameter blockedIdentities: Some of `blockedIdentities`.
     public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
-        change { (sharing, _) throws(Misuse) in try sharing.unblock(blockedIdentities) }
+        change { sharing, _ in try sharing.unblock(blockedIdentities) }
     }
 
     // The types that belong to a share.

@@ -209,42 +209,6 @@ struct ShareFacts: Codable, Hashable, Sendable {
     }
 }
 
-// MARK: Archiving
-
-extension NSCoder {
-    /// Archives plain values as one block. Writes nothing for nil.
-    func encodeBlock(_ block: (some Encodable)?, forKey key: String) {
-        guard let block else { return }
-        // Every value can be written: numbers that JSON cannot express are written as words.
-        let encoder = JSONEncoder()
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(block) else { return }
-        encode(data as NSData, forKey: key)
-    }
-
-    /// The values of a block; nil if there is none, or it has another content.
-    func decodeBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Block? {
-        let decoder = JSONDecoder()
-        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        guard let data = decodeData(forKey: key) else { return nil }
-        let block = try? decoder.decode(type, from: data)
-        if block == nil {
-            (self as? any ArchiveReader)?.noteUnknown(
-                "A block of values in the archive is damaged. Archive the object again.", ["key": key])
-        }
-        return block
-    }
-
-    /// Whether there is a block that does not decode. An object for which the block is optional does not decode then
-    ///
-    func hasDamagedBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Bool {
-        containsValue(forKey: key) && decodeBlock(type, forKey: key) == nil
-    }
-}
-
 // The people of a share in an archive.
 //
 // The content of an archive is a claim: the server resolves it again when the share is saved. An archive that

@@ -52,9 +52,7 @@ struct SyncArchive: Codable {
 extension SyncArchive {
     /// The bytes of a state.
     static func data(of content: SyncContent) throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return try encoder.encode(SyncArchive(content))
+        Data(try ExactJSON.encode(SyncArchive(content)))
     }
 
     init(_ content: SyncContent) {

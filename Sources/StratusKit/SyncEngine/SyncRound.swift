@@ -144,36 +144,12 @@ final class SyncRound {
             note(error)
         }
     }
-}
 
-extension ContainerScope {
-    /// The device of an engine whose container has none.
-    static let syncDeviceName = "sync engine"
+    // Fetching: which zones have changed, then what has changed in them (E-02).
+    //
+    // Invariant: fetched changes are reported before the token after them is stored, so that a program that stores both
+    // in the order of the events never misses a change (E-09).
 
-    /// The same container for the account that is signed in now, even if another signs in later.
-    func pinned() -> ContainerScope {
-        let session = session
-        guard case .signedIn = account, let account = session.account else { return self }
-        var pinned = ContainerScope(
-            captured: session, identifier: identifier,
-            account: .account(account, device: CloudSession.localDeviceName))
-        pinned.defaults = defaults
-        return pinned
-    }
-
-    /// The device that is notified of others; nil without a user.
-    var ear: DeviceAddress? {
-        guard case .account(let account, let device) = account else { return nil }
-        return DeviceAddress(account: account, name: device ?? Self.syncDeviceName)
-    }
-}
-
-// Fetching: which zones have changed, then what has changed in them (E-02).
-//
-// Invariant: fetched changes are reported before the token after them is stored, so that a program that stores both in
-// the order of the events never misses a change (E-09).
-
-extension SyncRound {
     /// Fetches and reports changes. Throws the error of the request, or `partialFailure` for zones.
     func fetch(_ options: CKSyncEngine.FetchChangesOptions) async throws {
         let context = CKSyncEngine.FetchChangesContext(reason: reason, options: options)
@@ -355,6 +331,28 @@ extension SyncRound {
         info.shouldSendContentAvailable = true
         subscription.notificationInfo = info
         try await database.save(subscription)
+    }
+}
+
+extension ContainerScope {
+    /// The device of an engine whose container has none.
+    static let syncDeviceName = "sync engine"
+
+    /// The same container for the account that is signed in now, even if another signs in later.
+    func pinned() -> ContainerScope {
+        let session = session
+        guard case .signedIn = account, let account = session.account else { return self }
+        var pinned = ContainerScope(
+            captured: session, identifier: identifier,
+            account: .account(account, device: CloudSession.localDeviceName))
+        pinned.defaults = defaults
+        return pinned
+    }
+
+    /// The device that is notified of others; nil without a user.
+    var ear: DeviceAddress? {
+        guard case .account(let account, let device) = account else { return nil }
+        return DeviceAddress(account: account, name: device ?? Self.syncDeviceName)
     }
 }
 

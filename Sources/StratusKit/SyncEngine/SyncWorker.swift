@@ -80,8 +80,7 @@ final class SyncWorker: Sendable {
     private func clientHasChanged(_ isToSend: Bool) {
         let isToReport = schedule.withLock { schedule in
             guard !schedule.isEnded else { return false }
-            defer { schedule.isReportDue = true }
-            return !schedule.isReportDue
+            return !exchange(&schedule.isReportDue, with: true)
         }
         if isToReport {
             queue.add(isOwn: true, in: session) { [self] in
@@ -200,8 +199,7 @@ final class SyncWorker: Sendable {
                 self?.schedule.withLock { $0.endPause = nil }
                 self?.askForRound()
             }
-            defer { schedule.endPause = { timers.cancel(token) } }
-            return schedule.endPause
+            return exchange(&schedule.endPause, with: { timers.cancel(token) })
         }
         last?()
     }
