@@ -92,6 +92,11 @@ public final class CKDatabase: NSObject, Sendable {
         case `private` = 2
         /// A view of what other people share with the person (D-01).
         case shared = 3
+
+        init(_ selector: DatabaseSelector) { self = Self(rawValue: Int(selector.rawValue)) ?? .private }
+
+        /// The scope for the server.
+        var selector: DatabaseSelector { DatabaseSelector(rawValue: UInt8(rawValue)) ?? .private }
     }
 
     /// Which of its container's databases this is.
@@ -113,13 +118,6 @@ public final class CKDatabase: NSObject, Sendable {
 }
 
 // Client and server use the same raw values.
-
-extension CKDatabase.Scope {
-    init(_ selector: DatabaseSelector) { self = Self(rawValue: Int(selector.rawValue)) ?? .private }
-
-    /// The scope for the server.
-    var selector: DatabaseSelector { DatabaseSelector(rawValue: UInt8(rawValue)) ?? .private }
-}
 
 // The status of a container's account.
 

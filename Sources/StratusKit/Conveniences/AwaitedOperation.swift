@@ -165,7 +165,7 @@ private final class Inquiry<Value: Sendable>: Sendable {
             // Under the lock, because the question may be answered before its ticket and its timer are noted.
             try state.withLock { state in
                 (state.isUnderWay, state.completion) = (true, completion)
-                state.ticket = try session.pool.submit(priority: configuration.priority) { [self] in
+                state.ticket = try session.pool.submit(priority: configuration.qualityOfService ?? .default) { [self] in
                     let answer = Result {
                         try ContainerScope.check(caller.container)
                         return try request(session.server, caller)

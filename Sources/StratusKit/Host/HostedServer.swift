@@ -208,7 +208,14 @@ final class HostedServer: CloudServer, @unchecked Sendable {
             try service.removeLeftovers()
             // Create the key with the store. In a copy of a store without one, tokens would be valid only for the copy.
             try service.tokenKeeper.seal(of: engine, environment.identifiers)
-            for notice in notices { environment.onEvent?(CloudEvent(opening: notice)) }
+            for notice in notices {
+                // The client that sent a dropped commit never got an answer.
+                let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
+                environment.onEvent?(
+                    CloudEvent(
+                        kind: .openStore, caller: Caller(container: "", account: nil),
+                        error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause)))
+            }
             return service
         } catch {
             backing.close(store)
@@ -309,16 +316,5 @@ final class HostedServer: CloudServer, @unchecked Sendable {
     func releaseCopies(_ paths: [String], unseen: [String]) {
         // A store that is being emptied or closed removes its copies itself, now or when it is opened.
         condition.withLock { if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) } }
-    }
-}
-
-extension CloudEvent {
-    /// The event for a notice from opening the store.
-    fileprivate init(opening notice: StoreError) {
-        // The client that sent a dropped commit never got an answer.
-        let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
-        self.init(
-            kind: .openStore, caller: Caller(container: "", account: nil),
-            error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause))
     }
 }

@@ -122,6 +122,12 @@ extension Stratus {
         public static let read = RecordPermissions(rawValue: 1 << 0)
         /// They may change it.
         public static let change = RecordPermissions(rawValue: 1 << 1)
+
+        init(_ permissions: TypePermissions) {
+            self = []
+            if permissions.contains(.read) { insert(.read) }
+            if permissions.contains(.write) { insert(.change) }
+        }
     }
 
     /// What a person may do with records: for a host that serves records by other means than CloudKit. The same code
@@ -193,13 +199,5 @@ extension ZoneID {
                 container: ContainerName(container), owner: owner.map { UserName($0.userRecordName) },
                 scope: owner == nil ? .public : .private),
             name: ZoneName(zoneName))
-    }
-}
-
-extension Stratus.RecordPermissions {
-    init(_ permissions: TypePermissions) {
-        self = []
-        if permissions.contains(.read) { insert(.read) }
-        if permissions.contains(.write) { insert(.change) }
     }
 }

@@ -111,6 +111,23 @@ extension Stratus {
             case account(Account)
             /// Every request.
             case everything
+
+            fileprivate func fits(_ point: FaultPoint, _ kind: RequestKind, _ caller: Caller) -> Bool {
+                switch (self, point) {
+                case (.record(let id), .record(let address, _, _)):
+                    return id.recordName == address.recordName && id.zoneID.stands(for: address.zone)
+                case (.zone(let id), .zone(let address, _, _)):
+                    return id.stands(for: address)
+                case (.operation(let operation), .request):
+                    return operation.rawValue == kind.rawValue
+                case (.account(let account), .request):
+                    return account.accountID == caller.account
+                case (.everything, .request):
+                    return true
+                default:
+                    return false
+                }
+            }
         }
 
         /// How long a fault lasts.
@@ -261,25 +278,6 @@ extension FaultPoint {
         switch self {
         case .request(let kind, let caller), .response(let kind, let caller): (kind, caller)
         case .zone(_, let caller, let kind), .record(_, let caller, let kind): (kind, caller)
-        }
-    }
-}
-
-extension Stratus.FaultPlan.Target {
-    fileprivate func fits(_ point: FaultPoint, _ kind: RequestKind, _ caller: Caller) -> Bool {
-        switch (self, point) {
-        case (.record(let id), .record(let address, _, _)):
-            return id.recordName == address.recordName && id.zoneID.stands(for: address.zone)
-        case (.zone(let id), .zone(let address, _, _)):
-            return id.stands(for: address)
-        case (.operation(let operation), .request):
-            return operation.rawValue == kind.rawValue
-        case (.account(let account), .request):
-            return account.accountID == caller.account
-        case (.everything, .request):
-            return true
-        default:
-            return false
         }
     }
 }

@@ -61,6 +61,18 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         public static let noStore = Code("noStore")
         /// The operating system failed a request for another reason.
         public static let inputOutput = Code("inputOutput")
+
+        /// The code for an error of the layers below. All but two keep their names.
+        package init(_ code: StoreError.Code) {
+            switch code {
+            case .invalidRequest: self = .invalidArgument
+            case .reopening: self = .unavailable
+            case .unavailable, .commitUnknown, .corruption, .closed, .held, .notAStore, .newerFormat, .olderFormat,
+                .notPermitted, .diskFull, .inputOutput, .unknownZone, .unknownRecord, .conflict, .tooLarge,
+                .commitDropped, .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
+                self.init(code.rawValue)
+            }
+        }
     }
 
     /// The kind of error.
@@ -174,19 +186,5 @@ extension StratusError: LocalizedError, CustomNSError, _ObjectiveCBridgeable {
         var found: StratusError?
         if let source { _ = _conditionallyBridgeFromObjectiveC(source, result: &found) }
         return found ?? StratusError(.inputOutput, "An error of another kind.", cause: source.map { "\($0)" })
-    }
-}
-
-extension StratusError.Code {
-    /// The code for an error of the layers below. All but two keep their names.
-    package init(_ code: StoreError.Code) {
-        switch code {
-        case .invalidRequest: self = .invalidArgument
-        case .reopening: self = .unavailable
-        case .unavailable, .commitUnknown, .corruption, .closed, .held, .notAStore, .newerFormat, .olderFormat,
-            .notPermitted, .diskFull, .inputOutput, .unknownZone, .unknownRecord, .conflict, .tooLarge, .commitDropped,
-            .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
-            self.init(code.rawValue)
-        }
     }
 }

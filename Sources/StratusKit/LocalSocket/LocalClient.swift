@@ -253,7 +253,9 @@ struct RemoteServer: CloudServer {
         do {
             return try client.ask(.cloud(AnyCloudCall(CloudCall(request: request, caller: caller, place: place))))
         } catch let error as LocalSocketError {
-            throw CloudError(error)
+            // A request that is too large was not sent; any other may have been carried out.
+            let isTooLarge = error.fields["limit"] != nil
+            throw CloudError(isTooLarge ? .limitExceeded : .serverResponseLost, text: error.message, error.fields)
         }
     }
 
@@ -319,12 +321,4 @@ struct AnyCloudCall: Codable, Sendable {
 
     /// Throws `CloudError` if the request fails as a whole.
     func answer(by server: any CloudServer) throws -> any Encodable { try answer(server) }
-}
-
-extension CloudError {
-    /// A connection that has failed. A request that is too large was not sent; any other may have been carried out.
-    fileprivate init(_ error: LocalSocketError) {
-        let isTooLarge = error.fields["limit"] != nil
-        self.init(isTooLarge ? .limitExceeded : .serverResponseLost, text: error.message, error.fields)
-    }
 }

@@ -122,7 +122,7 @@ final class OperationRunner: Sendable {
         do {
             // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
             try state.withLock { state in
-                state.ticket = try session.pool.submit(priority: configuration.priority) { [self] in
+                state.ticket = try session.pool.submit(priority: configuration.qualityOfService ?? .default) { [self] in
                     report(.requestBegan)
                 }
             }

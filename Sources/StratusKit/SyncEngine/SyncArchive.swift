@@ -18,6 +18,13 @@ struct SyncArchive: Codable {
         var isDeletion: Bool?
         /// The encryption scope, if the pending change saves it.
         var encryptionScope: Int?
+
+        fileprivate func change(of zoneID: CKRecordZone.ID) -> CKSyncEngine.PendingDatabaseChange {
+            guard isDeletion != true else { return .deleteZone(zoneID) }
+            let zone = CKRecordZone(zoneID: zoneID)
+            zone.encryptionScope = encryptionScope.flatMap { CKRecordZone.EncryptionScope(rawValue: $0) } ?? .perRecord
+            return .saveZone(zone)
+        }
     }
 
     /// A pending change of a record.
@@ -126,15 +133,6 @@ extension SyncArchive {
 
     private static func token(_ data: Data?) -> CKServerChangeToken? {
         data.flatMap { $0.isEmpty ? nil : CKServerChangeToken([UInt8]($0)) }
-    }
-}
-
-extension SyncArchive.Zone {
-    fileprivate func change(of zoneID: CKRecordZone.ID) -> CKSyncEngine.PendingDatabaseChange {
-        guard isDeletion != true else { return .deleteZone(zoneID) }
-        let zone = CKRecordZone(zoneID: zoneID)
-        zone.encryptionScope = encryptionScope.flatMap { CKRecordZone.EncryptionScope(rawValue: $0) } ?? .perRecord
-        return .saveZone(zone)
     }
 }
 
