@@ -11,7 +11,7 @@ import StratusStore
 ///
 /// A container created by a host acts for the account it was created for. One created by `default()` or
 /// `init(identifier:)` acts for the account that is signed in to the current store; see `Stratus.current`.
-public final class CKContainer: NSObject, Sendable {
+public final class CKContainer: NSObject, AccountHolder, Sendable {
     let scope: ContainerScope
 
     /// The database of the signed-in account. Only this account sees it.
@@ -74,9 +74,7 @@ public final class CKContainer: NSObject, Sendable {
             CKContainer(ContainerScope(captured: source, identifier: nil, account: .signedIn))
         }
     }
-}
 
-extension CKContainer: AccountHolder {
     func isOf(_ account: AccountID?, in session: CloudSession) -> Bool { scope.isOf(account, in: session) }
 }
 

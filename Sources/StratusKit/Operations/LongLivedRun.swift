@@ -223,9 +223,7 @@ extension ItemAnswers where ID: NSObject, Item: NSObject {
     }
 
     init(archive: [String: Any]) {
-        let ids = (archive["ids"] as? NSArray).map(Array.init) ?? []
-        let values = (archive["items"] as? NSArray).map(Array.init) ?? []
-        for (id, value) in zip(ids, values) {
+        for (id, value) in zip(archive["ids"] as? NSArray ?? [], archive["items"] as? NSArray ?? []) {
             guard let id = id as? ID else { continue }
             if let item = value as? Item, !(value is NSDictionary) {
                 items.append((id, .success(item)))
@@ -233,9 +231,7 @@ extension ItemAnswers where ID: NSObject, Item: NSObject {
                 items.append((id, .failure(LongLivedArchive.error(value) ?? CKError.unanswered())))
             }
         }
-        let deletedIDs = (archive["deletedIDs"] as? NSArray).map(Array.init) ?? []
-        let outcomes = (archive["deletions"] as? NSArray).map(Array.init) ?? []
-        for (id, value) in zip(deletedIDs, outcomes) {
+        for (id, value) in zip(archive["deletedIDs"] as? NSArray ?? [], archive["deletions"] as? NSArray ?? []) {
             guard let id = id as? ID else { continue }
             deletions.append((id, LongLivedArchive.error(value).map { .failure($0) } ?? .success(())))
         }

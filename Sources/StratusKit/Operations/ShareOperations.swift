@@ -73,10 +73,9 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (named, wantsRoot, rootKeys, blocks) = locked {
-            (self.urls ?? [], self.wantsRoot, self.rootKeys, self.blocks)
+        let (urls, wantsRoot, rootKeys, blocks) = locked {
+            ((self.urls ?? []).withoutRepetitions(), self.wantsRoot, self.rootKeys, self.blocks)
         }
-        let urls = named.withoutRepetitions()
         return ItemsJob(blocks, itemCount: urls.count, failure: "Failed to fetch some share metadata") {
             context, answers in
             let request = ShareMetadataRequest(

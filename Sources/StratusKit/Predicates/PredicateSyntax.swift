@@ -137,41 +137,36 @@ struct PredicateText {
     /// The text that `predicateFormat` gives.
     static func text(of syntax: PredicateSyntax) -> String {
         var text = PredicateText(isForPeople: true)
-        return text.condition(syntax, within: .none)
+        return text.condition(syntax)
     }
 
     /// A format with a placeholder for every value, and the values. Parsing them gives the same tree.
     static func format(of syntax: PredicateSyntax) -> (format: String, arguments: [PredicateConstant]) {
         var text = PredicateText(isForPeople: false)
-        let format = text.condition(syntax, within: .none)
+        let format = text.condition(syntax)
         return (format, text.arguments)
     }
 
-    /// The surrounding condition.
-    private enum Surroundings {
-        case none
-        case and
-        case or
-        case not
-    }
-
-    private mutating func condition(_ syntax: PredicateSyntax, within outer: Surroundings) -> String {
+    /// The text of a condition, in parentheses where the surrounding condition needs them.
+    private mutating func condition(
+        _ syntax: PredicateSyntax, isPart: Bool = false, isNegated: Bool = false
+    ) -> String {
         switch syntax {
         case .always(let isTrue): return isTrue ? "TRUEPREDICATE" : "FALSEPREDICATE"
         case .comparison(let comparison):
             let text = self.comparison(comparison)
-            return outer == .not ? "(\(text))" : text
-        case .and(let parts): return joined(parts, " AND ", .and, empty: "TRUEPREDICATE", isBare: outer == .none)
-        case .or(let parts): return joined(parts, " OR ", .or, empty: "FALSEPREDICATE", isBare: outer == .none)
-        case .not(let part): return "NOT " + condition(part, within: .not)
+            return isNegated ? "(\(text))" : text
+        case .and(let parts): return joined(parts, " AND ", empty: "TRUEPREDICATE", isBare: !isPart)
+        case .or(let parts): return joined(parts, " OR ", empty: "FALSEPREDICATE", isBare: !isPart)
+        case .not(let part): return "NOT " + condition(part, isPart: true, isNegated: true)
         }
     }
 
     private mutating func joined(
-        _ parts: [PredicateSyntax], _ separator: String, _ kind: Surroundings, empty: String, isBare: Bool
+        _ parts: [PredicateSyntax], _ separator: String, empty: String, isBare: Bool
     ) -> String {
         guard !parts.isEmpty else { return empty }
-        let text = parts.map { condition($0, within: kind) }.joined(separator: separator)
+        let text = parts.map { condition($0, isPart: true) }.joined(separator: separator)
         return isBare ? text : "(\(text))"
     }
 

@@ -279,6 +279,8 @@ extension CKShare {
         case accepted = 2
         /// They were removed from the share.
         case removed = 3
+
+        init(_ status: AcceptanceStatus) { self = status == .accepted ? .accepted : .pending }
     }
 
     /// What a participant may do with shared records.
@@ -346,10 +348,6 @@ public typealias CKShare_Participant_Role = CKShare.ParticipantRole
 // MARK: The server's words
 
 // Both sides use the same raw values. Only clients have `unknown`.
-
-extension CKShare.ParticipantAcceptanceStatus {
-    init(_ status: AcceptanceStatus) { self = status == .accepted ? .accepted : .pending }
-}
 
 extension CKShare.ParticipantPermission {
     init(_ permission: ParticipantPermission) { self = Self(rawValue: Int(permission.rawValue)) ?? .unknown }
