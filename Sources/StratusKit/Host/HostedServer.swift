@@ -15,7 +15,7 @@ import StratusRecords
 import StratusStore
 
 /// Passes requests to the newest service of the store.
-final class HostedServer: CloudServer, @unchecked Sendable {
+final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     // Because every variable is accessed only between `condition.lock` and `unlock`.
     private enum State {
         case open(CloudService)
@@ -317,4 +317,12 @@ final class HostedServer: CloudServer, @unchecked Sendable {
         // A store that is being emptied or closed removes its copies itself, now or when it is opened.
         condition.withLock { if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) } }
     }
+
+    func deliverNotifications() throws -> Set<DeviceAddress> { try withService { try $0.deliverNotifications() } }
+
+    func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification] {
+        try withService { try $0.takeNotifications(for: device, limit: limit) }
+    }
+
+    func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
 }

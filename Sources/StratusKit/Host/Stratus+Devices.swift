@@ -235,15 +235,3 @@ extension Stratus {
         }
     }
 }
-
-// MARK: Delivering
-
-extension HostedServer: NotificationSource {
-    func deliverNotifications() throws -> Set<DeviceAddress> { try withService { try $0.deliverNotifications() } }
-
-    func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification] {
-        try withService { try $0.takeNotifications(for: device, limit: limit) }
-    }
-
-    func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
-}

@@ -202,7 +202,7 @@ extension Stratus {
     ///
     /// The wall clock stamps records and removes deletions from change feeds. Time-outs, planned faults, retries and
     /// copies of assets use the monotonic clock. `advance(by:)` moves both. One clock may serve several stores.
-    public final class ManualClock: Sendable {
+    public final class ManualClock: HandMovedClock, Sendable {
         private struct Hands: Sendable {
             var now: Date
             var uptimeSeconds = 0.0
@@ -266,8 +266,6 @@ extension Stratus {
         }
     }
 }
-
-extension Stratus.ManualClock: HandMovedClock {}
 
 /// Unpredictable identifiers.
 struct RandomIdentifiers: IdentifierSource {

@@ -166,23 +166,3 @@ extension Operation {
         return "\(state)" != "initialized"
     }
 }
-
-extension CKOperation {
-    /// What an operation gets from the container, database or convenience call that runs it.
-    struct Surroundings {
-        /// The container it was added to.
-        var scope: ContainerScope?
-        /// The quality of service if nothing sets one.
-        var qualityOfService = QualityOfService.default
-        /// The session that counts the operation as under way.
-        var countedBy: CloudSession?
-        /// Why no request is sent: the session accepts no more requests, or gives the operation up.
-        var refusal: CKError?
-        /// The programmer's mistake, such as adding it twice.
-        var misuse: String?
-        /// What keeps a long-lived operation that was found again from being dropped before it runs (O-14).
-        var holder: LongLivedRegistry?
-        /// Whether it calls no blocks of a client's and so needs no queue for them.
-        var isInline = false
-    }
-}

@@ -52,10 +52,6 @@ protocol LongLivedJob: OperationJob {
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext)
 }
 
-extension LongLivedJob {
-    func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] { [] }
-}
-
 /// What a job needs to make requests.
 struct RequestContext: Sendable {
     let session: CloudSession
@@ -353,6 +349,8 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
 
 extension ItemsJob: LongLivedJob where ID: NSObject, Item: NSObject {
     var itemCount: Int { idCount ?? 0 }
+    func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] { [] }
+
     var archivedAnswer: [String: Any] { answers.archive }
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
         answers = ItemAnswers(archive: archivedAnswer)

@@ -293,6 +293,14 @@ extension CKShare {
         case readOnly = 2
         /// They may read, change, delete and add.
         case readWrite = 3
+
+        // The server uses the same raw values, and has no `unknown`.
+        init(_ permission: StratusModel.ParticipantPermission) {
+            self = Self(rawValue: Int(permission.rawValue)) ?? .unknown
+        }
+
+        /// The same in the server's terms; nil for `unknown`.
+        var claim: StratusModel.ParticipantPermission? { .init(rawValue: UInt8(rawValue)) }
     }
 
     /// The role of a participant in a share (P-04).
@@ -307,6 +315,11 @@ extension CKShare {
         case privateUser = 3
         /// A person who joined by the link of a public share.
         case publicUser = 4
+
+        init(_ role: StratusModel.ParticipantRole) { self = Self(rawValue: Int(role.rawValue)) ?? .unknown }
+
+        /// The same in the server's terms; nil for `unknown`.
+        var claim: StratusModel.ParticipantRole? { .init(rawValue: UInt8(rawValue)) }
     }
 
     /// A person who takes part in a share.
@@ -317,20 +330,6 @@ extension CKShare {
     public typealias AccessRequester = CKShareAccessRequester
     /// A person who may not request access.
     public typealias BlockedIdentity = CKShareBlockedIdentity
-}
-
-extension CKShareParticipant {
-    /// The type of `participantID`.
-    public typealias ID = String
-    /// The old name of `CKShare.ParticipantAcceptanceStatus`.
-    @available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
-    public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
-    /// The old name of `CKShare.ParticipantPermission`.
-    @available(*, deprecated, renamed: "CKShare.ParticipantPermission")
-    public typealias Permission = CKShare.ParticipantPermission
-    /// The old name of `CKShare.ParticipantRole`.
-    @available(*, deprecated, renamed: "CKShare.ParticipantRole")
-    public typealias Role = CKShare.ParticipantRole
 }
 
 /// The name of `CKShare.ParticipantAcceptanceStatus` in the time between two versions of Swift.
@@ -344,21 +343,3 @@ public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 /// The name of `CKShare.ParticipantRole` in the time between two versions of Swift.
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
-
-// MARK: The server's words
-
-// Both sides use the same raw values. Only clients have `unknown`.
-
-extension CKShare.ParticipantPermission {
-    init(_ permission: ParticipantPermission) { self = Self(rawValue: Int(permission.rawValue)) ?? .unknown }
-
-    /// The same in the server's terms; nil for `unknown`.
-    var claim: ParticipantPermission? { ParticipantPermission(rawValue: UInt8(rawValue)) }
-}
-
-extension CKShare.ParticipantRole {
-    init(_ role: ParticipantRole) { self = Self(rawValue: Int(role.rawValue)) ?? .unknown }
-
-    /// The same in the server's terms; nil for `unknown`.
-    var claim: ParticipantRole? { ParticipantRole(rawValue: UInt8(rawValue)) }
-}

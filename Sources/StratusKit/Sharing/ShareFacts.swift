@@ -89,7 +89,6 @@ extension ParticipantFacts {
         isOneTime = participant.isOneTime
     }
 
-    var lookup: IdentityLookup? { identity.lookup }
     var added: Date? { addedSeconds.map { Date(timeIntervalSinceReferenceDate: $0) } }
 
     // The people of a share in archives of Apple's systems, where they are objects.

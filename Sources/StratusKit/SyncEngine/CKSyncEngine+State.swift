@@ -26,10 +26,16 @@ extension CKSyncEngine {
         private let inner: Locked<Inner>
 
         init(_ configuration: Configuration) {
-            let place = SyncPlace(configuration.database)
-            var content = SyncContent(place: place)
+            let scope = configuration.database.scope
+            var content = SyncContent(
+                container: scope.identifier ?? scope.session.defaultContainerIdentifier,
+                scope: configuration.database.databaseScope.rawValue)
             // The state of another database is useless here.
-            if let stored = configuration.stateSerialization?.content, stored.place == place { content = stored }
+            if let stored = configuration.stateSerialization?.content, stored.container == content.container,
+                stored.scope == content.scope
+            {
+                content = stored
+            }
             // A state that never left the process has the moments of its own engine. Its pending changes must count as
             // older than any request of this engine, or they would be sent repeatedly.
             let moment = max(content.records.newestMoment, content.zones.newestMoment)
@@ -244,16 +250,6 @@ extension CKSyncEngine {
             case .manual: "manual"
             }
         }
-    }
-}
-
-extension SyncPlace {
-    /// The place of a database.
-    init(_ database: CKDatabase) {
-        let scope = database.scope
-        self.init(
-            container: scope.identifier ?? scope.session.defaultContainerIdentifier,
-            scope: database.databaseScope.rawValue)
     }
 }
 

@@ -63,7 +63,7 @@ extension SyncArchive {
     }
 
     init(_ content: SyncContent) {
-        self.init(container: content.place.container, scope: content.place.scope)
+        self.init(container: content.container, scope: content.scope)
         user = content.userName
         token = content.databaseToken.map { Data($0.bytes) }
         hasUntracked = content.hasUntrackedChanges ? true : nil
@@ -111,7 +111,7 @@ extension SyncArchive {
     }
 
     private func content() throws -> SyncContent {
-        var content = SyncContent(place: SyncPlace(container: container, scope: scope))
+        var content = SyncContent(container: container, scope: scope)
         content.userName = user
         content.databaseToken = Self.token(token)
         content.hasUntrackedChanges = hasUntracked ?? false

@@ -209,7 +209,7 @@ final class SyncRound {
                 state.update { $0.databaseToken = page.changeToken }
                 try await worker.reportState()
                 guard page.moreComing else { break }
-            } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
+            } catch let error as CKError where error.code == .changeTokenExpired && token != nil && !hasRestarted {
                 hasRestarted = true
                 // A list from the beginning names all existing zones.
                 state.update { ($0.databaseToken, $0.unfetchedZoneIDs) = (nil, []) }
@@ -272,9 +272,10 @@ final class SyncRound {
                 state.update { $0.noteFetched(zoneID, upTo: page.changeToken, isMoreComing: page.moreComing) }
                 try await worker.reportState()
                 guard page.moreComing else { return }
-            } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
+            } catch let error as CKError where error.code == .changeTokenExpired && token != nil && !hasRestarted {
                 hasRestarted = true
-                if error.isOfRecreatedZone {
+                // The token may belong to a deleted zone, and another zone has its name.
+                if error.userInfo["reason"] as? String == CloudError.reasonZoneRecreated {
                     // Everything that was fetched of it is gone; the database's feed reports only the latest state of a
                     // name.
                     try await worker.report(
@@ -354,14 +355,6 @@ extension ContainerScope {
         guard case .account(let account, let device) = account else { return nil }
         return DeviceAddress(account: account, name: device ?? Self.syncDeviceName)
     }
-}
-
-extension CKError {
-    /// Whether a token has expired, or is not valid for this feed (T-09, X-30).
-    fileprivate var isOfToken: Bool { code == .changeTokenExpired }
-
-    /// Whether the token belongs to a deleted zone and another zone has its name.
-    fileprivate var isOfRecreatedZone: Bool { userInfo["reason"] as? String == CloudError.reasonZoneRecreated }
 }
 
 // The decision what to do after failures, as pure functions.
