@@ -70,8 +70,11 @@ public final class CKContainer: NSObject, AccountHolder, Sendable {
     /// Never fails: if the store cannot be opened, operations fail with `serviceUnavailable` and the reason.
     public class func `default`() -> CKContainer {
         let source = CurrentSession.captured()
-        return source.sharedObjects.object(for: "CKContainer.default") {
-            CKContainer(ContainerScope(captured: source, identifier: nil, account: .signedIn))
+        return source.defaultContainer.withLock { known in
+            if let container = known.object as? CKContainer { return container }
+            let container = CKContainer(ContainerScope(captured: source, identifier: nil, account: .signedIn))
+            known = WeakObject(object: container)
+            return container
         }
     }
 

@@ -91,7 +91,7 @@ final class EmbeddedStore: SessionSource {
     static let externalID = "default"
 
     let choice: Stratus.DefaultStore
-    let sharedObjects = SharedObjects()
+    let defaultContainer = Locked(WeakObject(object: nil))
 
     private init(_ choice: Stratus.DefaultStore) { self.choice = choice }
 

@@ -147,7 +147,15 @@ extension Stratus {
         do {
             return try server.withService { try $0.openShare(url, as: account) }
         } catch let error as CloudError {
-            throw StratusError(ofShare: error)
+            let code: StratusError.Code? =
+                switch error.code {
+                case .unknownItem: .unknownShare
+                case .permissionFailure, .participantMayNeedVerification: .accessNotGranted
+                case .participantAlreadyInvited: .alreadyInvited
+                case .tooManyParticipants: .shareIsFull
+                default: nil
+                }
+            throw StratusError(error, code: code)
         }
     }
 }
@@ -250,20 +258,5 @@ extension CloudSession {
             session: self, caller: Caller(container: told.container, account: account),
             database: .shared, callbacks: CallbackQueue(pool: nil))
         return context.metadata(told)
-    }
-}
-
-extension StratusError {
-    /// The server's refusal of a host's request about a share.
-    fileprivate init(ofShare error: CloudError) {
-        let code: Code? =
-            switch error.code {
-            case .unknownItem: .unknownShare
-            case .permissionFailure, .participantMayNeedVerification: .accessNotGranted
-            case .participantAlreadyInvited: .alreadyInvited
-            case .tooManyParticipants: .shareIsFull
-            default: nil
-            }
-        self.init(error, code: code)
     }
 }

@@ -143,7 +143,7 @@ final class LocalClient: Sendable {
 
     private func take() throws -> LocalChannel {
         let found = resting.withLock { resting -> LocalChannel? in
-            let now = LocalChannel.now
+            let now = TimedCondition.now
             while let last = resting.popLast() {
                 if now - last.since < Self.restSeconds { return last.channel }
             }
@@ -155,7 +155,7 @@ final class LocalClient: Sendable {
     }
 
     private func giveBack(_ channel: LocalChannel) {
-        let now = LocalChannel.now
+        let now = TimedCondition.now
         resting.withLock { resting in
             if resting.count < Self.keptCount { resting.append((channel, now)) }
         }

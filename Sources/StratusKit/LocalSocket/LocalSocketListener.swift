@@ -219,9 +219,9 @@ struct LocalConnection {
     }
 
     private func nextFrame(unless isOver: () -> Bool) throws -> LocalFrame? {
-        let end = LocalChannel.now + patience.idleSeconds
+        let end = TimedCondition.now + patience.idleSeconds
         while true {
-            let rest = end - LocalChannel.now
+            let rest = end - TimedCondition.now
             do {
                 let frame = try channel.receive(
                     idleSeconds: min(rest, Self.watchSeconds), frameSeconds: patience.frameSeconds,
@@ -265,7 +265,7 @@ struct LocalConnection {
         try reply {
             let answer = try host.answer(call) { progress in
                 guard failure == nil, !isStopping(), !channel.isHungUp else { return false }
-                let now = LocalChannel.now
+                let now = TimedCondition.now
                 if let last = lastTold, now - last < Self.reportSeconds { return true }
                 lastTold = now
                 do {

@@ -28,7 +28,7 @@ struct PredicateParser {
     private let tokens: [PredicateToken]
     private let arguments: [PredicateArgument]
     private var place = 0
-    private var argumentPlace = 0
+    private var argumentCount = 0
     private var depth = 0
     private var functionCount = 0
 
@@ -109,15 +109,6 @@ struct PredicateParser {
             throw problem(current.column, "the predicate has more than \(Self.functionLimit) functions")
         }
         return .function(name, arguments)
-    }
-
-    /// The value for the placeholder that was just parsed.
-    mutating func argument(_ letter: Character, column: Int) throws(Misuse) -> PredicateArgument {
-        guard argumentPlace < arguments.count else {
-            throw problem(column, "there is no argument for %\(letter), which is the number \(argumentPlace + 1)")
-        }
-        defer { argumentPlace += 1 }
-        return arguments[argumentPlace]
     }
 
     // MARK: Conditions
@@ -336,7 +327,12 @@ struct PredicateParser {
         case .double(let number): return .side(.double(number))
         case .variable(let name): return .side(.variable(name))
         case .argument(let letter):
-            let value = try argument(letter, column: token.column)
+            argumentCount += 1
+            guard argumentCount <= arguments.count else {
+                throw problem(
+                    token.column, "there is no argument for %\(letter), which is the number \(argumentCount)")
+            }
+            let value = arguments[argumentCount - 1]
             guard let side = value.side(for: letter) else {
                 throw problem(
                     token.column,

@@ -4,7 +4,7 @@
 import Foundation
 package import StratusCloud
 package import StratusModel
-import StratusStore
+package import StratusStore
 
 /// A session with a server. Containers without an account of their own act for the account signed in here.
 package final class CloudSession: SessionSource {
@@ -25,7 +25,7 @@ package final class CloudSession: SessionSource {
     /// Whether the single-item call to delete a zone that does not exist succeeds.
     package let unknownZoneDeletionSucceeds: Bool
 
-    package let sharedObjects = SharedObjects()
+    package let defaultContainer = Locked(WeakObject(object: nil))
     private let signedIn: Locked<AccountID?>
     private let notifications: CallbackQueue
 
@@ -123,29 +123,12 @@ package protocol SessionSource: AnyObject, Sendable {
     var session: CloudSession { get }
     /// The session if it is open; opens nothing.
     var openSession: CloudSession? { get }
-    /// Objects that belong to the source.
-    var sharedObjects: SharedObjects { get }
+    /// The source's default container. It exists once while referenced, and is held weakly, because it refers to the
+    /// source.
+    var defaultContainer: Locked<WeakObject> { get }
 }
 
-/// Objects that exist once while referenced, such as the default container. They are held weakly, because they refer to
-/// the source.
-package final class SharedObjects: Sendable {
-    private let objects = Locked<[String: WeakObject]>([:])
-
-    package init() {}
-
-    /// The object under this key, or a new one from `make`.
-    package func object<Shared: AnyObject & Sendable>(for key: String, make: @Sendable () -> Shared) -> Shared {
-        objects.withLock { objects in
-            if let shared = objects[key]?.object as? Shared { return shared }
-            let made = make()
-            objects[key] = WeakObject(object: made)
-            return made
-        }
-    }
-}
-
-struct WeakObject: Sendable {
+package struct WeakObject: Sendable {
     weak let object: (any AnyObject & Sendable)?
 }
 

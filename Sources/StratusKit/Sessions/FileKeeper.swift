@@ -19,8 +19,7 @@ struct FileKeeper: Sendable {
     ///   or changes.
     /// - Throws: `FileFailure` if the copy cannot be written.
     func keep(_ path: String, as name: String, in directory: String) throws -> String? {
-        let source: Int32
-        do throws(FileFailure) { source = try files.openFile(path) } catch { return nil }
+        guard let source = try? files.openFile(path) else { return nil }
         defer { files.close(source) }
         try makeDirectory(Self.parent(of: directory))
         try makeDirectory(directory)

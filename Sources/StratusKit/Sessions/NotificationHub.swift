@@ -293,18 +293,3 @@ package final class NotificationHub: Sendable {
         if !isClosed { onFailure(error) }
     }
 }
-
-// How a server wakes the hub of its session, which is created after it.
-//
-// Invariant: the reference is weak, because the hub refers to the server.
-
-/// Wakes a hub.
-final class NotificationBell: Sendable {
-    private let hub = Locked(WeakObject(object: nil))
-
-    /// Sets the hub to wake.
-    func attach(_ hub: NotificationHub) { self.hub.withLock { $0 = WeakObject(object: hub) } }
-
-    /// Wakes the hub. Does nothing before it is attached: a hub is woken when it is created.
-    func ring() { (hub.value.object as? NotificationHub)?.wake() }
-}

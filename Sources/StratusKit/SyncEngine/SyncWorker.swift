@@ -229,15 +229,13 @@ final class SyncWorker: Sendable {
         }
         last?.remove(ObjectIdentifier(self))
         guard !isEnded else { return }
-        watchers.watchAccounts(ObjectIdentifier(self)) { [weak self] in
-            self?.endPause()
-            self?.askForRound()
-        }
-        lookAwayIfEnded(watchers)
-    }
-
-    /// An engine may end while it starts to watch.
-    private func lookAwayIfEnded(_ watchers: SessionWatchers) {
+        watchers.add(
+            ObjectIdentifier(self), onDevice: { [weak self] in self?.wantFetch(andRound: true) },
+            onAccount: { [weak self] in
+                self?.endPause()
+                self?.askForRound()
+            })
+        // An engine may end while it starts to watch.
         if schedule.withLock({ $0.isEnded }) { watchers.remove(ObjectIdentifier(self)) }
     }
 
@@ -250,9 +248,7 @@ final class SyncWorker: Sendable {
             schedule.ear = device
             return schedule.watchers
         }
-        guard let watchers else { return }
-        watchers.watch(device, ObjectIdentifier(self)) { [weak self] in self?.wantFetch(andRound: true) }
-        lookAwayIfEnded(watchers)
+        watchers?.watch(device, ObjectIdentifier(self))
     }
 }
 
