@@ -170,11 +170,21 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         case "NSData", "NSMutableData":
             if case .data(let data)? = content["NS.data"] { return NSData(data: data) }
             return nil
-        case "NSURL": return url(of: content)
+        case "NSURL":
+            let base = content["NS.base"]?.reference.flatMap { object(at: $0) } as? NSURL
+            guard let relative = content["NS.relative"]?.reference.flatMap({ object(at: $0) }) as? NSString else {
+                return nil
+            }
+            return NSURL(string: String(relative), relativeTo: base.map { $0 as URL })
         case "NSNull": return NSNull()
         case "NSArray", "NSMutableArray":
             return members(of: content, "NS.objects", at: index).map { NSArray(array: $0) }
-        case "NSSet", "NSMutableSet": return set(of: content, at: index)
+        case "NSSet", "NSMutableSet":
+            // A set of texts: these archives contain no other sets.
+            guard let texts = members(of: content, "NS.objects", at: index) as? [NSString],
+                hasFewKeys(texts.count, index)
+            else { return nil }
+            return NSSet(array: texts)
         case "NSDictionary", "NSMutableDictionary": return dictionary(of: content, at: index)
         default:
             guard let type = ArchivedClasses.type(named: name) else {
@@ -183,17 +193,11 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
                     ["class": name])
                 return nil
             }
-            return makeObject(of: type, named: ArchivedClasses.appleName(name), content)
+            let outer = (current, asked)
+            (current, asked) = (content, [])
+            defer { (current, asked) = outer }
+            return makeObject(of: type, named: ArchivedClasses.appleName(name))
         }
-    }
-
-    private func makeObject(
-        of type: any ArchivedClasses.ArchivedClass.Type, named name: String, _ content: [String: PropertyValue]
-    ) -> NSObject? {
-        let outer = (current, asked)
-        (current, asked) = (content, [])
-        defer { (current, asked) = outer }
-        return makeObject(of: type, named: name)
     }
 
     /// An object of this class from the keys that are current; nil if it is damaged.
@@ -202,14 +206,6 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
         guard let object, (object as? CKShare)?.isDamaged != true else { return nil }
         noteUnaskedKeys(className: name)
         return object
-    }
-
-    private func url(of content: [String: PropertyValue]) -> NSURL? {
-        let base = content["NS.base"]?.reference.flatMap { object(at: $0) }
-        guard let relative = content["NS.relative"]?.reference.flatMap({ object(at: $0) as? NSString }) else {
-            return nil
-        }
-        return NSURL(string: String(relative), relativeTo: (base as? NSURL).map { $0 as URL })
     }
 
     /// The members of a container; nil if one is missing.
@@ -222,14 +218,6 @@ final class ArchiveDecoder: NSCoder, ArchiveReader {
             members.append(object)
         }
         return members
-    }
-
-    /// A set of texts: these archives contain no other sets.
-    private func set(of content: [String: PropertyValue], at index: Int) -> NSSet? {
-        guard let members = members(of: content, "NS.objects", at: index), let texts = members as? [NSString],
-            hasFewKeys(texts.count, index)
-        else { return nil }
-        return NSSet(array: texts)
     }
 
     private func dictionary(of content: [String: PropertyValue], at index: Int) -> NSDictionary? {

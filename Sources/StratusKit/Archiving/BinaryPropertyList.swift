@@ -116,7 +116,10 @@ struct BinaryPropertyList {
         if let value = scalar(kind: kind, size: size, at: offset + 1) { return (value, 0) }
         guard let (count, start) = count(size: size, at: offset + 1) else { throw damaged(index) }
         switch kind {
-        case 0xA: return try array(members(count: count, at: start, of: index))
+        case 0xA:
+            var parts: [Sized] = []
+            for member in try members(count: count, at: start, of: index) { parts.append(try value(of: member)) }
+            return (.array(parts.map(\.value)), (parts.map(\.height).max() ?? 0) + 1)
         case 0xD: return try dictionary(count: count, at: start, of: index)
         default:
             guard let value = text(kind: kind, count: count, at: start) else { throw damaged(index) }
@@ -181,12 +184,6 @@ struct BinaryPropertyList {
             guard let member, member < objectCount else { throw damaged(index) }
             return member
         }
-    }
-
-    private mutating func array(_ members: [Int]) throws(StratusArchiveError) -> Sized {
-        var parts: [Sized] = []
-        for member in members { parts.append(try value(of: member)) }
-        return (.array(parts.map(\.value)), (parts.map(\.height).max() ?? 0) + 1)
     }
 
     private mutating func dictionary(count: Int, at start: Int, of index: Int) throws(StratusArchiveError) -> Sized {

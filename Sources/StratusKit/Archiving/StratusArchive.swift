@@ -154,7 +154,7 @@ public struct StratusArchiveError: Error, Hashable, Sendable, CustomStringConver
 // Casts between a `StratusArchiveError` and an `NSError`, in both directions. Apple's runtime has them built in for
 // every error; without them, `catch let error as NSError` ends the process on Linux (see `CKError`).
 
-extension StratusArchiveError: CustomNSError {
+extension StratusArchiveError: CustomNSError, _ObjectiveCBridgeable {
     /// `StratusArchiveErrorDomain`.
     public static var errorDomain: String { "StratusArchiveErrorDomain" }
 
@@ -163,9 +163,7 @@ extension StratusArchiveError: CustomNSError {
 
     /// The description for people, and the error itself.
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description, Self.errorDomain: self] }
-}
 
-extension StratusArchiveError: _ObjectiveCBridgeable {
     /// The error as an `NSError`: the result of `as? NSError`.
     public func _bridgeToObjectiveC() -> NSError {
         NSError(domain: Self.errorDomain, code: errorCode, userInfo: errorUserInfo)

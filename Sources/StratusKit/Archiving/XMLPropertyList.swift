@@ -49,7 +49,8 @@ struct XMLPropertyList {
             throw StratusArchiveError(.notAnArchive, "This is not an XML property list.")
         }
         let value = try reader.value(after: reader.nextTag(), depth: 0)
-        try reader.close("plist")
+        let end = try reader.nextTag()
+        guard end.name == "plist", end.kind == .closing else { throw reader.damaged }
         reader.skipSpace()
         guard reader.position == reader.bytes.count else { throw reader.damaged }
         return value
@@ -72,7 +73,13 @@ struct XMLPropertyList {
         case ("data", .empty): return .data(Data())
         case ("array", .empty): return .array([])
         case ("dict", .empty): return .dictionary([:])
-        case ("array", .opening): return try array(depth: depth)
+        case ("array", .opening):
+            var values: [PropertyValue] = []
+            while true {
+                let member = try nextTag()
+                if member.name == tag.name, member.kind == .closing { return .array(values) }
+                values.append(try value(after: member, depth: depth + 1))
+            }
         case ("dict", .opening): return try dictionary(depth: depth)
         case ("string", .opening): return .string(try content(of: tag.name))
         case ("integer", .opening):
@@ -89,26 +96,11 @@ struct XMLPropertyList {
         }
     }
 
-    private mutating func array(depth: Int) throws(StratusArchiveError) -> PropertyValue {
-        var values: [PropertyValue] = []
-        while true {
-            let tag = try nextTag()
-            if tag.kind == .closing {
-                guard tag.name == "array" else { throw damaged }
-                return .array(values)
-            }
-            values.append(try value(after: tag, depth: depth + 1))
-        }
-    }
-
     private mutating func dictionary(depth: Int) throws(StratusArchiveError) -> PropertyValue {
         var pairs: [String: PropertyValue] = [:]
         while true {
             let tag = try nextTag()
-            if tag.kind == .closing {
-                guard tag.name == "dict" else { throw damaged }
-                return Self.reference(in: pairs) ?? .dictionary(pairs)
-            }
+            if tag.name == "dict", tag.kind == .closing { return Self.reference(in: pairs) ?? .dictionary(pairs) }
             guard tag.name == "key", tag.kind == .opening else { throw damaged }
             let key = try content(of: "key")
             guard pairs.updateValue(try value(after: nextTag(), depth: depth + 1), forKey: key) == nil else {
@@ -183,11 +175,6 @@ struct XMLPropertyList {
         let name = String(decoding: body.prefix { !Self.isSpace($0) }, as: UTF8.self)
         guard name == "plist" || body.allSatisfy({ !Self.isSpace($0) }) else { throw damaged }
         return Tag(name: name, kind: kind)
-    }
-
-    private mutating func close(_ name: String) throws(StratusArchiveError) {
-        let tag = try nextTag()
-        guard tag.name == name, tag.kind == .closing else { throw damaged }
     }
 
     /// The text up to the end of its element.

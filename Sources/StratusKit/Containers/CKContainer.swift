@@ -11,7 +11,7 @@ import StratusStore
 ///
 /// A container created by a host acts for the account it was created for. One created by `default()` or
 /// `init(identifier:)` acts for the account that is signed in to the current store; see `Stratus.current`.
-public final class CKContainer: NSObject, Sendable {
+public final class CKContainer: NSObject, AccountHolder, Sendable {
     let scope: ContainerScope
 
     /// The database of the signed-in account. Only this account sees it.
@@ -70,13 +70,14 @@ public final class CKContainer: NSObject, Sendable {
     /// Never fails: if the store cannot be opened, operations fail with `serviceUnavailable` and the reason.
     public class func `default`() -> CKContainer {
         let source = CurrentSession.captured()
-        return source.sharedObjects.object(for: "CKContainer.default") {
-            CKContainer(ContainerScope(captured: source, identifier: nil, account: .signedIn))
+        return source.defaultContainer.withLock { known in
+            if let container = known.object as? CKContainer { return container }
+            let container = CKContainer(ContainerScope(captured: source, identifier: nil, account: .signedIn))
+            known = WeakObject(object: container)
+            return container
         }
     }
-}
 
-extension CKContainer: AccountHolder {
     func isOf(_ account: AccountID?, in session: CloudSession) -> Bool { scope.isOf(account, in: session) }
 }
 
@@ -92,6 +93,11 @@ public final class CKDatabase: NSObject, Sendable {
         case `private` = 2
         /// A view of what other people share with the person (D-01).
         case shared = 3
+
+        init(_ selector: DatabaseSelector) { self = Self(rawValue: Int(selector.rawValue)) ?? .private }
+
+        /// The scope for the server.
+        var selector: DatabaseSelector { DatabaseSelector(rawValue: UInt8(rawValue)) ?? .private }
     }
 
     /// Which of its container's databases this is.
@@ -113,13 +119,6 @@ public final class CKDatabase: NSObject, Sendable {
 }
 
 // Client and server use the same raw values.
-
-extension CKDatabase.Scope {
-    init(_ selector: DatabaseSelector) { self = Self(rawValue: Int(selector.rawValue)) ?? .private }
-
-    /// The scope for the server.
-    var selector: DatabaseSelector { DatabaseSelector(rawValue: UInt8(rawValue)) ?? .private }
-}
 
 // The status of a container's account.
 
@@ -158,7 +157,9 @@ struct ContainerScope: Sendable {
     let identifier: String?
     let account: Person
     var defaults: (any OperationDefaults)?
-    let added = AddedOperations()
+    /// The queue that runs added operations, made for the first one. It runs many at a time, since none of them blocks
+    /// its threads.
+    let added = Locked<OperationQueue?>(nil)
 
     /// The session to use now. Opens the embedded store if no other store was set when the scope was created.
     var session: CloudSession { captured.session }
@@ -200,22 +201,6 @@ struct ContainerScope: Sendable {
                 .badContainer,
                 "A container's identifier has 1 to 254 ASCII letters, digits, dots, hyphens and underscores.",
                 ["container": container.text])
-        }
-    }
-}
-
-/// The queue that runs added operations, created with the first one.
-final class AddedOperations: Sendable {
-    private let made = Locked<OperationQueue?>(nil)
-
-    /// Runs many at a time, since none of them blocks the queue's threads.
-    var queue: OperationQueue {
-        made.withLock { made in
-            if let made { return made }
-            let queue = OperationQueue()
-            queue.name = "StratusKit.operations"
-            made = queue
-            return queue
         }
     }
 }

@@ -6,7 +6,7 @@ import StratusStore
 
 /// Observes every share that the container's user saves or stops in a container. On Apple's systems it observes the
 /// sharing sheet. There is no sheet here, so it observes all operations, including a host's own invitations.
-public final class CKSystemSharingUIObserver: NSObject, Sendable {
+public final class CKSystemSharingUIObserver: NSObject, ShareObserver, Sendable {
     private struct Blocks: Sendable {
         var saved: (@Sendable (CKRecord.ID, Result<CKShare, any Error>) -> Void)?
         var stopped: (@Sendable (CKRecord.ID, Result<Void, any Error>) -> Void)?
@@ -40,9 +40,7 @@ public final class CKSystemSharingUIObserver: NSObject, Sendable {
         get { blocks.value.stopped }
         set { blocks.withLock { $0.stopped = newValue } }
     }
-}
 
-extension CKSystemSharingUIObserver: ShareObserver {
     func observes(_ caller: Caller, in session: CloudSession) -> Bool {
         let own = scope.caller(in: session)
         // On any device.

@@ -27,6 +27,36 @@ extension ContainerScope {
 
     /// Runs an operation for a completion handler.
     func begin(_ operation: CKOperation) { start(operation, isInline: false) }
+
+    /// Asks the server on a thread that may block, and passes the answer to a handler, never on the caller's thread.
+    func ask<Value: Sendable>(_ request: @escaping Question<Value>, completion: @escaping Completion<Value>) {
+        let session = session
+        let queue = CallbackQueue(pool: session.callbackPool)
+        Inquiry<Value>(session).begin(request, in: self) { result in
+            // The handler counts as under way too.
+            session.activity.begin()
+            queue.async {
+                completion(result)
+                session.activity.end()
+            }
+        }
+    }
+
+    /// Asks the server and waits without holding up a thread. Cancelling the task ends the wait at once with
+    /// `operationCancelled`, and withdraws the question if it has not been asked yet (O-08).
+    func ask<Value: Sendable>(_ request: @escaping Question<Value>) async throws -> Value {
+        let inquiry = Inquiry<Value>(session)
+        return try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { continuation in
+                // The task may have been cancelled before this, or while the question was asked.
+                guard !Task.isCancelled else { return continuation.resume(throwing: CKError.operationWasCancelled) }
+                inquiry.begin(request, in: self) { continuation.resume(with: $0) }
+                if Task.isCancelled { inquiry.cancel() }
+            }
+        } onCancel: {
+            inquiry.cancel()
+        }
+    }
 }
 
 /// What a block has received, until the operation ends.
@@ -106,38 +136,6 @@ extension Result where Failure == any Error {
 /// What is asked of the server.
 typealias Question<Value> = @Sendable (any CloudServer, Caller) throws -> Value
 
-extension ContainerScope {
-    /// Asks the server on a thread that may block, and passes the answer to a handler, never on the caller's thread.
-    func ask<Value: Sendable>(_ request: @escaping Question<Value>, completion: @escaping Completion<Value>) {
-        let session = session
-        let queue = CallbackQueue(pool: session.callbackPool)
-        Inquiry<Value>(session).begin(request, in: self) { result in
-            // The handler counts as under way too.
-            session.activity.begin()
-            queue.async {
-                completion(result)
-                session.activity.end()
-            }
-        }
-    }
-
-    /// Asks the server and waits without holding up a thread. Cancelling the task ends the wait at once with
-    /// `operationCancelled`, and withdraws the question if it has not been asked yet (O-08).
-    func ask<Value: Sendable>(_ request: @escaping Question<Value>) async throws -> Value {
-        let inquiry = Inquiry<Value>(session)
-        return try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                // The task may have been cancelled before this, or while the question was asked.
-                guard !Task.isCancelled else { return continuation.resume(throwing: CKError.operationWasCancelled) }
-                inquiry.begin(request, in: self) { continuation.resume(with: $0) }
-                if Task.isCancelled { inquiry.cancel() }
-            }
-        } onCancel: {
-            inquiry.cancel()
-        }
-    }
-}
-
 /// A question, until it is answered, times out or is withdrawn. It counts as under way in the session until then, also
 /// if nobody waits for the answer any longer.
 ///
@@ -159,40 +157,32 @@ private final class Inquiry<Value: Sendable>: Sendable {
         _ request: @escaping Question<Value>, in scope: ContainerScope, _ completion: @escaping Completion<Value>
     ) {
         guard session.activity.accept() else { return completion(.failure(CKError.of(BlockingPool.Refusal.closed))) }
-        state.withLock { ($0.isUnderWay, $0.completion) = (true, completion) }
         let caller = scope.caller(in: session)
         // What `configuredWith` has set, and for the rest what convenience calls have (O-11).
         let configuration = CKOperation.Configuration.Explicit().inheriting(
             from: scope.defaults, group: nil, qualityOfService: .userInitiated)
         do {
-            let ticket = try session.pool.submit(priority: configuration.priority) { [self] in
-                let answer = Result {
-                    try ContainerScope.check(caller.container)
-                    return try request(session.server, caller)
+            // Under the lock, because the question may be answered before its ticket and its timer are noted.
+            try state.withLock { state in
+                (state.isUnderWay, state.completion) = (true, completion)
+                state.ticket = try session.pool.submit(priority: configuration.qualityOfService ?? .default) { [self] in
+                    let answer = Result {
+                        try ContainerScope.check(caller.container)
+                        return try request(session.server, caller)
+                    }
+                    end(with: answer.mapError { CKError.of($0) })
                 }
-                end(with: answer.mapError { CKError.of($0) })
+                state.timer = configuration.shortestSeconds.map { seconds in
+                    session.timers.schedule(afterSeconds: seconds) { [self] in
+                        // A question that still waits for a thread is not asked.
+                        _ = self.state.withLock { $0.ticket }?.withdraw()
+                        end(with: .failure(CKError.operationTimedOut))
+                    }
+                }
             }
-            limit(ticket, toSeconds: configuration.shortestSeconds)
         } catch {
             end(with: .failure(CKError.of(error)))
         }
-    }
-
-    /// Gives the question its place among those that wait for a thread, and its time; nil for no limit.
-    private func limit(_ ticket: PoolTicket, toSeconds seconds: TimeInterval?) {
-        let timer = seconds.map { seconds in
-            session.timers.schedule(afterSeconds: seconds) { [self] in
-                // A question that still waits for a thread is not asked.
-                _ = state.withLock { $0.ticket }?.withdraw()
-                end(with: .failure(CKError.operationTimedOut))
-            }
-        }
-        let isUnderWay = state.withLock { state in
-            if state.isUnderWay { (state.ticket, state.timer) = (ticket, timer) }
-            return state.isUnderWay
-        }
-        // It may have been answered before this.
-        if !isUnderWay, let timer { session.timers.cancel(timer) }
     }
 
     /// Ends the wait, and takes the question back if it has not been asked yet.
@@ -203,10 +193,7 @@ private final class Inquiry<Value: Sendable>: Sendable {
     }
 
     private func end(with result: Result<Value, any Error>) {
-        let ended = state.withLock { state in
-            defer { state = State() }
-            return state
-        }
+        let ended = state.withLock { exchange(&$0, with: State()) }
         if let timer = ended.timer { session.timers.cancel(timer) }
         ended.completion?(result)
         if ended.isUnderWay { session.activity.end() }

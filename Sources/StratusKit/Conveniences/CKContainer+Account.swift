@@ -140,23 +140,9 @@ extension CKContainer {
     ) async throws -> CKContainer.ApplicationPermissionStatus {
         try await applicationPermissionStatus(for: applicationPermission)
     }
-}
 
-/// An earlier name.
-@available(*, deprecated, renamed: "CKContainer.ApplicationPermissions")
-public typealias CKContainer_Application_Permissions = CKContainer.ApplicationPermissions
+    // Finding long-lived operations again (O-14).
 
-/// An earlier name.
-@available(*, deprecated, renamed: "CKContainer.ApplicationPermissionStatus")
-public typealias CKContainer_Application_PermissionStatus = CKContainer.ApplicationPermissionStatus
-
-/// An earlier name.
-@available(*, deprecated, renamed: "CKContainer.ApplicationPermissionBlock")
-public typealias CKContainer_Application_PermissionBlock = CKContainer.ApplicationPermissionBlock
-
-// Finding long-lived operations again (O-14).
-
-extension CKContainer {
     /// The identifiers of the long-lived operations that have not called their last block.
     /// - Parameter completionHandler: Gets the identifiers, or an error.
     @preconcurrency
@@ -206,3 +192,15 @@ extension CKContainer {
         }
     }
 }
+
+/// An earlier name.
+@available(*, deprecated, renamed: "CKContainer.ApplicationPermissions")
+public typealias CKContainer_Application_Permissions = CKContainer.ApplicationPermissions
+
+/// An earlier name.
+@available(*, deprecated, renamed: "CKContainer.ApplicationPermissionStatus")
+public typealias CKContainer_Application_PermissionStatus = CKContainer.ApplicationPermissionStatus
+
+/// An earlier name.
+@available(*, deprecated, renamed: "CKContainer.ApplicationPermissionBlock")
+public typealias CKContainer_Application_PermissionBlock = CKContainer.ApplicationPermissionBlock

@@ -9,7 +9,7 @@ import StratusCloud
 ///
 /// `userInfo` has the details, under keys that begin with `CK` and under Foundation's own: the errors of single items,
 /// the records of a conflict, the time to wait. Two errors are equal if their codes and user info are.
-public struct CKError: _BridgedStoredNSError {
+public struct CKError: _BridgedStoredNSError, CustomStringConvertible {
     /// What went wrong.
     public typealias Code = CKErrorCode
 
@@ -55,9 +55,7 @@ public struct CKError: _BridgedStoredNSError {
             .internalError,
             userInfo: fields.merging([NSLocalizedDescriptionKey: "The record store gave no answer."]) { $1 })
     }
-}
 
-extension CKError {
     // Foundation's own comparison of such errors does not end on Linux.
 
     /// Whether two errors have the same code and user info.
@@ -87,55 +85,9 @@ extension CKError {
 
     /// How many seconds to wait before trying again (L-16); nil if the server did not say.
     public var retryAfterSeconds: Double? { (userInfo[CKErrorRetryAfterKey] as? NSNumber)?.doubleValue }
-}
 
-extension CKError: CustomStringConvertible {
-    /// A line for a log: code, inner number, sentence, and variables such as the name of a field.
-    public var description: String {
-        let inner = (userInfo[NSUnderlyingErrorKey] as? NSError).map { "/\($0.code)" } ?? ""
-        let details = variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
-        let end = details.isEmpty ? "" : " (\(details))"
-        return "<CKError: \(code) (\(errorCode)\(inner)); \(localizedDescription)\(end)>"
-    }
+    // Conversion of the server's errors.
 
-    /// The variables of the sentence: texts from the server, under names that neither CloudKit nor Foundation uses.
-    private var variables: [String: String] {
-        userInfo.compactMapValues { $0 as? String }.filter { key, _ in !key.hasPrefix("NS") && !key.hasPrefix("CK") }
-    }
-}
-
-// Casts between a `CKError` and an `NSError`, in both directions, which Apple's runtime has built in.
-//
-// On Linux a cast uses only this protocol. The compiler assumes that `catch let error as NSError` always succeeds, and
-// a cast that fails ends the process.
-
-extension CKError: _ObjectiveCBridgeable {
-    /// The error as an `NSError`, with its sentence for people: the result of `as? NSError`, also for an error in a
-    /// dictionary.
-    public func _bridgeToObjectiveC() -> NSError {
-        NSError(domain: CKErrorDomain, code: errorCode, userInfo: errorUserInfo)
-    }
-
-    /// Converts an error of CloudKit's domain; nil for others.
-    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
-        result = source.domain == CKErrorDomain ? CKError(_nsError: source) : nil
-        return result != nil
-    }
-
-    /// The same as the conditional cast. The compiler does not call it for errors.
-    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) {
-        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
-    }
-
-    /// The error itself, whatever its domain; `internalError` for nil. The compiler does not call it for errors.
-    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
-        source.map { CKError(_nsError: $0) } ?? CKError.unanswered()
-    }
-}
-
-// Conversion of the server's errors.
-
-extension CKError {
     /// The domain of underlying errors. Their code is the finer number in log lines such as `14/2004`.
     static let innerDomain = "CKInternalErrorDomain"
 
@@ -178,5 +130,47 @@ extension CKError {
                 NSUnderlyingErrorKey: NSError(
                     domain: innerDomain, code: 1011, userInfo: [NSLocalizedDescriptionKey: message]),
             ])
+    }
+
+    /// A line for a log: code, inner number, sentence, and variables such as the name of a field.
+    public var description: String {
+        let inner = (userInfo[NSUnderlyingErrorKey] as? NSError).map { "/\($0.code)" } ?? ""
+        let details = variables.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }.joined(separator: ", ")
+        let end = details.isEmpty ? "" : " (\(details))"
+        return "<CKError: \(code) (\(errorCode)\(inner)); \(localizedDescription)\(end)>"
+    }
+
+    /// The variables of the sentence: texts from the server, under names that neither CloudKit nor Foundation uses.
+    private var variables: [String: String] {
+        userInfo.compactMapValues { $0 as? String }.filter { key, _ in !key.hasPrefix("NS") && !key.hasPrefix("CK") }
+    }
+}
+
+// Casts between a `CKError` and an `NSError`, in both directions, which Apple's runtime has built in.
+//
+// On Linux a cast uses only this protocol. The compiler assumes that `catch let error as NSError` always succeeds, and
+// a cast that fails ends the process.
+
+extension CKError: _ObjectiveCBridgeable {
+    /// The error as an `NSError`, with its sentence for people: the result of `as? NSError`, also for an error in a
+    /// dictionary.
+    public func _bridgeToObjectiveC() -> NSError {
+        NSError(domain: CKErrorDomain, code: errorCode, userInfo: errorUserInfo)
+    }
+
+    /// Converts an error of CloudKit's domain; nil for others.
+    public static func _conditionallyBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) -> Bool {
+        result = source.domain == CKErrorDomain ? CKError(_nsError: source) : nil
+        return result != nil
+    }
+
+    /// The same as the conditional cast. The compiler does not call it for errors.
+    public static func _forceBridgeFromObjectiveC(_ source: NSError, result: inout CKError?) {
+        _ = _conditionallyBridgeFromObjectiveC(source, result: &result)
+    }
+
+    /// The error itself, whatever its domain; `internalError` for nil. The compiler does not call it for errors.
+    public static func _unconditionallyBridgeFromObjectiveC(_ source: NSError?) -> CKError {
+        source.map { CKError(_nsError: $0) } ?? CKError.unanswered()
     }
 }

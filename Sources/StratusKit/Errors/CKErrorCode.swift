@@ -3,7 +3,7 @@
 public import Foundation
 
 /// What went wrong. Clients write `CKError.Code`; the raw values are Apple's.
-public enum CKErrorCode: Int, Sendable, CaseIterable {
+public enum CKErrorCode: Int, Sendable, CaseIterable, _ErrorCodeProtocol {
     /// The store failed, or bytes on disk are damaged. Only the host can repair this.
     case internalError = 1
     /// Some items failed. `partialErrorsByItemID` has the reason of each.
@@ -80,14 +80,10 @@ public enum CKErrorCode: Int, Sendable, CaseIterable {
     case accountTemporarilyUnavailable = 36
     /// The person is already invited in another way (P-17).
     case participantAlreadyInvited = 37
-}
 
-extension CKErrorCode: _ErrorCodeProtocol {
     /// The error type with these codes.
     public typealias _ErrorType = CKError
-}
 
-extension CKErrorCode {
     /// Whether an error has this code: used by `catch CKError.zoneNotFound`.
     public static func ~= (code: CKErrorCode, error: any Error) -> Bool {
         let error = error as NSError

@@ -15,7 +15,7 @@ import StratusRecords
 import StratusStore
 
 /// Passes requests to the newest service of the store.
-final class HostedServer: @unchecked Sendable {
+final class HostedServer: CloudServer, NotificationSource, @unchecked Sendable {
     // Because every variable is accessed only between `condition.lock` and `unlock`.
     private enum State {
         case open(CloudService)
@@ -208,7 +208,14 @@ final class HostedServer: @unchecked Sendable {
             try service.removeLeftovers()
             // Create the key with the store. In a copy of a store without one, tokens would be valid only for the copy.
             try service.tokenKeeper.seal(of: engine, environment.identifiers)
-            for notice in notices { environment.onEvent?(CloudEvent(opening: notice)) }
+            for notice in notices {
+                // The client that sent a dropped commit never got an answer.
+                let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
+                environment.onEvent?(
+                    CloudEvent(
+                        kind: .openStore, caller: Caller(container: "", account: nil),
+                        error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause)))
+            }
             return service
         } catch {
             backing.close(store)
@@ -284,20 +291,7 @@ final class HostedServer: @unchecked Sendable {
             isAbandoningRequests = false
         }
     }
-}
 
-extension CloudEvent {
-    /// The event for a notice from opening the store.
-    fileprivate init(opening notice: StoreError) {
-        // The client that sent a dropped commit never got an answer.
-        let code: CloudError.Code = notice.code == .commitDropped ? .serverResponseLost : .internalError
-        self.init(
-            kind: .openStore, caller: Caller(container: "", account: nil),
-            error: CloudError(code, text: notice.message, notice.fields, cause: notice.cause))
-    }
-}
-
-extension HostedServer: CloudServer {
     func answer<Request: CloudRequest>(
         _ request: Request, as caller: Caller, in place: Request.Place
     ) throws -> Request.Answer {
@@ -323,4 +317,12 @@ extension HostedServer: CloudServer {
         // A store that is being emptied or closed removes its copies itself, now or when it is opened.
         condition.withLock { if case .open(let service) = state { service.releaseCopies(paths, unseen: unseen) } }
     }
+
+    func deliverNotifications() throws -> Set<DeviceAddress> { try withService { try $0.deliverNotifications() } }
+
+    func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification] {
+        try withService { try $0.takeNotifications(for: device, limit: limit) }
+    }
+
+    func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
 }

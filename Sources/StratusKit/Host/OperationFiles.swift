@@ -228,9 +228,7 @@ extension LongLivedEntry {
     fileprivate func encoded(digest: Data?) throws -> [UInt8] {
         var file = self
         file.digest = digest
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return [UInt8](try encoder.encode(file))
+        return try ExactJSON.encode(file)
     }
 
     fileprivate func currentDigest() throws -> Data { Data(ContentDigest.sha256(try encoded(digest: nil))) }

@@ -242,11 +242,8 @@ package final class HostWatch {
             guard let frame = try LocalClient.receive(channel, seconds: seconds, isStopping: isStopping) else {
                 return .ended
             }
-            switch LocalFrame.Kind(rawValue: frame.kind) {
-            case .events?: return .events(try LocalCoding.decode(from: frame.content))
-            case .refusal?: throw try LocalCoding.decode(LocalSocketError.self, from: frame.content)
-            default: throw LocalSocketError(message: "The host sent an unexpected message.")
-            }
+            guard frame.kind == LocalFrame.Kind.events.rawValue else { throw LocalClient.unexpected(frame) }
+            return .events(try ExactJSON.decode(from: frame.content))
         } catch let error as LocalSocketError {
             // A killed host sends nothing more.
             if error == .cutOff { return .ended }

@@ -75,11 +75,8 @@ package enum MemoryDirectories {
 
     /// Removes what dead processes left, once in a process.
     package static func sweep() {
-        let isFirst = state.withLock { state in
-            defer { state.hasSwept = true }
-            return !state.hasSwept
-        }
-        if isFirst { PrivateDirectory.sweep(FileManager.default.temporaryDirectory.path, prefix: prefix) }
+        guard !state.withLock({ exchange(&$0.hasSwept, with: true) }) else { return }
+        PrivateDirectory.sweep(FileManager.default.temporaryDirectory.path, prefix: prefix)
     }
 }
 
@@ -155,11 +152,7 @@ final class StoreBacking: Sendable {
     /// The directory for asset contents. It is next to the engine's files, and the first asset creates it.
     var assetDirectory: String {
         if let directory { return directory.appendingPathComponent("assets").path }
-        return temporaryDirectory.withLock { taken in
-            let path = taken ?? MemoryDirectories.take()
-            taken = path
-            return path
-        }
+        return temporaryDirectory.made(MemoryDirectories.take)
     }
 
     /// How often opening an emptied store is tried while another process has it, and the pause between attempts.

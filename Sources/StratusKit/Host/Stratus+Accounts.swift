@@ -227,6 +227,15 @@ extension Stratus {
         /// The host has closed the account without deleting its data: `CKAccountStatus.noAccount`. Requests fail with
         /// `notAuthenticated`. The person stays in shares.
         case suspended
+
+        init(_ standing: AccountStanding) {
+            switch standing {
+            case .good: self = .good
+            case .restricted: self = .restricted
+            case .needsVerification: self = .needsVerification
+            case .suspended: self = .suspended
+            }
+        }
     }
 
     /// A person's account in every container of a store, as of the time of the call.
@@ -318,17 +327,6 @@ extension Handle {
 extension Set<Handle> {
     init(emails: Set<String>, phoneNumbers: Set<String>) {
         self = Set(emails.map { .email($0) } + phoneNumbers.map { .phone($0) })
-    }
-}
-
-extension Stratus.Standing {
-    init(_ standing: AccountStanding) {
-        switch standing {
-        case .good: self = .good
-        case .restricted: self = .restricted
-        case .needsVerification: self = .needsVerification
-        case .suspended: self = .suspended
-        }
     }
 }
 

@@ -89,30 +89,7 @@ extension Stratus {
             throw context.clientError(error)
         }
     }
-}
 
-extension RequestContext {
-    /// An asset with its file, without the record's other fields.
-    /// - Throws: `CloudError`.
-    fileprivate func asset(_ key: CKRecord.FieldKey, at index: Int, of recordID: CKRecord.ID) throws -> CKAsset? {
-        try ContainerScope.check(caller.container)
-        // Held before the record is read, so that the content it names cannot be removed before it is copied.
-        let hold = try server.holdAssets()
-        let request = FetchRecordsRequest(addresses: [recordID.address], desiredKeys: [key])
-        guard let answer = try server.answer(request, as: caller, in: database).records.first else { return nil }
-        let assets = record(try answer.get()).state.value.assets.filter { $0.key == key }.map(\.asset)
-        guard assets.indices.contains(index), let (content, place) = assets[index].wanted else { return nil }
-        let wanted = [HeldAsset(content, in: place.key, of: place.record)]
-        guard
-            let copy = try server.copyAssets(wanted, as: caller, in: database, under: hold, shouldContinue: { true })
-                .first
-        else { return nil }
-        assets[index].adopt(URL(fileURLWithPath: try copy.get()))
-        return assets[index]
-    }
-}
-
-extension Stratus {
     /// Replaces the schema of a container by a text in Apple's schema language, the content of a `.ckdb` file. The text
     /// is the whole schema. In production a schema may only grow; the type of a field never changes.
     ///
@@ -145,6 +122,12 @@ extension Stratus {
         public static let read = RecordPermissions(rawValue: 1 << 0)
         /// They may change it.
         public static let change = RecordPermissions(rawValue: 1 << 1)
+
+        init(_ permissions: TypePermissions) {
+            self = []
+            if permissions.contains(.read) { insert(.read) }
+            if permissions.contains(.write) { insert(.change) }
+        }
     }
 
     /// What a person may do with records: for a host that serves records by other means than CloudKit. The same code
@@ -175,6 +158,37 @@ extension Stratus {
         }
         return answers
     }
+
+    // The layers below, for programs of this package that need both on one store: the tool and the benchmarks.
+
+    /// The server of the store, including the engine. Valid until `reset()` or `close()`. It bypasses planned faults,
+    /// events, and the holding back of requests for both: the caller is responsible for the order of its calls.
+    ///
+    /// Throws `StratusError` if the store was closed.
+    package var service: CloudService {
+        get throws { try asking { $0 } }
+    }
+}
+
+extension RequestContext {
+    /// An asset with its file, without the record's other fields.
+    /// - Throws: `CloudError`.
+    fileprivate func asset(_ key: CKRecord.FieldKey, at index: Int, of recordID: CKRecord.ID) throws -> CKAsset? {
+        try ContainerScope.check(caller.container)
+        // Held before the record is read, so that the content it names cannot be removed before it is copied.
+        let hold = try server.holdAssets()
+        let request = FetchRecordsRequest(addresses: [recordID.address], desiredKeys: [key])
+        guard let answer = try server.answer(request, as: caller, in: database).records.first else { return nil }
+        let assets = record(try answer.get()).state.value.assets.filter { $0.key == key }.map(\.asset)
+        guard assets.indices.contains(index), let (content, place) = assets[index].wanted else { return nil }
+        let wanted = [HeldAsset(content, in: place.key, of: place.record)]
+        guard
+            let copy = try server.copyAssets(wanted, as: caller, in: database, under: hold, shouldContinue: { true })
+                .first
+        else { return nil }
+        assets[index].adopt(URL(fileURLWithPath: try copy.get()))
+        return assets[index]
+    }
 }
 
 extension ZoneID {
@@ -185,25 +199,5 @@ extension ZoneID {
                 container: ContainerName(container), owner: owner.map { UserName($0.userRecordName) },
                 scope: owner == nil ? .public : .private),
             name: ZoneName(zoneName))
-    }
-}
-
-extension Stratus.RecordPermissions {
-    init(_ permissions: TypePermissions) {
-        self = []
-        if permissions.contains(.read) { insert(.read) }
-        if permissions.contains(.write) { insert(.change) }
-    }
-}
-
-// The layers below, for programs of this package that need both on one store: the tool and the benchmarks.
-
-extension Stratus {
-    /// The server of the store, including the engine. Valid until `reset()` or `close()`. It bypasses planned faults,
-    /// events, and the holding back of requests for both: the caller is responsible for the order of its calls.
-    ///
-    /// Throws `StratusError` if the store was closed.
-    package var service: CloudService {
-        get throws { try asking { $0 } }
     }
 }

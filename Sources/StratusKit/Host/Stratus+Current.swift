@@ -76,7 +76,7 @@ extension Stratus {
 // Invariant: objects created for one choice of the host keep it, even if the host chooses again.
 
 /// Opens the default store that the host has chosen.
-final class EmbeddedStore: Sendable {
+final class EmbeddedStore: SessionSource {
     private static let chosen = Locked(EmbeddedStore(.inUserDataDirectory))
 
     /// The currently chosen default store.
@@ -91,7 +91,7 @@ final class EmbeddedStore: Sendable {
     static let externalID = "default"
 
     let choice: Stratus.DefaultStore
-    let sharedObjects = SharedObjects()
+    let defaultContainer = Locked(WeakObject(object: nil))
 
     private init(_ choice: Stratus.DefaultStore) { self.choice = choice }
 
@@ -141,16 +141,7 @@ final class EmbeddedStore: Sendable {
         base.appendPathComponent("stratus/default", isDirectory: true)
         return base
     }
-}
 
-// The default store as a source of sessions.
-
-extension CloudSession {
-    /// The currently chosen default store, open or not.
-    static var defaultStore: any SessionSource { EmbeddedStore.current }
-}
-
-extension EmbeddedStore: SessionSource {
     /// The session of the default store. It never fails: if the store cannot be opened, it refuses requests with the
     /// reason, and the next access tries again.
     var session: CloudSession {
@@ -168,6 +159,13 @@ extension EmbeddedStore: SessionSource {
     var openSession: CloudSession? {
         (try? directory()).flatMap { OpenStratus.shared.openStore(in: $0) }?.session
     }
+}
+
+// The default store as a source of sessions.
+
+extension CloudSession {
+    /// The currently chosen default store, open or not.
+    static var defaultStore: any SessionSource { EmbeddedStore.current }
 }
 
 // The open stores of this process, by directory: opening a path twice gives one store.

@@ -185,23 +185,9 @@ extension Stratus {
         try asking { try $0.registerDevice(address) }
         return Device(address, in: self)
     }
-}
 
-// MARK: Delivering
+    // Notifications, as a host gets them for a person's device.
 
-extension HostedServer: NotificationSource {
-    func deliverNotifications() throws -> Set<DeviceAddress> { try withService { try $0.deliverNotifications() } }
-
-    func takeNotifications(for device: DeviceAddress, limit: Int) throws -> [ClientNotification] {
-        try withService { try $0.takeNotifications(for: device, limit: limit) }
-    }
-
-    func registerDevice(_ device: DeviceAddress) throws { try withService { try $0.registerDevice(device) } }
-}
-
-// Notifications, as a host gets them for a person's device.
-
-extension Stratus {
     /// A notification for a device: as a CloudKit object, and as the dictionary that the system gives to an app.
     ///
     /// A host that reaches its devices over a network sends `userInfo`, as JSON or a property list. The app there

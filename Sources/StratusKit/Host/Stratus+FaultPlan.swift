@@ -111,6 +111,23 @@ extension Stratus {
             case account(Account)
             /// Every request.
             case everything
+
+            fileprivate func fits(_ point: FaultPoint, _ kind: RequestKind, _ caller: Caller) -> Bool {
+                switch (self, point) {
+                case (.record(let id), .record(let address, _, _)):
+                    return id.recordName == address.recordName && id.zoneID.stands(for: address.zone)
+                case (.zone(let id), .zone(let address, _, _)):
+                    return id.stands(for: address)
+                case (.operation(let operation), .request):
+                    return operation.rawValue == kind.rawValue
+                case (.account(let account), .request):
+                    return account.accountID == caller.account
+                case (.everything, .request):
+                    return true
+                default:
+                    return false
+                }
+            }
         }
 
         /// How long a fault lasts.
@@ -200,7 +217,7 @@ extension Stratus {
 
 // Which planned fault, if any, occurs at a point of a request.
 
-extension Stratus.FaultPlan {
+extension Stratus.FaultPlan: FaultSource {
     /// What one fault fails with, when, and how often it still may.
     struct Rule: Sendable {
         let fault: Fault
@@ -242,9 +259,7 @@ extension Stratus.FaultPlan {
         }
         return fault
     }
-}
 
-extension Stratus.FaultPlan: FaultSource {
     package func error(at point: FaultPoint) -> CloudError? {
         guard isPlanned.load(ordering: .acquiring) else { return nil }
         let uptime = clock.uptimeSeconds
@@ -263,25 +278,6 @@ extension FaultPoint {
         switch self {
         case .request(let kind, let caller), .response(let kind, let caller): (kind, caller)
         case .zone(_, let caller, let kind), .record(_, let caller, let kind): (kind, caller)
-        }
-    }
-}
-
-extension Stratus.FaultPlan.Target {
-    fileprivate func fits(_ point: FaultPoint, _ kind: RequestKind, _ caller: Caller) -> Bool {
-        switch (self, point) {
-        case (.record(let id), .record(let address, _, _)):
-            return id.recordName == address.recordName && id.zoneID.stands(for: address.zone)
-        case (.zone(let id), .zone(let address, _, _)):
-            return id.stands(for: address)
-        case (.operation(let operation), .request):
-            return operation.rawValue == kind.rawValue
-        case (.account(let account), .request):
-            return account.accountID == caller.account
-        case (.everything, .request):
-            return true
-        default:
-            return false
         }
     }
 }

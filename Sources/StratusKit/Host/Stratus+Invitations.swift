@@ -68,6 +68,96 @@ extension Stratus {
         }
         return try await container.change(shareID) { $0.allowsAccessRequests = isAllowed }
     }
+
+    /// An invitation: everything that a mail or a message would contain. The invited person can accept with the URL.
+    ///
+    /// Its description does not show the URL, which is a secret.
+    public struct Invitation: Hashable, Sendable, CustomStringConvertible {
+        /// The container of the share.
+        public let containerIdentifier: String
+        /// The share, as its owner names it.
+        public let shareID: CKRecord.ID
+        /// ``Account/userRecordName`` of the owner.
+        public let ownerUserRecordName: String
+        /// ``Account/userRecordName`` of the person who invited: the owner or an administrator.
+        public let inviterUserRecordName: String
+        /// The participant's identifier within the share.
+        public let participantID: CKShare.Participant.ID
+        /// The invited e-mail address, normalised.
+        public let emailAddress: String?
+        /// The invited telephone number, normalised.
+        public let phoneNumber: String?
+        /// ``Account/userRecordName`` of the invited person, if known. If this and the handles are nil, the first
+        /// person who uses the URL takes the place (P-16).
+        public let userRecordName: String?
+        /// The role that accepting gives.
+        public let role: CKShare.ParticipantRole
+        /// The permission that accepting gives.
+        public let permission: CKShare.ParticipantPermission
+        /// Where to accept: the URL of the share or of the participant.
+        public let url: URL
+        /// The title of the share, or nil.
+        public let title: String?
+
+        /// Returns nil if the URL is invalid, because the host's URL base is.
+        init?(_ invitation: ShareInvitation) {
+            guard let url = URL(string: invitation.url) else { return nil }
+            containerIdentifier = invitation.container.text
+            shareID = CKRecord.ID(
+                recordName: invitation.share.text, zoneID: CKRecordZone.ID(zoneName: invitation.zone.text))
+            ownerUserRecordName = invitation.owner.text
+            inviterUserRecordName = invitation.inviter.text
+            participantID = invitation.participant.text
+            emailAddress = invitation.handle?.email
+            phoneNumber = invitation.handle?.phoneNumber
+            userRecordName = invitation.user?.text
+            role = CKShare.ParticipantRole(invitation.role)
+            permission = CKShare.ParticipantPermission(invitation.permission)
+            self.url = url
+            title = invitation.title
+        }
+
+        /// Who was invited to what.
+        public var description: String {
+            let person = emailAddress ?? phoneNumber ?? userRecordName ?? "anyone with the URL"
+            return "\(person) to \(shareID.recordName) of \(ownerUserRecordName) in \(containerIdentifier)"
+        }
+    }
+
+    /// Handles a tap on a share's URL: finds the share in any container, accepts it for the account, and returns its
+    /// metadata. Also works for people who already take part.
+    ///
+    /// The person must be the owner, be invited by one of their handles or by their user record, or be the first to use
+    /// a one-time URL. If the share is public, anyone may join.
+    ///
+    /// - Parameters:
+    ///   - url: The URL.
+    ///   - account: The person who has opened it.
+    /// - Returns: The share's metadata, with its root.
+    /// - Throws: ``StratusError`` with `unknownShare` if the share does not exist or the person may not know of it
+    ///   (M-04, M-05); with `accessNotGranted` if they may request access; with `alreadyInvited` for another person's
+    ///   one-time URL (P-17), `shareIsFull`, and `unknownAccount` for an account that cannot be used.
+    @discardableResult
+    public func open(_ url: URL, as account: Account) throws -> CKShare.Metadata {
+        session.metadata(try openShare(url.absoluteString, as: account.accountID), as: account.accountID)
+    }
+
+    /// The same in the server's terms.
+    func openShare(_ url: String, as account: AccountID) throws -> ClientShareMetadata {
+        do {
+            return try server.withService { try $0.openShare(url, as: account) }
+        } catch let error as CloudError {
+            let code: StratusError.Code? =
+                switch error.code {
+                case .unknownItem: .unknownShare
+                case .permissionFailure, .participantMayNeedVerification: .accessNotGranted
+                case .participantAlreadyInvited: .alreadyInvited
+                case .tooManyParticipants: .shareIsFull
+                default: nil
+                }
+            throw StratusError(error, code: code)
+        }
+    }
 }
 
 extension CKAllowedSharingOptions {
@@ -161,90 +251,6 @@ extension CKContainer {
     }
 }
 
-extension Stratus {
-    /// An invitation: everything that a mail or a message would contain. The invited person can accept with the URL.
-    ///
-    /// Its description does not show the URL, which is a secret.
-    public struct Invitation: Hashable, Sendable, CustomStringConvertible {
-        /// The container of the share.
-        public let containerIdentifier: String
-        /// The share, as its owner names it.
-        public let shareID: CKRecord.ID
-        /// ``Account/userRecordName`` of the owner.
-        public let ownerUserRecordName: String
-        /// ``Account/userRecordName`` of the person who invited: the owner or an administrator.
-        public let inviterUserRecordName: String
-        /// The participant's identifier within the share.
-        public let participantID: CKShare.Participant.ID
-        /// The invited e-mail address, normalised.
-        public let emailAddress: String?
-        /// The invited telephone number, normalised.
-        public let phoneNumber: String?
-        /// ``Account/userRecordName`` of the invited person, if known. If this and the handles are nil, the first
-        /// person who uses the URL takes the place (P-16).
-        public let userRecordName: String?
-        /// The role that accepting gives.
-        public let role: CKShare.ParticipantRole
-        /// The permission that accepting gives.
-        public let permission: CKShare.ParticipantPermission
-        /// Where to accept: the URL of the share or of the participant.
-        public let url: URL
-        /// The title of the share, or nil.
-        public let title: String?
-
-        /// Returns nil if the URL is invalid, because the host's URL base is.
-        init?(_ invitation: ShareInvitation) {
-            guard let url = URL(string: invitation.url) else { return nil }
-            containerIdentifier = invitation.container.text
-            shareID = CKRecord.ID(
-                recordName: invitation.share.text, zoneID: CKRecordZone.ID(zoneName: invitation.zone.text))
-            ownerUserRecordName = invitation.owner.text
-            inviterUserRecordName = invitation.inviter.text
-            participantID = invitation.participant.text
-            emailAddress = invitation.handle?.email
-            phoneNumber = invitation.handle?.phoneNumber
-            userRecordName = invitation.user?.text
-            role = CKShare.ParticipantRole(invitation.role)
-            permission = CKShare.ParticipantPermission(invitation.permission)
-            self.url = url
-            title = invitation.title
-        }
-
-        /// Who was invited to what.
-        public var description: String {
-            let person = emailAddress ?? phoneNumber ?? userRecordName ?? "anyone with the URL"
-            return "\(person) to \(shareID.recordName) of \(ownerUserRecordName) in \(containerIdentifier)"
-        }
-    }
-
-    /// Handles a tap on a share's URL: finds the share in any container, accepts it for the account, and returns its
-    /// metadata. Also works for people who already take part.
-    ///
-    /// The person must be the owner, be invited by one of their handles or by their user record, or be the first to use
-    /// a one-time URL. If the share is public, anyone may join.
-    ///
-    /// - Parameters:
-    ///   - url: The URL.
-    ///   - account: The person who has opened it.
-    /// - Returns: The share's metadata, with its root.
-    /// - Throws: ``StratusError`` with `unknownShare` if the share does not exist or the person may not know of it
-    ///   (M-04, M-05); with `accessNotGranted` if they may request access; with `alreadyInvited` for another person's
-    ///   one-time URL (P-17), `shareIsFull`, and `unknownAccount` for an account that cannot be used.
-    @discardableResult
-    public func open(_ url: URL, as account: Account) throws -> CKShare.Metadata {
-        session.metadata(try openShare(url.absoluteString, as: account.accountID), as: account.accountID)
-    }
-
-    /// The same in the server's terms.
-    func openShare(_ url: String, as account: AccountID) throws -> ClientShareMetadata {
-        do {
-            return try server.withService { try $0.openShare(url, as: account) }
-        } catch let error as CloudError {
-            throw StratusError(ofShare: error)
-        }
-    }
-}
-
 extension CloudSession {
     /// The metadata of a share that a person has opened.
     func metadata(_ told: ClientShareMetadata, as account: AccountID) -> CKShare.Metadata {
@@ -252,20 +258,5 @@ extension CloudSession {
             session: self, caller: Caller(container: told.container, account: account),
             database: .shared, callbacks: CallbackQueue(pool: nil))
         return context.metadata(told)
-    }
-}
-
-extension StratusError {
-    /// The server's refusal of a host's request about a share.
-    fileprivate init(ofShare error: CloudError) {
-        let code: Code? =
-            switch error.code {
-            case .unknownItem: .unknownShare
-            case .permissionFailure, .participantMayNeedVerification: .accessNotGranted
-            case .participantAlreadyInvited: .alreadyInvited
-            case .tooManyParticipants: .shareIsFull
-            default: nil
-            }
-        self.init(error, code: code)
     }
 }

@@ -183,15 +183,11 @@ private struct HostedRequests: LocalHost {
 
 extension LocalFailure {
     init(_ error: any Error) {
-        if let error = error as? CloudError {
-            self = .server(error)
-            return
-        }
-        guard let told = StratusError.wrapped(error) else {
+        if !(error is CloudError), let told = StratusError.wrapped(error) {
+            self = .host(code: told.code.description, message: told.message, fields: told.fields, cause: told.cause)
+        } else {
             self = .server(CloudError(answering: error))
-            return
         }
-        self = .host(code: told.code.description, message: told.message, fields: told.fields, cause: told.cause)
     }
 
     /// The original error.

@@ -189,13 +189,20 @@ extension Stratus {
         case system
         /// A clock that stands still until you move it.
         case manual(ManualClock)
+
+        var cloudClock: any CloudClock {
+            switch self {
+            case .system: SystemClock()
+            case .manual(let clock): clock
+            }
+        }
     }
 
     /// A wall clock and a monotonic clock that stand still until you move them.
     ///
     /// The wall clock stamps records and removes deletions from change feeds. Time-outs, planned faults, retries and
     /// copies of assets use the monotonic clock. `advance(by:)` moves both. One clock may serve several stores.
-    public final class ManualClock: Sendable {
+    public final class ManualClock: HandMovedClock, Sendable {
         private struct Hands: Sendable {
             var now: Date
             var uptimeSeconds = 0.0
@@ -241,36 +248,21 @@ extension Stratus {
             for listener in listeners { listener() }
         }
     }
-}
 
-extension Stratus.ManualClock: HandMovedClock {}
+    // Identifiers, salts and secrets: from the system's generator, or from a seed.
 
-extension Stratus.Clock {
-    var cloudClock: any CloudClock {
-        switch self {
-        case .system: SystemClock()
-        case .manual(let clock): clock
-        }
-    }
-}
-
-// Identifiers, salts and secrets: from the system's generator, or from a seed.
-
-extension Stratus {
     /// A store's source of identifiers: identities of zones and accounts, change tags, secret URLs.
     public enum Identifiers: Hashable, Sendable {
         /// The system's generator. Its identifiers are unpredictable.
         case random
         /// A sequence that a seed determines. **For tests only**: the seed reveals every secret.
         case seeded(UInt64)
-    }
-}
 
-extension Stratus.Identifiers {
-    func makeSource() -> any IdentifierSource {
-        switch self {
-        case .random: RandomIdentifiers()
-        case .seeded(let seed): SeededIdentifiers(seed: seed)
+        func makeSource() -> any IdentifierSource {
+            switch self {
+            case .random: RandomIdentifiers()
+            case .seeded(let seed): SeededIdentifiers(seed: seed)
+            }
         }
     }
 }

@@ -35,6 +35,24 @@ extension Stratus {
             case blocked
             /// A person was unblocked, and is an outsider.
             case unblocked
+
+            fileprivate init(_ kind: ShareEventKind) {
+                switch kind {
+                case .shared: self = .shared
+                case .stopped: self = .stopped
+                case .invited: self = .invited
+                case .joined: self = .joined
+                case .left: self = .left
+                case .removed: self = .removed
+                case .permissionChanged: self = .permissionChanged
+                case .roleChanged: self = .roleChanged
+                case .publicPermissionChanged: self = .publicPermissionChanged
+                case .accessRequested: self = .accessRequested
+                case .requestDenied: self = .requestDenied
+                case .blocked: self = .blocked
+                case .unblocked: self = .unblocked
+                }
+            }
         }
 
         /// When it happened.
@@ -112,31 +130,9 @@ extension Stratus {
             events: page.events.map { ShareEvent($0, in: zoneID) },
             next: page.next.map { ShareEventPage.Position(position: $0) })
     }
-}
 
-extension Stratus.ShareEvent.Kind {
-    fileprivate init(_ kind: ShareEventKind) {
-        switch kind {
-        case .shared: self = .shared
-        case .stopped: self = .stopped
-        case .invited: self = .invited
-        case .joined: self = .joined
-        case .left: self = .left
-        case .removed: self = .removed
-        case .permissionChanged: self = .permissionChanged
-        case .roleChanged: self = .roleChanged
-        case .publicPermissionChanged: self = .publicPermissionChanged
-        case .accessRequested: self = .accessRequested
-        case .requestDenied: self = .requestDenied
-        case .blocked: self = .blocked
-        case .unblocked: self = .unblocked
-        }
-    }
-}
+    // The people who can see a record, a page at a time. `stratus who` calls the same function of the server.
 
-// The people who can see a record, a page at a time. `stratus who` calls the same function of the server.
-
-extension Stratus {
     /// A person who can see a record, or takes part in its share and cannot see it.
     public struct RecordPerson: Hashable, Sendable {
         /// ``Account/userRecordName`` of the person; nil if unknown, as for a person invited by a handle without an

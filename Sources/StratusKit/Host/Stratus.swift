@@ -53,7 +53,8 @@ public final class Stratus: Sendable {
         let output = EventOutput(options, clock: clock)
         let recovery = StoreRecovery(output: output, firstPauseSeconds: options.recoveryPauseSeconds)
         let faults = FaultPlan(clock: clock)
-        let bell = NotificationBell()
+        // Weak, because the hub, which is created later, refers to the server.
+        let hub = Locked(WeakObject(object: nil))
         let environment = CloudEnvironment(
             clock: clock, identifiers: options.identifiers.makeSource(), faults: faults,
             onEvent: { event in
@@ -63,7 +64,7 @@ public final class Stratus: Sendable {
             onInvitation: { invitation in
                 if let hook = options.onInvitation, let told = Invitation(invitation) { hook(told) }
             },
-            onSomethingToDeliver: { bell.ring() })
+            onSomethingToDeliver: { (hub.value.object as? NotificationHub)?.wake() })
         let backing = StoreBacking(
             directory: directory, options: options, didFailWrite: { recovery.noteFailure($0) })
         server = try HostedServer(backing: backing, environment: environment, options: options.cloudOptions)
@@ -78,7 +79,7 @@ public final class Stratus: Sendable {
             unknownZoneDeletionSucceeds: options.unknownZoneDeletionSucceeds,
             longLivedStore: longLived, notificationSource: server,
             onDeliveryFailure: { output.tellDeliveryFailure($0) })
-        bell.attach(session.hub)
+        hub.withLock { [session] in $0 = WeakObject(object: session.hub) }
         self.directory = directory
         self.faults = faults
         self.options = options

@@ -61,6 +61,18 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         public static let noStore = Code("noStore")
         /// The operating system failed a request for another reason.
         public static let inputOutput = Code("inputOutput")
+
+        /// The code for an error of the layers below. All but two keep their names.
+        package init(_ code: StoreError.Code) {
+            switch code {
+            case .invalidRequest: self = .invalidArgument
+            case .reopening: self = .unavailable
+            case .unavailable, .commitUnknown, .corruption, .closed, .held, .notAStore, .newerFormat, .olderFormat,
+                .notPermitted, .diskFull, .inputOutput, .unknownZone, .unknownRecord, .conflict, .tooLarge,
+                .commitDropped, .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
+                self.init(code.rawValue)
+            }
+        }
     }
 
     /// The kind of error.
@@ -89,16 +101,9 @@ public struct StratusError: Error, Sendable, CustomStringConvertible {
         let details = (variables + (cause.map { ["cause: \($0)"] } ?? [])).joined(separator: ", ")
         return details.isEmpty ? "\(code): \(message)" : "\(code): \(message) (\(details))"
     }
-}
 
-extension StratusError: LocalizedError {
-    /// The same as `description`.
-    public var errorDescription: String? { description }
-}
+    // MARK: From the floors below
 
-// MARK: From the floors below
-
-extension StratusError {
     /// Runs `body`, and converts errors of the layers below.
     static func wrapping<Result>(_ body: () throws -> Result) throws -> Result {
         do {
@@ -136,27 +141,16 @@ extension StratusError {
     }
 }
 
-extension StratusError.Code {
-    /// The code for an error of the layers below. All but two keep their names.
-    package init(_ code: StoreError.Code) {
-        switch code {
-        case .invalidRequest: self = .invalidArgument
-        case .reopening: self = .unavailable
-        case .unavailable, .commitUnknown, .corruption, .closed, .held, .notAStore, .newerFormat, .olderFormat,
-            .notPermitted, .diskFull, .inputOutput, .unknownZone, .unknownRecord, .conflict, .tooLarge, .commitDropped,
-            .reachedByPath, .hierarchyTooDeep, .expired, .rebuilding:
-            self.init(code.rawValue)
-        }
-    }
-}
+extension StratusError: LocalizedError, CustomNSError, _ObjectiveCBridgeable {
+    /// The same as `description`.
+    public var errorDescription: String? { description }
 
-// Casts between a `StratusError` and an `NSError`, in both directions, which Apple's runtime has built in for every
-// error.
-//
-// On Linux a cast uses only this protocol. The compiler assumes that `catch let error as NSError` always succeeds, and
-// a cast that fails ends the process.
+    // Casts between a `StratusError` and an `NSError`, in both directions, which Apple's runtime has built in for every
+    // error.
+    //
+    // On Linux a cast uses only this protocol. The compiler assumes that `catch let error as NSError` always succeeds,
+    // and a cast that fails ends the process.
 
-extension StratusError: CustomNSError {
     /// `StratusErrorDomain`.
     public static var errorDomain: String { "StratusErrorDomain" }
 
@@ -169,9 +163,7 @@ extension StratusError: CustomNSError {
         info[NSLocalizedFailureReasonErrorKey] = cause
         return info
     }
-}
 
-extension StratusError: _ObjectiveCBridgeable {
     /// The error as an `NSError`: the result of `as? NSError`.
     public func _bridgeToObjectiveC() -> NSError {
         NSError(domain: Self.errorDomain, code: errorCode, userInfo: errorUserInfo)

@@ -273,4 +273,48 @@ extension NSCoder {
 
     /// The flag under a key, or false if there is none.
     func decodeFlag(forKey key: String) -> Bool { decodeFlagIfPresent(forKey: key) ?? false }
+
+    /// Archives plain values as one block. Writes nothing for nil.
+    func encodeBlock(_ block: (some Encodable)?, forKey key: String) {
+        guard let block, let content = try? ExactJSON.encode(block) else { return }
+        encode(Data(content) as NSData, forKey: key)
+    }
+
+    /// The values of a block; nil if there is none, or it has another content.
+    func decodeBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Block? {
+        guard let data = decodeData(forKey: key) else { return nil }
+        let block = try? ExactJSON.decode(type, from: data)
+        if block == nil {
+            (self as? any ArchiveReader)?.noteUnknown(
+                "A block of values in the archive is damaged. Archive the object again.", ["key": key])
+        }
+        return block
+    }
+
+    /// Whether there is a block that does not decode. An object for which the block is optional does not decode then
+    ///
+    func hasDamagedBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Bool {
+        containsValue(forKey: key) && decodeBlock(type, forKey: key) == nil
+    }
+}
+
+/// JSON in which every value can be written: numbers that JSON cannot express are written as words. Equal values give
+/// equal bytes.
+enum ExactJSON {
+    static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.nonConformingFloatEncodingStrategy = .convertToString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        encoder.outputFormatting = .sortedKeys
+        return try Array(encoder.encode(value))
+    }
+
+    static func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self, from content: some Sequence<UInt8>
+    ) throws -> Value {
+        let decoder = JSONDecoder()
+        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
+            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
+        return try decoder.decode(type, from: Data(content))
+    }
 }

@@ -93,6 +93,38 @@ public final class CKUserIdentity: NSObject, NSSecureCoding, NSCopying, Sendable
             hasiCloudAccount: coder.decodeFlag(forKey: CoderKey.hasAccount)
                 || coder.decodeFlag(forKey: CoderKey.Apple.hasAccount))
     }
+
+    // Conversion to and from the server's types.
+
+    /// A person that the server has found.
+    convenience init(_ found: DiscoveredIdentity, lookupInfo: CKUserIdentity.LookupInfo) {
+        self.init(
+            userRecordID: CKRecord.ID(recordName: found.userName.text), lookupInfo: lookupInfo,
+            nameComponents: PersonNameComponents(found.name), hasiCloudAccount: true)
+    }
+
+    /// A participant or requester of a share, from the server.
+    convenience init(_ identity: ClientIdentity, phoneticName: PersonName? = nil) {
+        var name = identity.name.map { PersonNameComponents($0) }
+        name?.phoneticRepresentation = phoneticName.map { PersonNameComponents($0) }
+        self.init(
+            userRecordID: identity.userName.map { CKRecordID(recordName: $0) },
+            lookupInfo: identity.lookup.map(CKUserIdentity.LookupInfo.init), nameComponents: name,
+            hasiCloudAccount: identity.hasAccount)
+    }
+
+    /// What identifies the person: the user record if known, otherwise how they were found (C-18).
+    var canonicalKey: PersonKey? {
+        if let userRecordID { return .user(UserName(userRecordID.recordName)) }
+        return lookupInfo?.canonicalKey
+    }
+
+    /// Whether both have user records and are two people; the addresses that led to them do not matter. The meaning of
+    /// `__defaultOwner__` depends on the account that made the request, which is not known here.
+    func isKnownToDiffer(from other: CKUserIdentity) -> Bool {
+        guard let own = userRecordID?.recordName, let others = other.userRecordID?.recordName else { return false }
+        return own != others && own != CKCurrentUserDefaultName && others != CKCurrentUserDefaultName
+    }
 }
 
 /// An e-mail address, a phone number or a user record. Two are equal by value (C-18). Exactly one of the three is set,
@@ -182,40 +214,6 @@ public final class CKUserIdentityLookupInfo: NSObject, NSSecureCoding, NSCopying
             phoneNumber: coder.decodeText(forKey: CoderKey.phoneNumber),
             userRecordID: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.userRecordID)
                 ?? coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.lookupRecordID))
-    }
-}
-
-// Conversion to and from the server's types.
-
-extension CKUserIdentity {
-    /// A person that the server has found.
-    convenience init(_ found: DiscoveredIdentity, lookupInfo: CKUserIdentity.LookupInfo) {
-        self.init(
-            userRecordID: CKRecord.ID(recordName: found.userName.text), lookupInfo: lookupInfo,
-            nameComponents: PersonNameComponents(found.name), hasiCloudAccount: true)
-    }
-
-    /// A participant or requester of a share, from the server.
-    convenience init(_ identity: ClientIdentity, phoneticName: PersonName? = nil) {
-        var name = identity.name.map { PersonNameComponents($0) }
-        name?.phoneticRepresentation = phoneticName.map { PersonNameComponents($0) }
-        self.init(
-            userRecordID: identity.userName.map { CKRecordID(recordName: $0) },
-            lookupInfo: identity.lookup.map(CKUserIdentity.LookupInfo.init), nameComponents: name,
-            hasiCloudAccount: identity.hasAccount)
-    }
-
-    /// What identifies the person: the user record if known, otherwise how they were found (C-18).
-    var canonicalKey: PersonKey? {
-        if let userRecordID { return .user(UserName(userRecordID.recordName)) }
-        return lookupInfo?.canonicalKey
-    }
-
-    /// Whether both have user records and are two people; the addresses that led to them do not matter. The meaning of
-    /// `__defaultOwner__` depends on the account that made the request, which is not known here.
-    func isKnownToDiffer(from other: CKUserIdentity) -> Bool {
-        guard let own = userRecordID?.recordName, let others = other.userRecordID?.recordName else { return false }
-        return own != others && own != CKCurrentUserDefaultName && others != CKCurrentUserDefaultName
     }
 }
 

@@ -20,8 +20,7 @@ public final class CNContact: NSObject, NSCopying, Sendable {
     public let nameSuffix: String
     /// The nickname.
     public let nickname: String
-    private let addresses: [String]
-    private let numbers: [String]
+    private let lookupInfo: CKUserIdentity.LookupInfo?
 
     /// The person of an identity.
     init(_ identity: CKUserIdentity) {
@@ -33,19 +32,18 @@ public final class CNContact: NSObject, NSCopying, Sendable {
         familyName = name?.familyName ?? ""
         nameSuffix = name?.nameSuffix ?? ""
         nickname = name?.nickname ?? ""
-        addresses = identity.lookupInfo?.emailAddress.map { [$0] } ?? []
-        numbers = identity.lookupInfo?.phoneNumber.map { [$0] } ?? []
+        lookupInfo = identity.lookupInfo
         super.init()
     }
 
     /// The e-mail address the person was found by, if any.
     public var emailAddresses: [CNLabeledValue<NSString>] {
-        addresses.map { CNLabeledValue(label: nil, value: NSString(string: $0)) }
+        (lookupInfo?.emailAddress).map { [CNLabeledValue(label: nil, value: NSString(string: $0))] } ?? []
     }
 
     /// The telephone number the person was found by, if any.
     public var phoneNumbers: [CNLabeledValue<CNPhoneNumber>] {
-        numbers.map { CNLabeledValue(label: nil, value: CNPhoneNumber(stringValue: $0)) }
+        (lookupInfo?.phoneNumber).map { [CNLabeledValue(label: nil, value: CNPhoneNumber(stringValue: $0))] } ?? []
     }
 
     public override var description: String { "<CNContact: \(givenName) \(familyName)>" }

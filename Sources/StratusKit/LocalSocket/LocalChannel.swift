@@ -61,7 +61,7 @@ final class LocalChannel: Sendable {
 
     /// Sends the bytes of a frame. Tests send malformed ones.
     func send(bytes: [UInt8], seconds: Double?, isStopping: () -> Bool = { false }) throws {
-        let deadline = seconds.map { Self.now + $0 }
+        let deadline = seconds.map { TimedCondition.now + $0 }
         var sent = 0
         while sent < bytes.count {
             let rest = bytes[sent...]
@@ -69,7 +69,7 @@ final class LocalChannel: Sendable {
             if count >= 0 {
                 sent += Int(count)
             } else if count == -Int64(ETIMEDOUT) {
-                if isStopping() || deadline.map({ Self.now > $0 }) == true { throw LocalSocketError.tooSlow }
+                if isStopping() || deadline.map({ TimedCondition.now > $0 }) == true { throw LocalSocketError.tooSlow }
             } else {
                 throw LocalSocketError(number: Int32(truncatingIfNeeded: -count))
             }
@@ -83,10 +83,10 @@ final class LocalChannel: Sendable {
     func receive(
         idleSeconds: Double?, frameSeconds: Double?, isStopping: () -> Bool = { false }
     ) throws -> LocalFrame? {
-        let idleEnd = idleSeconds.map { Self.now + $0 }
+        let idleEnd = idleSeconds.map { TimedCondition.now + $0 }
         var header = try piece(LocalFrame.headerByteCount, until: idleEnd, orThrow: .idle, isStopping)
         if header.isEmpty { return nil }
-        let end = frameSeconds.map { Self.now + $0 }
+        let end = frameSeconds.map { TimedCondition.now + $0 }
         try complete(&header, LocalFrame.headerByteCount, until: end, isStopping)
         let count = LocalFrame.contentByteCount(of: header)
         guard count <= LocalFrame.contentByteCount else { throw LocalSocketError.tooLarge(count) }
@@ -112,7 +112,7 @@ final class LocalChannel: Sendable {
         var buffer = [UInt8](repeating: 0, count: min(limit, Self.pieceByteCount))
         while true {
             if isStopping() { return [] }
-            let isLate = end.map { Self.now > $0 } ?? false
+            let isLate = end.map { TimedCondition.now > $0 } ?? false
             guard clocalsocket_wait(descriptor, isLate ? 0 : Self.sliceMilliseconds) != 0 else {
                 if isLate { throw problem }
                 continue
@@ -125,9 +125,6 @@ final class LocalChannel: Sendable {
             throw LocalSocketError(number: Int32(truncatingIfNeeded: -count))
         }
     }
-
-    /// Seconds of a monotonic clock.
-    static var now: Double { ProcessInfo.processInfo.systemUptime }
 }
 
 // The protocol of a host's local socket: frames, each one message.
@@ -222,23 +219,6 @@ extension LocalSocketError {
     }
 }
 
-/// Values as the content of frames.
-enum LocalCoding {
-    static func encode(_ value: some Encodable) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        return try Array(encoder.encode(value))
-    }
-
-    static func decode<Value: Decodable>(_ type: Value.Type = Value.self, from content: [UInt8]) throws -> Value {
-        let decoder = JSONDecoder()
-        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        return try decoder.decode(type, from: Data(content))
-    }
-}
-
 // The requests to a host over its local socket, and their answers. These values are sent as JSON by the
 // names of their cases and properties: if you change one, raise `LocalFrame.version`.
 
@@ -309,11 +289,6 @@ struct WriteState: Codable, Sendable {
 /// Whether a store had to be reopened.
 struct Recovered: Codable, Sendable {
     var isReopened: Bool
-}
-
-/// The first frame that a host sends.
-struct LocalGreeting: Codable, Sendable {
-    var process: Int32
 }
 
 struct ReadBegun: Codable, Sendable {

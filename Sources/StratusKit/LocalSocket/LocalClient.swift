@@ -103,14 +103,14 @@ final class LocalClient: Sendable {
         while let frame = try receive(channel, isStopping: isStopping) {
             // Progress comes even if the caller does not ask for it.
             guard frame.kind == LocalFrame.Kind.progress.rawValue else { return frame }
-            tell(try LocalCoding.decode(from: frame.content))
+            tell(try ExactJSON.decode(from: frame.content))
         }
         guard isStopping() else { throw LocalSocketError.hostIsGone }
         return nil
     }
 
     private static func send(_ request: LocalRequest, over channel: LocalChannel) throws {
-        let content = try LocalCoding.encode(request)
+        let content = try ExactJSON.encode(request)
         do {
             try channel.send(LocalFrame(.request, content), seconds: LocalPatience().frameSeconds)
         } catch let error as LocalSocketError {
@@ -122,28 +122,28 @@ final class LocalClient: Sendable {
 
     private static func answer<Answer: Decodable>(_ frame: LocalFrame) throws -> Answer {
         switch LocalFrame.Kind(rawValue: frame.kind) {
-        case .answer?: return try LocalCoding.decode(from: frame.content)
-        case .failure?: throw try LocalCoding.decode(LocalFailure.self, from: frame.content).error
+        case .answer?: return try ExactJSON.decode(from: frame.content)
+        case .failure?: throw try ExactJSON.decode(LocalFailure.self, from: frame.content).error
         default: throw unexpected(frame)
         }
     }
 
     /// The error for a frame that is not an answer.
-    private static func unexpected(_ frame: LocalFrame) -> LocalSocketError {
+    static func unexpected(_ frame: LocalFrame) -> LocalSocketError {
         guard frame.version == LocalFrame.version else {
             return LocalSocketError(
                 message: "The host uses another version of the protocol. Use the tool of the host's version.",
                 fields: ["host": "\(frame.version)", "tool": "\(LocalFrame.version)"])
         }
         guard frame.kind == LocalFrame.Kind.refusal.rawValue,
-            let error = try? LocalCoding.decode(LocalSocketError.self, from: frame.content)
+            let error = try? ExactJSON.decode(LocalSocketError.self, from: frame.content)
         else { return LocalSocketError(message: "The host sent an unexpected message.") }
         return error
     }
 
     private func take() throws -> LocalChannel {
         let found = resting.withLock { resting -> LocalChannel? in
-            let now = LocalChannel.now
+            let now = TimedCondition.now
             while let last = resting.popLast() {
                 if now - last.since < Self.restSeconds { return last.channel }
             }
@@ -155,7 +155,7 @@ final class LocalClient: Sendable {
     }
 
     private func giveBack(_ channel: LocalChannel) {
-        let now = LocalChannel.now
+        let now = TimedCondition.now
         resting.withLock { resting in
             if resting.count < Self.keptCount { resting.append((channel, now)) }
         }
@@ -253,7 +253,9 @@ struct RemoteServer: CloudServer {
         do {
             return try client.ask(.cloud(AnyCloudCall(CloudCall(request: request, caller: caller, place: place))))
         } catch let error as LocalSocketError {
-            throw CloudError(error)
+            // A request that is too large was not sent; any other may have been carried out.
+            let isTooLarge = error.fields["limit"] != nil
+            throw CloudError(isTooLarge ? .limitExceeded : .serverResponseLost, text: error.message, error.fields)
         }
     }
 
@@ -319,12 +321,4 @@ struct AnyCloudCall: Codable, Sendable {
 
     /// Throws `CloudError` if the request fails as a whole.
     func answer(by server: any CloudServer) throws -> any Encodable { try answer(server) }
-}
-
-extension CloudError {
-    /// A connection that has failed. A request that is too large was not sent; any other may have been carried out.
-    fileprivate init(_ error: LocalSocketError) {
-        let isTooLarge = error.fields["limit"] != nil
-        self.init(isTooLarge ? .limitExceeded : .serverResponseLost, text: error.message, error.fields)
-    }
 }

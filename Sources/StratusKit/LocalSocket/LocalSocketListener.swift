@@ -136,7 +136,7 @@ final class LocalSocketListener: @unchecked Sendable {
     /// The first frame of a connection always fits the socket's buffer, so sending it does not wait.
     private func refuse(_ channel: LocalChannel, _ message: String, _ fields: [String: String] = [:]) {
         let error = LocalSocketError(message: message, fields: fields)
-        if let content = try? LocalCoding.encode(error) {
+        if let content = try? ExactJSON.encode(error) {
             try? channel.send(LocalFrame(.refusal, content), seconds: 0)
         }
     }
@@ -179,7 +179,7 @@ struct LocalConnection {
     /// Serves the connection until it ends.
     func serve() {
         do {
-            try send(.greeting, LocalGreeting(process: ProcessInfo.processInfo.processIdentifier))
+            try send(.greeting, Done())
             while let request = try nextRequest() {
                 switch request {
                 case .watch: return try watch()
@@ -211,7 +211,7 @@ struct LocalConnection {
             throw LocalSocketError(message: "This frame is not a request.", fields: ["kind": "\(frame.kind)"])
         }
         do {
-            return try LocalCoding.decode(from: frame.content)
+            return try ExactJSON.decode(from: frame.content)
         } catch {
             throw LocalSocketError(
                 message: "The request is malformed, or unknown to the host. Use the tool of the host's version.")
@@ -219,9 +219,9 @@ struct LocalConnection {
     }
 
     private func nextFrame(unless isOver: () -> Bool) throws -> LocalFrame? {
-        let end = LocalChannel.now + patience.idleSeconds
+        let end = TimedCondition.now + patience.idleSeconds
         while true {
-            let rest = end - LocalChannel.now
+            let rest = end - TimedCondition.now
             do {
                 let frame = try channel.receive(
                     idleSeconds: min(rest, Self.watchSeconds), frameSeconds: patience.frameSeconds,
@@ -237,13 +237,13 @@ struct LocalConnection {
 
     private func send(_ kind: LocalFrame.Kind, _ value: some Encodable) throws {
         try channel.send(
-            LocalFrame(kind, try LocalCoding.encode(value)), seconds: patience.frameSeconds, isStopping: isStopping)
+            LocalFrame(kind, try ExactJSON.encode(value)), seconds: patience.frameSeconds, isStopping: isStopping)
     }
 
     private func reply(_ body: () throws -> any Encodable) throws {
         let content: [UInt8]
         do {
-            content = try LocalCoding.encode(try body())
+            content = try ExactJSON.encode(try body())
             if content.count > LocalFrame.contentByteCount {
                 throw CloudError(
                     .limitExceeded, "The answer is too large for the host's socket. Request less at a time.")
@@ -265,12 +265,12 @@ struct LocalConnection {
         try reply {
             let answer = try host.answer(call) { progress in
                 guard failure == nil, !isStopping(), !channel.isHungUp else { return false }
-                let now = LocalChannel.now
+                let now = TimedCondition.now
                 if let last = lastTold, now - last < Self.reportSeconds { return true }
                 lastTold = now
                 do {
                     // Do not wait for the client: the work continues.
-                    try channel.send(LocalFrame(.progress, try LocalCoding.encode(progress)), seconds: 0)
+                    try channel.send(LocalFrame(.progress, try ExactJSON.encode(progress)), seconds: 0)
                 } catch {
                     failure = error as? LocalSocketError ?? .tooSlow
                 }

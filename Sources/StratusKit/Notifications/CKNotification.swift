@@ -80,36 +80,11 @@ public class CKNotification: NSObject, @unchecked Sendable {
         case .readNotification: CKNotification(content)
         }
     }
-}
 
-// MARK: Payloads
+    // MARK: Alert, badge and sound
 
-/// Gives `CKNotification` an initializer. Nothing else conforms to it.
-///
-/// An initializer of a class cannot create an object of a subclass, but one in a protocol extension can.
-public protocol StratusReceivedNotification {}
+    // What the system shows of a notification.
 
-extension CKNotification: StratusReceivedNotification {}
-
-extension StratusReceivedNotification where Self: CKNotification {
-    /// Creates the notification of a payload, of the class of its kind. Returns nil if the payload is not one of
-    /// CloudKit's (N-09), or, for a subclass, if the notification is of another kind.
-    ///
-    /// Any dictionary is safe to pass.
-    /// - Parameter notificationDictionary: The payload that a device got: `userInfo` of a
-    /// ``Stratus/RemoteNotification``, also after it was sent as JSON or as a property list.
-    public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
-        guard let content = NotificationPayload.content(of: notificationDictionary),
-            let made = CKNotification.make(content) as? Self
-        else { return nil }
-        self = made
-    }
-}
-
-// MARK: Alert, badge and sound
-
-/// What the system shows of a notification.
-extension CKNotification {
     /// The text.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
     public final var alertBody: String? { content.notification.alert.body.text }
@@ -165,6 +140,30 @@ extension CKNotification {
     /// The name of the group of actions to offer.
     @available(*, deprecated, message: "The system shows it: ask the system's notification.")
     public final var category: String? { content.notification.alert.category }
+}
+
+// MARK: Payloads
+
+/// Gives `CKNotification` an initializer. Nothing else conforms to it.
+///
+/// An initializer of a class cannot create an object of a subclass, but one in a protocol extension can.
+public protocol StratusReceivedNotification {}
+
+extension CKNotification: StratusReceivedNotification {}
+
+extension StratusReceivedNotification where Self: CKNotification {
+    /// Creates the notification of a payload, of the class of its kind. Returns nil if the payload is not one of
+    /// CloudKit's (N-09), or, for a subclass, if the notification is of another kind.
+    ///
+    /// Any dictionary is safe to pass.
+    /// - Parameter notificationDictionary: The payload that a device got: `userInfo` of a
+    /// ``Stratus/RemoteNotification``, also after it was sent as JSON or as a property list.
+    public init?(fromRemoteNotificationDictionary notificationDictionary: [AnyHashable: Any]) {
+        guard let content = NotificationPayload.content(of: notificationDictionary),
+            let made = CKNotification.make(content) as? Self
+        else { return nil }
+        self = made
+    }
 }
 
 // The kinds of notifications.
@@ -275,22 +274,23 @@ public final class CKNotificationID: NSObject, NSSecureCoding, NSCopying, Sendab
 struct NotificationContent: Hashable, Sendable {
     /// The notification from the server.
     var notification: ClientNotification
-    var type: CKNotification.NotificationType
     /// What a query's payload states although it has lost the record.
     var reason: QueryNotificationReason?
     var fields: [String: ClientValue] = [:]
 
     init(_ notification: ClientNotification) {
         self.notification = notification
+        if case .query(let reason, _, let fields)? = notification.subject {
+            (self.reason, self.fields) = (reason, fields)
+        }
+    }
+
+    var type: CKNotification.NotificationType {
         switch notification.subject {
-        case .query(let reason, _, let fields):
-            type = .query
-            self.reason = reason
-            self.fields = fields
-        case .prunedQuery: type = .query
-        case .zone, .prunedZone: type = .recordZone
-        case .database: type = .database
-        case nil: type = notification.database == .public ? .query : .database
+        case .query, .prunedQuery: .query
+        case .zone, .prunedZone: .recordZone
+        case .database: .database
+        case nil: notification.database == .public ? .query : .database
         }
     }
 

@@ -94,13 +94,17 @@ extension ContainerScope {
     /// Runs an operation on the container's queue. An operation that is in a queue already, or was started, stays as it
     /// is.
     func run(_ operation: CKOperation, placing place: () -> Void = {}) {
-        let isPlaced = operation.enqueue {
-            place()
-            operation.place { $0.scope = self }
-        }
-        guard isPlaced else { return }
+        guard operation.enterQueue(.enqueued) else { return }
+        place()
+        operation.place { $0.scope = self }
+        operation.count(waiting: operation)
         // Calls Foundation's method: the module's own refuses an operation that has its place in a queue.
-        added.queue.addOperation(operation as Operation)
+        let queue = added.made {
+            let queue = OperationQueue()
+            queue.name = "StratusKit.operations"
+            return queue
+        }
+        queue.addOperation(operation as Operation)
         operation.reportReadiness()
     }
 
@@ -126,7 +130,7 @@ extension OperationQueue {
     /// mistake fails it with `invalidArguments`.
     /// - Parameter op: An operation that is in no queue yet.
     public func addOperation(_ op: CKOperation) {
-        guard op.enterOwnQueue() else { return }
+        guard op.enterQueue(.enteredOwnQueue) else { return }
         addOperation(op as Operation)
         op.reportReadiness()
     }
@@ -139,7 +143,7 @@ extension OperationQueue {
     ///   - ops: Operations that are in no queue yet.
     ///   - wait: Whether to return when they have finished.
     public func addOperations(_ ops: [CKOperation], waitUntilFinished wait: Bool) {
-        let entering = ops.filter { $0.enterOwnQueue() }
+        let entering = ops.filter { $0.enterQueue(.enteredOwnQueue) }
         addOperations(entering as [Operation], waitUntilFinished: false)
         for operation in entering {
             operation.reportReadiness()
@@ -160,30 +164,5 @@ extension Operation {
         while let class_ = mirror, class_.subjectType != Operation.self { mirror = class_.superclassMirror }
         guard let state = mirror?.descendant("__state") else { return false }
         return "\(state)" != "initialized"
-    }
-}
-
-extension CKOperation {
-    /// What an operation gets from the container, database or convenience call that runs it.
-    struct Surroundings {
-        /// The container it was added to.
-        var scope: ContainerScope?
-        /// The quality of service if nothing sets one.
-        var qualityOfService = QualityOfService.default
-        /// The session that counts the operation as under way.
-        var countedBy: CloudSession?
-        /// Why no request is sent: the session accepts no more requests, or gives the operation up.
-        var refusal: CKError?
-        /// The programmer's mistake, such as adding it twice.
-        var misuse: String?
-        /// What keeps a long-lived operation that was found again from being dropped before it runs (O-14).
-        var holder: LongLivedRegistry?
-        /// Whether it calls no blocks of a client's and so needs no queue for them.
-        var isInline = false
-
-        /// The error that the operation fails with before it sends a request.
-        var whyRefused: CKError? {
-            misuse.map { CKError(Misuse($0).error) } ?? refusal
-        }
     }
 }

@@ -34,6 +34,32 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
         var oldZone: ((CKRecordZone.ID, CKServerChangeToken?, Data?, Bool, (any Error)?) -> Void)?
         var result: ((Result<Void, any Error>) -> Void)?
         var oldResult: (((any Error)?) -> Void)?
+
+        /// Calls the blocks for a page of a zone.
+        fileprivate func deliver(_ page: ZonePage, of zoneID: CKRecordZoneID, isLast: Bool) {
+            for (record, error) in page.changed {
+                if let block = self.record {
+                    block(record.recordID, error.map { .failure($0) } ?? .success(record))
+                } else {
+                    // This block cannot report the error: the asset has no file.
+                    oldRecord?(record)
+                }
+            }
+            for deleted in page.deleted { deletion?(CKRecordID(deleted.address), deleted.type) }
+            if isLast {
+                deliver(.success(page.end), of: zoneID)
+            } else {
+                token?(zoneID, page.end.serverChangeToken, page.end.clientChangeTokenData)
+            }
+        }
+
+        /// Calls the block for a zone that is complete or has failed.
+        fileprivate func deliver(_ end: Result<FetchedZoneChanges, CKError>, of zoneID: CKRecordZoneID) {
+            if let zone { return zone(zoneID, end.mapError { $0 }) }
+            let known = try? end.get()
+            oldZone?(
+                zoneID, known?.serverChangeToken, known?.clientChangeTokenData, known?.moreComing ?? false, end.error)
+        }
     }
 
     private var inputs = Inputs()
@@ -225,6 +251,23 @@ struct ZoneFetchSettings: Sendable {
     var token: CKServerChangeToken?
     var resultsLimit = 0
     var desiredKeys: [CKRecord.FieldKey]?
+
+    /// Fetches the page of a zone that begins at the token.
+    func fetchPage(of zoneID: CKRecordZoneID, _ context: RequestContext) throws -> ZonePage {
+        let request = FetchZoneChangesRequest(
+            zone: zoneID.address, token: token?.bytes, limit: max(resultsLimit, 0),
+            desiredKeys: desiredKeys.map(Set.init))
+        let hold = try context.server.holdAssets()
+        let response = try context.server.answer(request, as: context.caller, in: context.database)
+        let changed = response.changed.map { context.record($0) }
+        let errors = try context.fetchFiles(of: changed, under: hold)
+        return ZonePage(
+            changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
+            end: (
+                CKServerChangeToken(response.token), response.clientChangeTokenData.map { Data($0) },
+                response.isMoreComing
+            ))
+    }
 }
 
 /// Where the fetch of a zone's changes starts, and what it returns.
@@ -316,53 +359,6 @@ struct ZonePage {
     let changed: [(record: CKRecord, error: CKError?)]
     let deleted: [RecordDeletion]
     let end: FetchedZoneChanges
-}
-
-extension ZoneFetchSettings {
-    /// Fetches the page of a zone that begins at the token.
-    func fetchPage(of zoneID: CKRecordZoneID, _ context: RequestContext) throws -> ZonePage {
-        let request = FetchZoneChangesRequest(
-            zone: zoneID.address, token: token?.bytes, limit: max(resultsLimit, 0),
-            desiredKeys: desiredKeys.map(Set.init))
-        let hold = try context.server.holdAssets()
-        let response = try context.server.answer(request, as: context.caller, in: context.database)
-        let changed = response.changed.map { context.record($0) }
-        let errors = try context.fetchFiles(of: changed, under: hold)
-        return ZonePage(
-            changed: changed.map { ($0, errors[$0.recordID]) }, deleted: response.deleted,
-            end: (
-                CKServerChangeToken(response.token), response.clientChangeTokenData.map { Data($0) },
-                response.isMoreComing
-            ))
-    }
-}
-
-extension CKFetchRecordZoneChangesOperation.Blocks {
-    /// Calls the blocks for a page of a zone.
-    fileprivate func deliver(_ page: ZonePage, of zoneID: CKRecordZoneID, isLast: Bool) {
-        for (record, error) in page.changed {
-            if let block = self.record {
-                block(record.recordID, error.map { .failure($0) } ?? .success(record))
-            } else {
-                // This block cannot report the error: the asset has no file.
-                oldRecord?(record)
-            }
-        }
-        for deleted in page.deleted { deletion?(CKRecordID(deleted.address), deleted.type) }
-        if isLast {
-            deliver(.success(page.end), of: zoneID)
-        } else {
-            token?(zoneID, page.end.serverChangeToken, page.end.clientChangeTokenData)
-        }
-    }
-
-    /// Calls the block for a zone that is complete or has failed.
-    fileprivate func deliver(_ end: Result<FetchedZoneChanges, CKError>, of zoneID: CKRecordZoneID) {
-        if let zone { return zone(zoneID, end.mapError { $0 }) }
-        let known = try? end.get()
-        oldZone?(
-            zoneID, known?.serverChangeToken, known?.clientChangeTokenData, known?.moreComing ?? false, end.error)
-    }
 }
 
 extension CloudError.Code {

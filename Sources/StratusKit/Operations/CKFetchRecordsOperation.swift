@@ -112,9 +112,8 @@ open class CKFetchRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
         ) { context, answers in
             var recordIDs = recordIDs
             if inputs.isForCurrentUser {
-                recordIDs = [
-                    CKRecord.ID(recordName: try context.server.answer(UserNameRequest(), as: context.caller).text)
-                ]
+                let name = try context.server.answer(UserNameRequest(), as: context.caller).text
+                recordIDs = [CKRecord.ID(recordName: name)]
             }
             let request = FetchRecordsRequest(
                 addresses: recordIDs.map(\.address), desiredKeys: inputs.desiredKeys.map(Set.init))

@@ -166,7 +166,7 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 }
 
 /// What a `CKModifyRecordsOperation` does.
-final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
+final class ModifyRecordsJob: LongLivedJob, @unchecked Sendable {
     // Unchecked because one thread at a time uses a job, as `OperationJob` requires.
     private let inputs: CKModifyRecordsOperation.Inputs
     private let blocks: CKModifyRecordsOperation.Blocks
@@ -244,9 +244,7 @@ final class ModifyRecordsJob: OperationJob, @unchecked Sendable {
         blocks.oldResult?(
             answers.successes, answers.deletedIDs, answers.error(result, "Failed to modify some records"))
     }
-}
 
-extension ModifyRecordsJob: LongLivedJob {
     var itemCount: Int { records.count + deletions.count }
 
     func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] {

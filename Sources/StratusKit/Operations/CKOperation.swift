@@ -247,7 +247,25 @@ open class CKOperation: Operation, @unchecked Sendable {
 
 // MARK: Running
 
-extension CKOperation {
+extension CKOperation: WaitingWork {
+    /// What an operation gets from the container, database or convenience call that runs it.
+    struct Surroundings {
+        /// The container it was added to.
+        var scope: ContainerScope?
+        /// The quality of service if nothing sets one.
+        var qualityOfService = QualityOfService.default
+        /// The session that counts the operation as under way.
+        var countedBy: CloudSession?
+        /// Why no request is sent: the session accepts no more requests, or gives the operation up.
+        var refusal: CKError?
+        /// The programmer's mistake, such as adding it twice.
+        var misuse: String?
+        /// What keeps a long-lived operation that was found again from being dropped before it runs (O-14).
+        var holder: LongLivedRegistry?
+        /// Whether it calls no blocks of a client's and so needs no queue for them.
+        var isInline = false
+    }
+
     /// The configuration that the operation runs with (O-12).
     var effectiveConfiguration: Configuration.Explicit {
         let (own, group, surroundings) = locked { (ownConfiguration, ownGroup, self.surroundings) }
@@ -255,22 +273,10 @@ extension CKOperation {
             from: surroundings.scope?.defaults, group: group, qualityOfService: surroundings.qualityOfService)
     }
 
-    /// Takes the operation's one place in a queue, sets its surroundings, and counts it as under way in its session, so
-    /// that closing the session can wait for it. Returns false if it is in a queue or has started: operations are
-    /// single use (O-07). Adding an operation twice is a mistake that raises an exception on Apple's systems, and so
-    /// fails it.
-    func enqueue(_ place: () -> Void) -> Bool {
-        guard enterQueue(.enqueued) else { return false }
-        place()
-        count(waiting: self)
-        return true
-    }
-
-    /// Takes the operation's one place in a queue for a queue of the program's own. Returns false if it is in a queue
-    /// or has started.
-    func enterOwnQueue() -> Bool { enterQueue(.enteredOwnQueue) }
-
-    private func enterQueue(_ entry: OperationEvent) -> Bool {
+    /// Takes the operation's one place in a queue, the container's or one of the program's own. Returns false if it is
+    /// in a queue or has started: operations are single use (O-07). Adding an operation twice is a mistake that raises
+    /// an exception on Apple's systems, and so fails it.
+    func enterQueue(_ entry: OperationEvent) -> Bool {
         let isElsewhere = isKnownToQueue
         return locked {
             if !isElsewhere, state.receive(entry).isEmpty { return true }
@@ -281,8 +287,9 @@ extension CKOperation {
         }
     }
 
-    /// Counts the operation as under way in its session, unless it is counted already.
-    private func count(waiting: CKOperation?) {
+    /// Counts the operation as under way in its session, so that closing the session can wait for it, unless it is
+    /// counted already.
+    func count(waiting: CKOperation?) {
         let session = effectiveScope(effectiveConfiguration).session
         locked {
             guard surroundings.countedBy == nil, surroundings.refusal == nil, state.isWaiting else { return }
@@ -306,7 +313,7 @@ extension CKOperation {
             session: session, caller: scope.caller(in: session), database: selector,
             callbacks: CallbackQueue(pool: surroundings.isInline ? nil : session.callbackPool),
             isStopped: { [weak self] in self?.isStopping ?? true })
-        let refusal = surroundings.whyRefused
+        let refusal = surroundings.misuse.map { CKError(Misuse($0).error) } ?? surroundings.refusal
         var rules = configuration.rules
         rules.isRefused = refusal != nil
         let made = OperationRunner(
@@ -367,11 +374,9 @@ extension CKOperation {
             session?.activity.end()
         }
     }
-}
 
-// MARK: Waiting for others
+    // MARK: Waiting for others
 
-extension CKOperation: WaitingWork {
     package func prepareToGiveUp() {
         locked { if state.acceptsConfiguration { surroundings.refusal = .operationWasCancelled } }
     }
@@ -392,31 +397,9 @@ extension CKOperation: WaitingWork {
     final var isEnqueued: Bool { locked { state.isEnqueued } }
 
     private func reconsiderDependencies() { locked { surroundings.countedBy }?.activity.reconsider() }
-}
 
-// Operations on one database.
+    // Properties that moved to the configuration. Setting one sets it there.
 
-/// An operation that works on one database: `database`, or the private database of its container (O-01).
-open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
-    // Unchecked because it inherits from CKOperation, whose rules it follows.
-    private var ownDatabase: CKDatabase?
-
-    /// The database to work on. `CKDatabase.add` sets it.
-    public final var database: CKDatabase? {
-        get { locked { ownDatabase } }
-        set { configure(newValue) { swap(&ownDatabase, &$0) } }
-    }
-
-    override var selector: DatabaseSelector { database?.selector ?? .private }
-
-    override func effectiveScope(_ configuration: Configuration.Explicit) -> ContainerScope {
-        database?.scope ?? super.effectiveScope(configuration)
-    }
-}
-
-// Properties that moved to the configuration. Setting one sets it there.
-
-extension CKOperation {
     /// The container; nil for the default one.
     @available(*, deprecated, message: "Use configuration.container.")
     public final var container: CKContainer? {
@@ -450,5 +433,25 @@ extension CKOperation {
     public final var timeoutIntervalForResource: TimeInterval {
         get { configuration.timeoutIntervalForResource }
         set { configuration.timeoutIntervalForResource = newValue }
+    }
+}
+
+// Operations on one database.
+
+/// An operation that works on one database: `database`, or the private database of its container (O-01).
+open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
+    // Unchecked because it inherits from CKOperation, whose rules it follows.
+    private var ownDatabase: CKDatabase?
+
+    /// The database to work on. `CKDatabase.add` sets it.
+    public final var database: CKDatabase? {
+        get { locked { ownDatabase } }
+        set { configure(newValue) { swap(&ownDatabase, &$0) } }
+    }
+
+    override var selector: DatabaseSelector { database?.selector ?? .private }
+
+    override func effectiveScope(_ configuration: Configuration.Explicit) -> ContainerScope {
+        database?.scope ?? super.effectiveScope(configuration)
     }
 }

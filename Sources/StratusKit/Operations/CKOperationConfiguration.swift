@@ -28,6 +28,48 @@ extension CKOperation {
                     requestSeconds: requestSeconds ?? other.requestSeconds,
                     resourceSeconds: resourceSeconds ?? other.resourceSeconds)
             }
+
+            static let defaultRequestSeconds: TimeInterval = 60
+
+            /// The values to run with (O-12).
+            /// - Parameters:
+            ///   - defaults: What `configuredWith` has set.
+            ///   - group: The group of the operation; nil for that of `configuredWith`.
+            ///   - qualityOfService: The quality of service if nothing sets one.
+            /// - Returns: The values.
+            func inheriting(
+                from defaults: (any OperationDefaults)?, group: CKOperationGroup?, qualityOfService: QualityOfService
+            ) -> Self {
+                let defaults = defaults as? ConfiguredDefaults
+                return inheriting(defaults?.configuration?.explicit)
+                    .inheriting((group ?? defaults?.group)?.defaultConfiguration.explicit)
+                    .inheriting(Self(qualityOfService: qualityOfService))
+            }
+
+            /// What the state machine needs of the values.
+            var rules: OperationRules {
+                let urgency = qualityOfService ?? .default
+                return OperationRules(
+                    requestSeconds: Self.limit(requestSeconds ?? Self.defaultRequestSeconds),
+                    resourceSeconds: Self.limit(resourceSeconds ?? Self.defaultResourceSeconds(for: urgency)),
+                    retriesNetworkErrors: urgency == .utility || urgency == .background)
+            }
+
+            static func defaultResourceSeconds(for qualityOfService: QualityOfService) -> TimeInterval {
+                switch qualityOfService {
+                case .userInteractive, .userInitiated: .infinity
+                default: 7 * 86_400
+                }
+            }
+
+            private static func limit(_ seconds: TimeInterval) -> TimeInterval? {
+                seconds > 0 && seconds < .infinity ? seconds : nil
+            }
+
+            /// The time of an operation that sends a single request; nil for no limit.
+            var shortestSeconds: TimeInterval? {
+                [rules.requestSeconds, rules.resourceSeconds].compactMap { $0 }.min()
+            }
         }
 
         private let values: Locked<Explicit>
@@ -86,60 +128,6 @@ extension CKOperation {
 
         /// Returns a new configuration with the same values set.
         public func copy(with zone: NSZone? = nil) -> Any { Configuration(explicit) }
-    }
-}
-
-extension CKOperation.Configuration.Explicit {
-    static let defaultRequestSeconds: TimeInterval = 60
-    private static let weekSeconds: TimeInterval = 7 * 86_400
-
-    /// The values to run with (O-12).
-    /// - Parameters:
-    ///   - defaults: What `configuredWith` has set.
-    ///   - group: The group of the operation; nil for that of `configuredWith`.
-    ///   - qualityOfService: The quality of service if nothing sets one.
-    /// - Returns: The values.
-    func inheriting(
-        from defaults: (any OperationDefaults)?, group: CKOperationGroup?, qualityOfService: QualityOfService
-    ) -> Self {
-        let defaults = defaults as? ConfiguredDefaults
-        return inheriting(defaults?.configuration?.explicit)
-            .inheriting((group ?? defaults?.group)?.defaultConfiguration.explicit)
-            .inheriting(Self(qualityOfService: qualityOfService))
-    }
-
-    /// What the state machine needs of the values.
-    var rules: OperationRules {
-        let urgency = qualityOfService ?? .default
-        return OperationRules(
-            requestSeconds: Self.limit(requestSeconds ?? Self.defaultRequestSeconds),
-            resourceSeconds: Self.limit(resourceSeconds ?? Self.defaultResourceSeconds(for: urgency)),
-            retriesNetworkErrors: urgency == .utility || urgency == .background)
-    }
-
-    static func defaultResourceSeconds(for qualityOfService: QualityOfService) -> TimeInterval {
-        switch qualityOfService {
-        case .userInteractive, .userInitiated: .infinity
-        default: weekSeconds
-        }
-    }
-
-    private static func limit(_ seconds: TimeInterval) -> TimeInterval? {
-        seconds > 0 && seconds < .infinity ? seconds : nil
-    }
-
-    /// The time of an operation that sends a single request; nil for no limit.
-    var shortestSeconds: TimeInterval? { [rules.requestSeconds, rules.resourceSeconds].compactMap { $0 }.min() }
-
-    /// The priority of the request among those that wait.
-    var priority: BlockingPool.Priority {
-        switch qualityOfService {
-        case .userInteractive: .userInteractive
-        case .userInitiated: .userInitiated
-        case .utility: .utility
-        case .background: .background
-        default: .normal
-        }
     }
 }
 

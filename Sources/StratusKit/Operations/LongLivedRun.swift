@@ -16,7 +16,7 @@ final class LongLivedRun: @unchecked Sendable {
     private let kind: LongLivedKind
     private let caller: Caller
     private let archive: [String: Any]
-    private let made = Locked<LongLivedEntry?>(nil)
+    private let stored = Locked<LongLivedEntry?>(nil)
 
     /// Returns nil for an operation that cannot be long-lived.
     init?(of operation: CKOperation, _ context: RequestContext) {
@@ -38,10 +38,7 @@ final class LongLivedRun: @unchecked Sendable {
     /// The stored entry, or a new one of the inputs and copies of the files that the request uploads. Created once, on
     /// a thread that may block.
     func entry(_ job: any LongLivedJob, in session: CloudSession) throws -> LongLivedEntry {
-        if let made = made.value { return made }
-        let entry = try session.longLived.kept(id) ?? makeEntry(job, session.server, session.longLived)
-        made.withLock { $0 = entry }
-        return entry
+        try stored.made { try session.longLived.kept(id) ?? makeEntry(job, session.server, session.longLived) }
     }
 
     private func makeEntry(
@@ -226,9 +223,7 @@ extension ItemAnswers where ID: NSObject, Item: NSObject {
     }
 
     init(archive: [String: Any]) {
-        let ids = (archive["ids"] as? NSArray).map(Array.init) ?? []
-        let values = (archive["items"] as? NSArray).map(Array.init) ?? []
-        for (id, value) in zip(ids, values) {
+        for (id, value) in zip(archive["ids"] as? NSArray ?? [], archive["items"] as? NSArray ?? []) {
             guard let id = id as? ID else { continue }
             if let item = value as? Item, !(value is NSDictionary) {
                 items.append((id, .success(item)))
@@ -236,9 +231,7 @@ extension ItemAnswers where ID: NSObject, Item: NSObject {
                 items.append((id, .failure(LongLivedArchive.error(value) ?? CKError.unanswered())))
             }
         }
-        let deletedIDs = (archive["deletedIDs"] as? NSArray).map(Array.init) ?? []
-        let outcomes = (archive["deletions"] as? NSArray).map(Array.init) ?? []
-        for (id, value) in zip(deletedIDs, outcomes) {
+        for (id, value) in zip(archive["deletedIDs"] as? NSArray ?? [], archive["deletions"] as? NSArray ?? []) {
             guard let id = id as? ID else { continue }
             deletions.append((id, LongLivedArchive.error(value).map { .failure($0) } ?? .success(())))
         }

@@ -52,10 +52,6 @@ protocol LongLivedJob: OperationJob {
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext)
 }
 
-extension LongLivedJob {
-    func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] { [] }
-}
-
 /// What a job needs to make requests.
 struct RequestContext: Sendable {
     let session: CloudSession
@@ -125,6 +121,13 @@ struct RequestContext: Sendable {
     /// A server's error as clients see it.
     func clientError(_ error: CloudError, record: CKRecord? = nil) -> CKError {
         CKError(error, client: record, origin: origin)
+    }
+
+    /// The answers to items as clients see them, in the order of the items.
+    func results<ID, Answer, Item>(
+        _ ids: some Sequence<ID>, _ answers: [Result<Answer, CloudError>], _ item: (Answer) -> Item
+    ) -> [(id: ID, result: Result<Item, CKError>)] {
+        zip(ids, answers).map { id, answer in (id, answer.map(item).mapError { clientError($0) }) }
     }
 }
 
@@ -346,18 +349,11 @@ final class ItemsJob<ID: Hashable, Item>: OperationJob, @unchecked Sendable {
 
 extension ItemsJob: LongLivedJob where ID: NSObject, Item: NSObject {
     var itemCount: Int { idCount ?? 0 }
+    func keepFiles(_ keep: (_ path: String) throws -> KeptFile?) throws -> [KeptFilePlace] { [] }
+
     var archivedAnswer: [String: Any] { answers.archive }
     func adopt(_ archivedAnswer: [String: Any], in context: RequestContext) {
         answers = ItemAnswers(archive: archivedAnswer)
         restore(&answers, context)
-    }
-}
-
-extension RequestContext {
-    /// The answers to items as clients see them, in the order of the items.
-    func results<ID, Answer, Item>(
-        _ ids: some Sequence<ID>, _ answers: [Result<Answer, CloudError>], _ item: (Answer) -> Item
-    ) -> [(id: ID, result: Result<Item, CKError>)] {
-        zip(ids, answers).map { id, answer in (id, answer.map(item).mapError { clientError($0) }) }
     }
 }

@@ -95,10 +95,7 @@ final class OperationRunner: Sendable {
     private func cancelTimer(_ timer: Timer) { replace(timer, by: nil) }
 
     private func replace(_ timer: Timer, by token: SessionTimers.Token?) {
-        let last = state.withLock { state in
-            defer { state[keyPath: timer] = token }
-            return state[keyPath: timer]
-        }
+        let last = state.withLock { exchange(&$0[keyPath: timer], with: token) }
         if let last { session.timers.cancel(last) }
     }
 
@@ -125,7 +122,7 @@ final class OperationRunner: Sendable {
         do {
             // Under the lock, because the work may be over, and wait to be repeated, before `submit` returns.
             try state.withLock { state in
-                state.ticket = try session.pool.submit(priority: configuration.priority) { [self] in
+                state.ticket = try session.pool.submit(priority: configuration.qualityOfService ?? .default) { [self] in
                     report(.requestBegan)
                 }
             }
@@ -173,11 +170,8 @@ final class OperationRunner: Sendable {
         let step = try session.longLived.join(entry, as: longLived.member) { [self] in report(.answerArrived) }
         switch step {
         case .send:
-            let isFirst = state.withLock { state in
-                defer { state.isPersisted = true }
-                return !state.isPersisted
-            }
-            if isFirst, let onPersisted = longLived.onPersisted { context.deliver(onPersisted) }
+            let wasPersisted = state.withLock { exchange(&$0.isPersisted, with: true) }
+            if !wasPersisted, let onPersisted = longLived.onPersisted { context.deliver(onPersisted) }
             if !context.isStopped() { try send(longLived, job) }
             return true
         case .replay(let data):

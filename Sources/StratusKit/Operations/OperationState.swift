@@ -234,56 +234,54 @@ package struct OperationState: Hashable, Sendable {
     /// Changes the state as the event requires. Returns the actions to execute, in this order.
     package mutating func receive(_ event: OperationEvent) -> [OperationAction] {
         switch event {
-        case .dependencyAdded: dependencyAdded()
-        case .dependencyFinished: dependencyFinished()
-        case .enqueued: enqueued()
-        case .enteredOwnQueue: enteredOwnQueue()
-        case .startCalled(let isAllowed, let byQueue): startCalled(isAllowed: isAllowed, byQueue: byQueue)
-        case .inputsFixed(let rules): inputsFixed(rules)
-        case .startRequested: startRequested()
-        case .cancelRequested: cancelRequested()
-        case .timeOutReached: stop(.timedOut)
-        case .requestQueued: isStopping && phase == .working(.queued) ? [.work(.withdrawRequest)] : []
-        case .requestBegan: requestBegan()
-        case .requestWithdrawn: requestWithdrawn()
-        case .requestAnswered(let isMoreToSend): requestAnswered(isMoreToSend: isMoreToSend)
-        case .requestFailed(let failure): requestFailed(failure)
-        case .answerAwaited: answerAwaited()
-        case .answerArrived: answerArrived()
-        case .pauseBegan: isStopping && phase == .working(.pausing) ? [.work(.endPause)] : []
-        case .pauseEnded: submitAgain(after: .pausing)
-        case .pageDelivered: pageDelivered()
-        case .callbacksDelivered: callbacksDelivered()
+        case .dependencyAdded:
+            guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
+            return changingReadiness { $0.unfinishedDependencyCount += 1 }
+        case .dependencyFinished:
+            // A cancelled operation may have started, and even finished, before its dependencies did.
+            guard phase == .waiting else { return [] }
+            guard unfinishedDependencyCount > 0 else { return [.refuse(.noDependencyLeft)] }
+            return changingReadiness { $0.unfinishedDependencyCount -= 1 }
+        case .enqueued:
+            guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
+            guard !isEnqueued, !isInOwnQueue else { return [.refuse(.alreadyEnqueued)] }
+            isEnqueued = true
+            return []
+        case .enteredOwnQueue:
+            guard isWaiting, !isMainCalled else { return [.refuse(.alreadyStarted)] }
+            guard !isEnqueued, !isInOwnQueue else { return [.refuse(.alreadyEnqueued)] }
+            isInOwnQueue = true
+            return []
+        case .startCalled(let isAllowed, let byQueue): return startCalled(isAllowed: isAllowed, byQueue: byQueue)
+        case .inputsFixed(let fixed):
+            guard acceptsConfiguration else { return [.refuse(.alreadyStarted)] }
+            rules = fixed
+            return []
+        case .startRequested: return startRequested()
+        case .cancelRequested: return cancelRequested()
+        case .timeOutReached: return stop(.timedOut)
+        case .requestQueued: return isStopping && phase == .working(.queued) ? [.work(.withdrawRequest)] : []
+        case .requestBegan: return requestBegan()
+        case .requestWithdrawn:
+            guard phase == .working(.queued), isStopping else { return [.refuse(.noSuchWork)] }
+            return endWork()
+        case .requestAnswered(let isMoreToSend): return requestAnswered(isMoreToSend: isMoreToSend)
+        case .requestFailed(let failure): return requestFailed(failure)
+        case .answerAwaited: return answerAwaited()
+        case .answerArrived: return answerArrived()
+        case .pauseBegan: return isStopping && phase == .working(.pausing) ? [.work(.endPause)] : []
+        case .pauseEnded: return submitAgain(after: .pausing)
+        case .pageDelivered:
+            if phase == .working(.deliveringPage) { failureCount = 0 }
+            return submitAgain(after: .deliveringPage)
+        case .callbacksDelivered:
+            guard phase == .delivering else { return [.refuse(.noCallbacksDue)] }
+            phase = .finished
+            return [.isExecutingChanged(false), .isFinishedChanged]
         }
     }
 
     // MARK: Before the start
-
-    private mutating func dependencyAdded() -> [OperationAction] {
-        guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
-        return changingReadiness { $0.unfinishedDependencyCount += 1 }
-    }
-
-    private mutating func dependencyFinished() -> [OperationAction] {
-        // A cancelled operation may have started, and even finished, before its dependencies did.
-        guard phase == .waiting else { return [] }
-        guard unfinishedDependencyCount > 0 else { return [.refuse(.noDependencyLeft)] }
-        return changingReadiness { $0.unfinishedDependencyCount -= 1 }
-    }
-
-    private mutating func enqueued() -> [OperationAction] {
-        guard phase == .waiting else { return [.refuse(.alreadyStarted)] }
-        guard !isEnqueued, !isInOwnQueue else { return [.refuse(.alreadyEnqueued)] }
-        isEnqueued = true
-        return []
-    }
-
-    private mutating func enteredOwnQueue() -> [OperationAction] {
-        guard isWaiting, !isMainCalled else { return [.refuse(.alreadyStarted)] }
-        guard !isEnqueued, !isInOwnQueue else { return [.refuse(.alreadyEnqueued)] }
-        isInOwnQueue = true
-        return []
-    }
 
     private mutating func startCalled(isAllowed: Bool, byQueue: Bool) -> [OperationAction] {
         guard phase == .waiting, !isMainCalled else { return [.refuse(.alreadyStarted)] }
@@ -294,12 +292,6 @@ package struct OperationState: Hashable, Sendable {
         }
         isMainCalled = true
         return [isCancelled ? .begin : .callMain]
-    }
-
-    private mutating func inputsFixed(_ fixed: OperationRules) -> [OperationAction] {
-        guard acceptsConfiguration else { return [.refuse(.alreadyStarted)] }
-        rules = fixed
-        return []
     }
 
     private mutating func startRequested() -> [OperationAction] {
@@ -364,11 +356,6 @@ package struct OperationState: Hashable, Sendable {
         return [.work(.sendRequest)]
     }
 
-    private mutating func requestWithdrawn() -> [OperationAction] {
-        guard phase == .working(.queued), isStopping else { return [.refuse(.noSuchWork)] }
-        return endWork()
-    }
-
     private mutating func requestAnswered(isMoreToSend: Bool) -> [OperationAction] {
         guard case .working(.requesting) = phase else { return [.refuse(.noSuchWork)] }
         guard isMoreToSend else { return [.work(.deliverItems)] + endWork() }
@@ -407,19 +394,8 @@ package struct OperationState: Hashable, Sendable {
         return []
     }
 
-    private mutating func pageDelivered() -> [OperationAction] {
-        if phase == .working(.deliveringPage) { failureCount = 0 }
-        return submitAgain(after: .deliveringPage)
-    }
-
     private mutating func endWork() -> [OperationAction] {
         phase = .delivering
         return [.work(.cancelTimers), .work(.deliverCallbacks(stopReason ?? .workEnded))]
-    }
-
-    private mutating func callbacksDelivered() -> [OperationAction] {
-        guard phase == .delivering else { return [.refuse(.noCallbacksDue)] }
-        phase = .finished
-        return [.isExecutingChanged(false), .isFinishedChanged]
     }
 }

@@ -29,7 +29,7 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
     @discardableResult
     func end() -> Bool {
         lock.withLock { isEnded = true }
-        let isPending = takeBlock() != nil
+        let isPending = lock.withLock { onFinish.take() } != nil
         removeDependency(dependency)
         return isPending
     }
@@ -37,15 +37,8 @@ final class DependencyWatch: Operation, @unchecked Sendable {  // because the lo
     /// Foundation asks the waiting operations whether they are ready when a dependency finishes.
     override var isReady: Bool {
         guard super.isReady else { return false }
-        takeBlock()?()
+        lock.withLock { onFinish.take() }?()
         return true
-    }
-
-    private func takeBlock() -> (@Sendable () -> Void)? {
-        lock.withLock {
-            defer { onFinish = nil }
-            return onFinish
-        }
     }
 }
 

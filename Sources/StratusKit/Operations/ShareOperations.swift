@@ -73,10 +73,9 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (named, wantsRoot, rootKeys, blocks) = locked {
-            (self.urls ?? [], self.wantsRoot, self.rootKeys, self.blocks)
+        let (urls, wantsRoot, rootKeys, blocks) = locked {
+            ((self.urls ?? []).withoutRepetitions(), self.wantsRoot, self.rootKeys, self.blocks)
         }
-        let urls = named.withoutRepetitions()
         return ItemsJob(blocks, itemCount: urls.count, failure: "Failed to fetch some share metadata") {
             context, answers in
             let request = ShareMetadataRequest(
@@ -163,22 +162,25 @@ extension CKShareMetadata {
 
 extension RequestContext {
     /// Where a record of a shared hierarchy or zone belongs, regardless of the operation's database.
-    private func sharedOrigin(_ answer: ClientRecord) -> RecordOrigin {
+    private func sharedOrigin(_ answer: ClientRecord, in container: ContainerName) -> RecordOrigin {
         let isOwn = answer.address.zone.ownerName == CKCurrentUserDefaultName
-        return RecordOrigin(
-            container: caller.container, database: isOwn ? .private : .shared, account: caller.account)
+        return RecordOrigin(container: container, database: isOwn ? .private : .shared, account: caller.account)
     }
 
     /// A share that was accepted.
-    func share(_ answer: ClientRecord) -> CKShare { CKShare(share: answer, origin: sharedOrigin(answer)) }
+    func share(_ answer: ClientRecord) -> CKShare {
+        CKShare(share: answer, origin: sharedOrigin(answer, in: caller.container))
+    }
 
     /// The metadata of a share. The files of a root's assets are copied on demand from the share's container.
     func metadata(_ answer: ClientShareMetadata) -> CKShareMetadata {
-        CKShareMetadata(answer, account: caller.account) { record, origin in
+        let origin = sharedOrigin(answer.share, in: answer.container)
+        let root = answer.rootRecord.map { record in
             let there = Caller(container: answer.container, account: caller.account)
             return CKRecord.from(
                 record, origin: origin, download: HandedOutCopies(server, as: there, in: origin.database))
         }
+        return CKShareMetadata(answer, share: CKShare(share: answer.share, origin: origin), root: root)
     }
 }
 

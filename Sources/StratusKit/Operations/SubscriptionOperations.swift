@@ -149,8 +149,7 @@ open class CKFetchSubscriptionsOperation: CKDatabaseOperation, @unchecked Sendab
     }
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
-        let (named, isForAll, blocks) = locked { (self.ids ?? [], self.isForAll, self.blocks) }
-        let ids = named.withoutRepetitions()
+        let (ids, isForAll, blocks) = locked { ((self.ids ?? []).withoutRepetitions(), self.isForAll, self.blocks) }
         let request: FetchSubscriptionsRequest = isForAll ? .all : .named(ids)
         return ItemsJob(
             blocks, itemCount: isForAll ? nil : ids.count, failure: "Failed to fetch some subscriptions"

@@ -201,33 +201,7 @@ enum PredicateArgument: Hashable, Sendable {
         default: nil
         }
     }
-}
 
-extension PredicateConstant {
-    /// Converts a value of any type except a list.
-    init(_ value: Any?) {
-        switch PredicateArgument.unwrapped(value) {
-        case nil: self = .null
-        case let id as CKRecordID: self = .reference(id)
-        case let record as CKRecord: self = .reference(record.recordID)
-        // Only the target counts.
-        case let reference as CKReference: self = .reference(reference.recordID)
-        case is CKAsset: self = .unusable("CKAsset")
-        case let value?:
-            if let held = try? HeldValue(holding: value), PredicateArgument.elements(of: value) == nil {
-                self = .value(held.clientValue)
-            } else {
-                self = .unusable("\(type(of: value))")
-            }
-        }
-    }
-
-    private static func reference(_ id: CKRecordID) -> PredicateConstant {
-        .value(.reference(ClientReference(target: id.address, action: .none)))
-    }
-}
-
-extension PredicateArgument {
     /// The side of a comparison that the value gives at a placeholder; nil if the placeholder takes another kind.
     func side(for letter: Character) -> PredicateSide? {
         switch (letter, self) {
@@ -295,5 +269,29 @@ extension PredicateArgument {
         case ("NSNumber", .date(let date)): return .value(.double(date.timeIntervalSinceReferenceDate))
         default: return nil
         }
+    }
+}
+
+extension PredicateConstant {
+    /// Converts a value of any type except a list.
+    init(_ value: Any?) {
+        switch PredicateArgument.unwrapped(value) {
+        case nil: self = .null
+        case let id as CKRecordID: self = .reference(id)
+        case let record as CKRecord: self = .reference(record.recordID)
+        // Only the target counts.
+        case let reference as CKReference: self = .reference(reference.recordID)
+        case is CKAsset: self = .unusable("CKAsset")
+        case let value?:
+            if let held = try? HeldValue(holding: value), PredicateArgument.elements(of: value) == nil {
+                self = .value(held.clientValue)
+            } else {
+                self = .unusable("\(type(of: value))")
+            }
+        }
+    }
+
+    private static func reference(_ id: CKRecordID) -> PredicateConstant {
+        .value(.reference(ClientReference(target: id.address, action: .none)))
     }
 }

@@ -47,6 +47,7 @@ struct LoweredPredicate: Hashable, Sendable {
 struct ComparisonLowering {
     private typealias Relation = PredicateComparison.Relation
 
+    /// With the field or a distance on the left, if the other side is a value.
     private let comparison: PredicateComparison
     private let isNegated: Bool
     private let now: Date
@@ -54,11 +55,21 @@ struct ComparisonLowering {
     private let beginsWithValue: Bool
 
     init(_ comparison: PredicateComparison, isNegated: Bool, now: Date) {
-        self.comparison = comparison.withFieldOnTheLeft
         beginsWithValue = comparison.left.isValue && !comparison.right.isValue
+        var comparison = comparison
+        if beginsWithValue, let mirrored = Self.mirrored[comparison.relation] {
+            (comparison.left, comparison.right, comparison.relation) = (comparison.right, comparison.left, mirrored)
+        }
+        self.comparison = comparison
         self.isNegated = isNegated
         self.now = now
     }
+
+    /// The relations of comparisons whose sides are swapped.
+    private static let mirrored: [Relation: Relation] = [
+        .equals: .equals, .notEquals: .notEquals, .lessThan: .greaterThan, .lessThanOrEquals: .greaterThanOrEquals,
+        .greaterThan: .lessThan, .greaterThanOrEquals: .lessThanOrEquals,
+    ]
 
     /// The name that means all searchable text of a record.
     private static let allTokens = "allTokens"
@@ -76,9 +87,17 @@ struct ComparisonLowering {
     // MARK: Fields
 
     private func fieldFilter() throws(Misuse) -> QueryFilter {
-        if let filter = try membershipFilter() { return filter }
-        if let filter = try anyOfFilter() { return filter }
+        if comparison.relation == .isIn, comparison.quantifier == nil, case .keyPath = comparison.right,
+            case .constant = comparison.left
+        {
+            // A value on the left of IN: whether a list contains it.
+            return filter(try key(comparison.right), .listContains, try value(comparison.left))
+        }
         let key = try self.key(comparison.left)
+        if comparison.relation == .equals, comparison.quantifier == .any, beginsWithValue {
+            // `ANY {…} = field`: whether the field, or one of its members, is among the values.
+            return filter(key, .isAnyOf, .list(try values(comparison.right, isOneTaken: true)))
+        }
         switch (comparison.relation, comparison.quantifier) {
         case (_, .all):
             throw Misuse("CloudKit takes no ALL: write field CONTAINS value for each value, joined by AND.")
@@ -136,21 +155,6 @@ struct ComparisonLowering {
         .beginsWith: .doesNotBeginWith, .listContains: .listDoesNotContain, .listContainsAny: .listContainsNoneOf,
         .listMemberBeginsWith: .noListMemberBeginsWith, .isAnyOf: .isNoneOf,
     ]
-
-    /// A value on the left of IN: whether a list contains it.
-    private func membershipFilter() throws(Misuse) -> QueryFilter? {
-        guard comparison.relation == .isIn, comparison.quantifier == nil, case .keyPath = comparison.right,
-            case .constant = comparison.left
-        else { return nil }
-        return filter(try key(comparison.right), .listContains, try value(comparison.left))
-    }
-
-    /// `ANY {…} = field`: whether the field, or one of its members, is among the values.
-    private func anyOfFilter() throws(Misuse) -> QueryFilter? {
-        guard comparison.relation == .equals, comparison.quantifier == .any, beginsWithValue else { return nil }
-        return filter(
-            try key(comparison.left), .isAnyOf, .list(try values(comparison.right, isOneTaken: true)))
-    }
 
     private func rangeFilters() throws(Misuse) -> [QueryFilter] {
         guard !isNegated, comparison.quantifier == nil else {
@@ -304,21 +308,6 @@ struct ComparisonLowering {
         }
         return QueryFilter(key: field, comparator: .isNear, operand: place, radius: radius)
     }
-}
-
-extension PredicateComparison {
-    /// The same comparison, with its sides swapped if a value is on the left of a field or a distance.
-    fileprivate var withFieldOnTheLeft: PredicateComparison {
-        guard let mirrored = Self.mirrored[relation], left.isValue, !right.isValue else { return self }
-        var comparison = self
-        (comparison.left, comparison.right, comparison.relation) = (right, left, mirrored)
-        return comparison
-    }
-
-    private static let mirrored: [Relation: Relation] = [
-        .equals: .equals, .notEquals: .notEquals, .lessThan: .greaterThan, .lessThanOrEquals: .greaterThanOrEquals,
-        .greaterThan: .lessThan, .greaterThanOrEquals: .lessThanOrEquals,
-    ]
 }
 
 extension PredicateSide {

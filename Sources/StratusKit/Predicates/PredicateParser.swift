@@ -28,7 +28,7 @@ struct PredicateParser {
     private let tokens: [PredicateToken]
     private let arguments: [PredicateArgument]
     private var place = 0
-    private var argumentPlace = 0
+    private var argumentCount = 0
     private var depth = 0
     private var functionCount = 0
 
@@ -111,15 +111,6 @@ struct PredicateParser {
         return .function(name, arguments)
     }
 
-    /// The value for the placeholder that was just parsed.
-    mutating func argument(_ letter: Character, column: Int) throws(Misuse) -> PredicateArgument {
-        guard argumentPlace < arguments.count else {
-            throw problem(column, "there is no argument for %\(letter), which is the number \(argumentPlace + 1)")
-        }
-        defer { argumentPlace += 1 }
-        return arguments[argumentPlace]
-    }
-
     // MARK: Conditions
 
     /// The condition that `part` parses.
@@ -197,11 +188,9 @@ struct PredicateParser {
         }
     }
 
-    private static let relations: [String: PredicateComparison.Relation] = [
-        "=": .equals, "==": .equals, "!=": .notEquals, "<>": .notEquals, "<": .lessThan, "<=": .lessThanOrEquals,
-        "=<": .lessThanOrEquals, ">": .greaterThan, ">=": .greaterThanOrEquals, "=>": .greaterThanOrEquals,
-        "BETWEEN": .between, "IN": .isIn, "CONTAINS": .contains, "BEGINSWITH": .beginsWith, "ENDSWITH": .endsWith,
-        "LIKE": .like, "MATCHES": .matches, "TOKENMATCHES": .tokenMatches,
+    /// Other ways to write a relation.
+    private static let synonyms: [String: PredicateComparison.Relation] = [
+        "=": .equals, "<>": .notEquals, "=<": .lessThanOrEquals, "=>": .greaterThanOrEquals,
     ]
 
     /// The relation that follows; nil if a side ends without one.
@@ -212,7 +201,7 @@ struct PredicateParser {
         case .word(_, isLiteral: false): text = keyword ?? ""
         default: text = ""
         }
-        if let relation = Self.relations[text] {
+        if let relation = PredicateComparison.Relation(rawValue: text) ?? Self.synonyms[text] {
             advance()
             return relation
         }
@@ -338,7 +327,12 @@ struct PredicateParser {
         case .double(let number): return .side(.double(number))
         case .variable(let name): return .side(.variable(name))
         case .argument(let letter):
-            let value = try argument(letter, column: token.column)
+            argumentCount += 1
+            guard argumentCount <= arguments.count else {
+                throw problem(
+                    token.column, "there is no argument for %\(letter), which is the number \(argumentCount)")
+            }
+            let value = arguments[argumentCount - 1]
             guard let side = value.side(for: letter) else {
                 throw problem(
                     token.column,

@@ -11,6 +11,22 @@ indirect enum PredicateSyntax: Hashable, Sendable {
     case and([PredicateSyntax])
     case or([PredicateSyntax])
     case not(PredicateSyntax)
+
+    // MARK: Values for variables
+
+    /// Replaces variables by values. Variables without a value stay.
+    func substituting(_ values: [String: PredicateSide]) -> PredicateSyntax {
+        switch self {
+        case .always: return self
+        case .comparison(var comparison):
+            comparison.left = comparison.left.substituting(values)
+            comparison.right = comparison.right.substituting(values)
+            return .comparison(comparison)
+        case .and(let parts): return .and(parts.map { $0.substituting(values) })
+        case .or(let parts): return .or(parts.map { $0.substituting(values) })
+        case .not(let part): return .not(part.substituting(values))
+        }
+    }
 }
 
 /// Two sides and the relation between them.
@@ -63,18 +79,7 @@ indirect enum PredicateSide: Hashable, Sendable {
     case variable(String)
     /// A function, with its name as written. An operator is a function with Foundation's name for it.
     case function(String, [PredicateSide])
-}
 
-/// A value in a predicate.
-enum PredicateConstant: Hashable, Sendable {
-    case value(ClientValue)
-    /// No value.
-    case null
-    /// A value that no record can have, by the name of its type.
-    case unusable(String)
-}
-
-extension PredicateSide {
     static func string(_ text: String) -> Self { .constant(.value(.string(text))) }
     static func integer(_ number: Int64) -> Self { .constant(.value(.int64(number))) }
     static func double(_ number: Double) -> Self { .constant(.value(.double(number))) }
@@ -91,27 +96,7 @@ extension PredicateSide {
     static let distance = "distanceToLocation:fromLocation:"
     static let now = "now"
     static let cast = "CAST"
-}
 
-// MARK: Values for variables
-
-extension PredicateSyntax {
-    /// Replaces variables by values. Variables without a value stay.
-    func substituting(_ values: [String: PredicateSide]) -> PredicateSyntax {
-        switch self {
-        case .always: return self
-        case .comparison(var comparison):
-            comparison.left = comparison.left.substituting(values)
-            comparison.right = comparison.right.substituting(values)
-            return .comparison(comparison)
-        case .and(let parts): return .and(parts.map { $0.substituting(values) })
-        case .or(let parts): return .or(parts.map { $0.substituting(values) })
-        case .not(let part): return .not(part.substituting(values))
-        }
-    }
-}
-
-extension PredicateSide {
     fileprivate func substituting(_ values: [String: PredicateSide]) -> PredicateSide {
         switch self {
         case .variable(let name): values[name] ?? self
@@ -120,6 +105,15 @@ extension PredicateSide {
         case .keyPath, .evaluatedObject, .constant: self
         }
     }
+}
+
+/// A value in a predicate.
+enum PredicateConstant: Hashable, Sendable {
+    case value(ClientValue)
+    /// No value.
+    case null
+    /// A value that no record can have, by the name of its type.
+    case unusable(String)
 }
 
 extension Misuse {
@@ -143,41 +137,36 @@ struct PredicateText {
     /// The text that `predicateFormat` gives.
     static func text(of syntax: PredicateSyntax) -> String {
         var text = PredicateText(isForPeople: true)
-        return text.condition(syntax, within: .none)
+        return text.condition(syntax)
     }
 
     /// A format with a placeholder for every value, and the values. Parsing them gives the same tree.
     static func format(of syntax: PredicateSyntax) -> (format: String, arguments: [PredicateConstant]) {
         var text = PredicateText(isForPeople: false)
-        let format = text.condition(syntax, within: .none)
+        let format = text.condition(syntax)
         return (format, text.arguments)
     }
 
-    /// The surrounding condition.
-    private enum Surroundings {
-        case none
-        case and
-        case or
-        case not
-    }
-
-    private mutating func condition(_ syntax: PredicateSyntax, within outer: Surroundings) -> String {
+    /// The text of a condition, in parentheses where the surrounding condition needs them.
+    private mutating func condition(
+        _ syntax: PredicateSyntax, isPart: Bool = false, isNegated: Bool = false
+    ) -> String {
         switch syntax {
         case .always(let isTrue): return isTrue ? "TRUEPREDICATE" : "FALSEPREDICATE"
         case .comparison(let comparison):
             let text = self.comparison(comparison)
-            return outer == .not ? "(\(text))" : text
-        case .and(let parts): return joined(parts, " AND ", .and, empty: "TRUEPREDICATE", isBare: outer == .none)
-        case .or(let parts): return joined(parts, " OR ", .or, empty: "FALSEPREDICATE", isBare: outer == .none)
-        case .not(let part): return "NOT " + condition(part, within: .not)
+            return isNegated ? "(\(text))" : text
+        case .and(let parts): return joined(parts, " AND ", empty: "TRUEPREDICATE", isBare: !isPart)
+        case .or(let parts): return joined(parts, " OR ", empty: "FALSEPREDICATE", isBare: !isPart)
+        case .not(let part): return "NOT " + condition(part, isPart: true, isNegated: true)
         }
     }
 
     private mutating func joined(
-        _ parts: [PredicateSyntax], _ separator: String, _ kind: Surroundings, empty: String, isBare: Bool
+        _ parts: [PredicateSyntax], _ separator: String, empty: String, isBare: Bool
     ) -> String {
         guard !parts.isEmpty else { return empty }
-        let text = parts.map { condition($0, within: kind) }.joined(separator: separator)
+        let text = parts.map { condition($0, isPart: true) }.joined(separator: separator)
         return isBare ? text : "(\(text))"
     }
 
@@ -228,15 +217,9 @@ struct PredicateText {
     }
 
     private static func isPlain(_ name: String) -> Bool {
-        guard let first = name.utf8.first, !(0x30...0x39).contains(first),
-            !PredicateParser.reserved.contains(name.uppercased())
-        else { return false }
-        return name.utf8.allSatisfy { byte in
-            switch byte {
-            case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x5F: true
-            default: false
-            }
-        }
+        guard let first = name.utf8.first, first.isNameStart else { return false }
+        return name.utf8.allSatisfy { $0.isNameStart || $0.isDigit }
+            && !PredicateParser.reserved.contains(name.uppercased())
     }
 
     /// A value as people read it. A value that formats cannot express is described.

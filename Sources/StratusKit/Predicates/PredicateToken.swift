@@ -81,8 +81,7 @@ struct PredicateTokenizer {
             case "'", "\"": try string(endingWith: first)
             case "%": try argument()
             case "$": try variable()
-            case "#": try literalWord()
-            case "@": .word(wordAfterSign(), isLiteral: true)
+            case "#", "@": try literalWord(after: first)
             case _ where first.isDigit: try number()
             case "." where scalar(after: 1)?.isDigit == true: try number()
             case _ where first.isNameStart: word()
@@ -110,15 +109,12 @@ struct PredicateTokenizer {
         return .selector(text)
     }
 
-    private mutating func literalWord() throws(Misuse) -> PredicateToken.Kind {
+    /// A word after #, or with the @ before it.
+    private mutating func literalWord(after sign: Unicode.Scalar) throws(Misuse) -> PredicateToken.Kind {
         place += 1
+        if sign == "@" { return .word("@" + name(), isLiteral: true) }
         guard current?.isNameStart == true else { throw problem(place + 1, "a name was expected after #") }
         return .word(name(), isLiteral: true)
-    }
-
-    private mutating func wordAfterSign() -> String {
-        place += 1
-        return "@" + name()
     }
 
     private mutating func variable() throws(Misuse) -> PredicateToken.Kind {

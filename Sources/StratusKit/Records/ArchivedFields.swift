@@ -175,55 +175,43 @@ private struct ArchivedFieldReader {
         case .number: return double().map { .double($0) }
         case .date: return double().map { .date(Date(timeIntervalSinceReferenceDate: $0)) }
         case .bytes: return data().map { .bytes($0) }
-        case .location: return location()
-        case .reference: return reference()
+        case .location:
+            let numbers = (0..<CLLocation.archivedNumberCount).compactMap { _ in double() }
+            return CLLocation(archivedNumbers: numbers).map { .location($0) }
+        case .reference:
+            guard let recordName = text(), let zoneName = text(), let ownerName = text(), let action = byte(),
+                action <= 1
+            else { return nil }
+            let zoneID = CKRecordZoneID(zoneName: zoneName, ownerName: ownerName)
+            let recordID = CKRecordID(recordName: recordName, zoneID: zoneID)
+            return .reference(CKReference(recordID: recordID, action: action == 1 ? .deleteSelf : .none))
         case .missingAsset: return .asset(CKAsset.withoutContent)
-        case .asset: return asset()
+        case .asset:
+            guard let digest = take(32), let count = number(), let byteCount = Int64(exactly: count) else { return nil }
+            return .asset(CKAsset(archived: AssetDescriptor(digest: Array(digest), byteCount: byteCount)))
         case .appleAsset: return appleAsset()
-        case .list: return isInList ? nil : list()
+        case .list:
+            guard !isInList, let count = count() else { return nil }
+            var values: [HeldValue] = []
+            // Every item has at least one byte, so the number of bytes bounds the result.
+            for _ in 0..<count {
+                guard let value = value(isInList: true) else { return nil }
+                values.append(value)
+            }
+            return .list(values)
         }
-    }
-
-    private mutating func location() -> HeldValue? {
-        let numbers = (0..<CLLocation.archivedNumberCount).compactMap { _ in double() }
-        return CLLocation(archivedNumbers: numbers).map { .location($0) }
-    }
-
-    private mutating func reference() -> HeldValue? {
-        guard let recordName = text(), let zoneName = text(), let ownerName = text(), let action = byte(), action <= 1
-        else { return nil }
-        let zoneID = CKRecordZoneID(zoneName: zoneName, ownerName: ownerName)
-        let recordID = CKRecordID(recordName: recordName, zoneID: zoneID)
-        return .reference(CKReference(recordID: recordID, action: action == 1 ? .deleteSelf : .none))
-    }
-
-    private mutating func asset() -> HeldValue? {
-        guard let digest = take(32), let count = number(), let byteCount = Int64(exactly: count) else { return nil }
-        return .asset(CKAsset(archived: AssetDescriptor(digest: Array(digest), byteCount: byteCount)))
     }
 
     private mutating func appleAsset() -> HeldValue? {
         guard let byteCount = number(), let paddedByteCount = number(), let signature = data(),
             let referenceSignature = data(), let uuid = text()
         else { return nil }
-        func known(_ bits: UInt64) -> Int64? { Int64(exactly: bits) }
         return .asset(
             CKAsset(
                 apple: CKAsset.AppleContent(
-                    byteCount: known(byteCount), paddedByteCount: known(paddedByteCount),
+                    byteCount: Int64(exactly: byteCount), paddedByteCount: Int64(exactly: paddedByteCount),
                     signature: signature.isEmpty ? nil : signature,
                     referenceSignature: referenceSignature.isEmpty ? nil : referenceSignature,
                     uuid: uuid.isEmpty ? nil : uuid)))
-    }
-
-    private mutating func list() -> HeldValue? {
-        guard let count = count() else { return nil }
-        var values: [HeldValue] = []
-        // Every item has at least one byte, so the number of bytes bounds the result.
-        for _ in 0..<count {
-            guard let value = value(isInList: true) else { return nil }
-            values.append(value)
-        }
-        return .list(values)
     }
 }

@@ -63,7 +63,8 @@ extension HeldRecord {
         self.fields = fields
         self.baseFields = baseFields
         for (name, isEncrypted) in [(CoderKey.changedKeys, false), (CoderKey.encryptedChangedKeys, true)] {
-            for key in Self.decodedArray(forKey: name, in: coder) {
+            let keys = coder.decodeValue(of: [NSArray.self, NSString.self], forKey: name) as? NSArray
+            for key in keys ?? [] {
                 guard let key = key as? String, FieldKeyRule.misuse(of: key) == nil else { return nil }
                 edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted)
             }
@@ -96,8 +97,43 @@ extension HeldRecord {
         return fields
     }
 
-    private static func decodedArray(forKey name: String, in coder: NSCoder) -> [Any] {
-        (coder.decodeValue(of: [NSArray.self, NSString.self], forKey: name) as? NSArray).map(Array.init) ?? []
+    private static let stores = [ArchivedValueStore.self, ArchivedEncryptedValueStore.self]
+
+    /// Archives values, changes and original values as Apple does.
+    func encodeValueStores(with coder: NSCoder) {
+        for store in Self.stores { coder.encode(store.init(self), forKey: store.place.key) }
+    }
+
+    /// Decodes the values of an archive of Apple's.
+    /// - Parameter coder: The archive.
+    /// - Returns: Whether it had any. Nil if they are not understood.
+    mutating func decodeValueStores(in coder: NSCoder) -> Bool? {
+        var isThere = false
+        for type in Self.stores where coder.containsValue(forKey: type.place.key) {
+            guard let store = coder.decodeObject(of: type, forKey: type.place.key) else { return nil }
+            isThere = true
+            guard adopt(store, isEncrypted: type.place.isEncrypted) else {
+                (coder as? any ArchiveReader)?.noteUnknown(
+                    "A record of the archive has one key in plain and in encrypted values. Remove it from one of them.",
+                    ["key": type.place.key])
+                return nil
+            }
+        }
+        return isThere
+    }
+
+    /// Takes the values of a store. Returns false if another store has one of its keys (C-08).
+    private mutating func adopt(_ store: ArchivedValueStore, isEncrypted: Bool) -> Bool {
+        let changed = Set(store.changedKeys)
+        for (key, value) in store.values {
+            guard fields[key] == nil else { return false }
+            let field = HeldField(value: value, isEncrypted: isEncrypted)
+            fields[key] = field
+            if !changed.contains(key), baseFields[key] == nil { baseFields[key] = field }
+        }
+        for (key, value) in store.originals { baseFields[key] = HeldField(value: value, isEncrypted: isEncrypted) }
+        for key in store.changedKeys { edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted) }
+        return true
     }
 }
 
@@ -221,45 +257,4 @@ final class ArchivedEncryptedValueStore: ArchivedValueStore {
     override class var place: (key: String, isEncrypted: Bool) { (CoderKey.Apple.encryptedValueStore, true) }
 
     override class func classFallbacksForKeyedArchiver() -> [String] { ["CKEncryptedRecordValueStore"] }
-}
-
-extension HeldRecord {
-    private static let stores = [ArchivedValueStore.self, ArchivedEncryptedValueStore.self]
-
-    /// Archives values, changes and original values as Apple does.
-    func encodeValueStores(with coder: NSCoder) {
-        for store in Self.stores { coder.encode(store.init(self), forKey: store.place.key) }
-    }
-
-    /// Decodes the values of an archive of Apple's.
-    /// - Parameter coder: The archive.
-    /// - Returns: Whether it had any. Nil if they are not understood.
-    mutating func decodeValueStores(in coder: NSCoder) -> Bool? {
-        var isThere = false
-        for type in Self.stores where coder.containsValue(forKey: type.place.key) {
-            guard let store = coder.decodeObject(of: type, forKey: type.place.key) else { return nil }
-            isThere = true
-            guard adopt(store, isEncrypted: type.place.isEncrypted) else {
-                (coder as? any ArchiveReader)?.noteUnknown(
-                    "A record of the archive has one key in plain and in encrypted values. Remove it from one of them.",
-                    ["key": type.place.key])
-                return nil
-            }
-        }
-        return isThere
-    }
-
-    /// Takes the values of a store. Returns false if another store has one of its keys (C-08).
-    private mutating func adopt(_ store: ArchivedValueStore, isEncrypted: Bool) -> Bool {
-        let changed = Set(store.changedKeys)
-        for (key, value) in store.values {
-            guard fields[key] == nil else { return false }
-            let field = HeldField(value: value, isEncrypted: isEncrypted)
-            fields[key] = field
-            if !changed.contains(key), baseFields[key] == nil { baseFields[key] = field }
-        }
-        for (key, value) in store.originals { baseFields[key] = HeldField(value: value, isEncrypted: isEncrypted) }
-        for key in store.changedKeys { edits[key] = FieldEdit(number: nextEditNumber(), isEncrypted: isEncrypted) }
-        return true
-    }
 }

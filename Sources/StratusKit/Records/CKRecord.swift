@@ -220,26 +220,7 @@ extension CKRecord {
     public typealias Reference = CKReference
     /// What happens to the record that holds a reference when its target is deleted.
     public typealias ReferenceAction = CKReferenceAction
-}
 
-extension CKReference {
-    /// The old name of `CKRecord.ReferenceAction`.
-    @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
-    public typealias Action = CKReferenceAction
-
-    /// Creates a reference to a record.
-    public convenience init(record: CKRecord, action: CKReferenceAction) {
-        self.init(recordID: record.recordID, action: action)
-    }
-}
-
-/// The name of `CKRecord.ReferenceAction` in the time between two versions of Swift.
-@available(*, deprecated, renamed: "CKRecord.ReferenceAction")
-public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
-
-extension CKRecord: StratusFormatArgument {}
-
-extension CKRecord {
     /// The parent record. A share of the parent includes this record. The reference must have the action `.none`; any
     /// other action is a mistake, which fails the save (C-09, X-25).
     public var parent: CKRecord.Reference? {
@@ -267,3 +248,20 @@ extension CKRecord {
         parent = parentRecordID.map { CKRecord.Reference(recordID: $0, action: .none) }
     }
 }
+
+extension CKReference {
+    /// The old name of `CKRecord.ReferenceAction`.
+    @available(*, deprecated, renamed: "CKRecord.ReferenceAction")
+    public typealias Action = CKReferenceAction
+
+    /// Creates a reference to a record.
+    public convenience init(record: CKRecord, action: CKReferenceAction) {
+        self.init(recordID: record.recordID, action: action)
+    }
+}
+
+/// The name of `CKRecord.ReferenceAction` in the time between two versions of Swift.
+@available(*, deprecated, renamed: "CKRecord.ReferenceAction")
+public typealias CKRecord_Reference_Action = CKRecord.ReferenceAction
+
+extension CKRecord: StratusFormatArgument {}

@@ -194,21 +194,19 @@ enum FieldKeyRule {
     /// The problem with a key, or nil.
     static func misuse(of key: String) -> String? {
         guard let first = key.utf8.first else { return "recordKey can not be empty" }
-        let isWellFormed = isLetter(first) && key.utf8.dropFirst().allSatisfy { isLetter($0) || isDigitOrDollar($0) }
+        let rest = key.utf8.dropFirst()
+        let isWellFormed =
+            first.isNameStart && rest.allSatisfy { $0.isNameStart || $0.isDigit || $0 == UInt8(ascii: "$") }
         return isWellFormed || systemKeys.contains(key) ? nil : "recordKey (\(key)) contains invalid characters"
     }
+}
 
-    private static func isLetter(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"): true
-        default: false
-        }
+extension UInt8 {
+    /// Whether the byte is a letter of ASCII or an underscore.
+    var isNameStart: Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self == UInt8(ascii: "_")
     }
 
-    private static func isDigitOrDollar(_ byte: UInt8) -> Bool {
-        switch byte {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "$"): true
-        default: false
-        }
-    }
+    /// Whether the byte is a digit of ASCII.
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

@@ -7,20 +7,11 @@
 //   3. A job that `submit` accepted runs exactly once, also when the pool is closed, unless it was withdrawn first.
 //   4. At most `queueLimit` jobs wait; one more is refused.
 
-import Foundation
+package import Foundation
 import StratusStore
 
 /// A bounded pool of threads for work that blocks.
 package final class BlockingPool: Sendable {
-    /// What runs first, in the order of the cases.
-    package enum Priority: Int, CaseIterable, Sendable {
-        case userInteractive
-        case userInitiated
-        case normal
-        case utility
-        case background
-    }
-
     /// Why a job was not accepted.
     package enum Refusal: Error, Sendable {
         case closed
@@ -42,7 +33,7 @@ package final class BlockingPool: Sendable {
     /// Throws `Refusal` when the pool is closed or too many jobs wait.
     @discardableResult
     package func submit(
-        priority: Priority = .normal, _ job: @escaping @Sendable () -> Void
+        priority: QualityOfService = .default, _ job: @escaping @Sendable () -> Void
     ) throws(Refusal) -> PoolTicket {
         try state.submit(priority: priority, job)
     }
@@ -52,7 +43,7 @@ package final class BlockingPool: Sendable {
     /// Throws `CancellationError` if the task is cancelled before a thread begins. A job that has begun runs to its
     /// end, and the task gets its result. Throws `Refusal` as `submit` does.
     package func run<Answer: Sendable>(
-        priority: Priority = .normal, _ body: @escaping @Sendable () throws -> Answer
+        priority: QualityOfService = .default, _ body: @escaping @Sendable () throws -> Answer
     ) async throws -> Answer {
         // Taking the job out of the ticket decides what resumes the task: the job or the cancellation, never both.
         let withdrawal = Locked<(@Sendable () -> Void)?>(nil)
@@ -93,15 +84,30 @@ package final class PoolTicket: Sendable {
     fileprivate func take() -> (@Sendable () -> Void)? { job.withLock { $0.take() } }
 }
 
+extension QualityOfService {
+    fileprivate static let rankCount = 5
+
+    /// The place in the order in which jobs begin.
+    fileprivate var rank: Int {
+        switch self {
+        case .userInteractive: 0
+        case .userInitiated: 1
+        case .utility: 3
+        case .background: 4
+        default: 2
+        }
+    }
+}
+
 /// The state that the threads share. They retain it and not the pool, so that releasing the pool ends them.
 private final class PoolState: @unchecked Sendable {
     // Unchecked because every variable is used only between `condition.lock` and `unlock`.
     private let condition = TimedCondition()
     private let threadCount: Int
     private let queueLimit: Int
-    private var waiting = [[PoolTicket]](repeating: [], count: BlockingPool.Priority.allCases.count)
+    private var waiting = [[PoolTicket]](repeating: [], count: QualityOfService.rankCount)
     /// The index of the first job that waits, by priority: removing the front of an array one by one is slow.
-    private var firsts = [Int](repeating: 0, count: BlockingPool.Priority.allCases.count)
+    private var firsts = [Int](repeating: 0, count: QualityOfService.rankCount)
     private var waitingCount = 0
     private var startedCount = 0
     private var idleCount = 0
@@ -113,14 +119,14 @@ private final class PoolState: @unchecked Sendable {
     }
 
     func submit(
-        priority: BlockingPool.Priority, _ job: @escaping @Sendable () -> Void
+        priority: QualityOfService, _ job: @escaping @Sendable () -> Void
     ) throws(BlockingPool.Refusal) -> PoolTicket {
         let ticket = PoolTicket(job)
         condition.lock()
         defer { condition.unlock() }
         guard !isClosed else { throw .closed }
         guard waitingCount < queueLimit else { throw .full }
-        waiting[priority.rawValue].append(ticket)
+        waiting[priority.rank].append(ticket)
         waitingCount += 1
         if idleCount >= waitingCount {
             condition.signal()
@@ -187,8 +193,7 @@ package final class CallbackQueue: Sendable {
         let callback = Callback(body: body)
         let begins = state.withLock { state in
             state.waiting.append(callback)
-            defer { state.isDraining = true }
-            return !state.isDraining
+            return !exchange(&state.isDraining, with: true)
         }
         guard begins else { return }
         do {

@@ -4,10 +4,10 @@
 import Foundation
 package import StratusCloud
 package import StratusModel
-import StratusStore
+package import StratusStore
 
 /// A session with a server. Containers without an account of their own act for the account signed in here.
-package final class CloudSession: Sendable {
+package final class CloudSession: SessionSource {
     package let server: any CloudServer
     package let clock: any CloudClock
     /// The threads that wait for the server.
@@ -25,7 +25,7 @@ package final class CloudSession: Sendable {
     /// Whether the single-item call to delete a zone that does not exist succeeds.
     package let unknownZoneDeletionSucceeds: Bool
 
-    package let sharedObjects = SharedObjects()
+    package let defaultContainer = Locked(WeakObject(object: nil))
     private let signedIn: Locked<AccountID?>
     private let notifications: CallbackQueue
 
@@ -59,11 +59,8 @@ package final class CloudSession: Sendable {
     /// Signs another account in, or out with nil. A change posts `CKAccountChanged` (O-18), with `deleted` also for the
     /// containers of that account.
     package func signIn(_ account: AccountID?, after deleted: AccountID? = nil) {
-        let hasChanged = signedIn.withLock { signedIn in
-            defer { signedIn = account }
-            return signedIn != account
-        }
-        if hasChanged { postAccountChange(of: deleted.map { [nil, $0] } ?? [nil]) }
+        let last = signedIn.withLock { exchange(&$0, with: account) }
+        if last != account { postAccountChange(of: deleted.map { [nil, $0] } ?? [nil]) }
     }
 
     /// Posts that the status of accounts has changed, also when a host suspends or restores one. Nil means the
@@ -85,9 +82,7 @@ package final class CloudSession: Sendable {
         activity.close()
         timers.close()
     }
-}
 
-extension CloudSession: SessionSource {
     package var session: CloudSession { self }
     package var openSession: CloudSession? { self }
 }
@@ -128,29 +123,12 @@ package protocol SessionSource: AnyObject, Sendable {
     var session: CloudSession { get }
     /// The session if it is open; opens nothing.
     var openSession: CloudSession? { get }
-    /// Objects that belong to the source.
-    var sharedObjects: SharedObjects { get }
+    /// The source's default container. It exists once while referenced, and is held weakly, because it refers to the
+    /// source.
+    var defaultContainer: Locked<WeakObject> { get }
 }
 
-/// Objects that exist once while referenced, such as the default container. They are held weakly, because they refer to
-/// the source.
-package final class SharedObjects: Sendable {
-    private let objects = Locked<[String: WeakObject]>([:])
-
-    package init() {}
-
-    /// The object under this key, or a new one from `make`.
-    package func object<Shared: AnyObject & Sendable>(for key: String, make: @Sendable () -> Shared) -> Shared {
-        objects.withLock { objects in
-            if let shared = objects[key]?.object as? Shared { return shared }
-            let made = make()
-            objects[key] = WeakObject(object: made)
-            return made
-        }
-    }
-}
-
-struct WeakObject: Sendable {
+package struct WeakObject: Sendable {
     weak let object: (any AnyObject & Sendable)?
 }
 
@@ -171,4 +149,21 @@ package enum CurrentSession {
 
     /// The current source, without opening anything. Containers and operations store it when they are created.
     package static func captured() -> any SessionSource { ofTask ?? ofProcess ?? CloudSession.defaultStore }
+}
+
+extension Locked {
+    /// The value, made at the first use.
+    func made<Made: Sendable>(_ make: () throws -> Made) rethrows -> Made where Value == Made? {
+        try withLock { value in
+            let made = try value ?? make()
+            value = made
+            return made
+        }
+    }
+}
+
+/// Replaces a value, and returns the old one.
+func exchange<Value>(_ value: inout Value, with new: Value) -> Value {
+    defer { value = new }
+    return value
 }

@@ -19,8 +19,7 @@ struct FileKeeper: Sendable {
     ///   or changes.
     /// - Throws: `FileFailure` if the copy cannot be written.
     func keep(_ path: String, as name: String, in directory: String) throws -> String? {
-        let source: Int32
-        do throws(FileFailure) { source = try files.openFile(path) } catch { return nil }
+        guard let source = try? files.openFile(path) else { return nil }
         defer { files.close(source) }
         try makeDirectory(Self.parent(of: directory))
         try makeDirectory(directory)
@@ -123,15 +122,11 @@ struct FileKeeper: Sendable {
 ///
 /// The release must not block: assets are released anywhere, under any lock.
 final class HandedOutCopies: AssetDownload {
-    private struct Copy {
-        var path: String
-        var isShown = false
-    }
-
     private let server: any CloudServer
     private let caller: Caller
     private let database: DatabaseSelector
-    private let copies = Locked<[Copy]>([])
+    /// The paths of the copies, and whether a client has seen them.
+    private let copies = Locked<[String: Bool]>([:])
 
     init(_ server: any CloudServer, as caller: Caller, in database: DatabaseSelector) {
         self.server = server
@@ -142,7 +137,7 @@ final class HandedOutCopies: AssetDownload {
     deinit {
         let copies = copies.value
         guard !copies.isEmpty else { return }
-        server.releaseCopies(copies.filter(\.isShown).map(\.path), unseen: copies.filter { !$0.isShown }.map(\.path))
+        server.releaseCopies(copies.filter(\.value).map(\.key), unseen: copies.filter { !$0.value }.map(\.key))
     }
 
     func makeCopy(of content: AssetDescriptor, at place: CKAsset.Place) throws -> URL {
@@ -151,12 +146,7 @@ final class HandedOutCopies: AssetDownload {
         return URL(fileURLWithPath: path)
     }
 
-    func take(_ copy: URL) { copies.withLock { $0.append(Copy(path: copy.path)) } }
+    func take(_ copy: URL) { copies.withLock { $0[copy.path] = false } }
 
-    func show(_ copy: URL) {
-        copies.withLock { copies in
-            guard let index = copies.firstIndex(where: { $0.path == copy.path }) else { return }
-            copies[index].isShown = true
-        }
-    }
+    func show(_ copy: URL) { copies.withLock { $0[copy.path]? = true } }
 }

@@ -68,7 +68,6 @@ package final class LongLivedRegistry: Sendable {
             let kept = try store.entry(entry.id)
             var run = state.running[entry.id] ?? Running()
             if kept == nil, run.unkeptAnswer == nil {
-                try collect(state)
                 try checkRoom(for: entry.account, state)
                 var entry = entry
                 entry.kept = clock.now
@@ -89,10 +88,7 @@ package final class LongLivedRegistry: Sendable {
 
     /// Throws `requestRateLimited` if the account has reached the limit, and `notAuthenticated` if it was deleted.
     package func checkRoom(for account: String?) throws {
-        try state.withLock { state in
-            try collect(state)
-            try checkRoom(for: account, state)
-        }
+        try state.withLock { try checkRoom(for: account, $0) }
     }
 
     /// Copies a file for an operation that is about to be joined for the first time. Returns nil if it cannot be read.
@@ -187,6 +183,7 @@ package final class LongLivedRegistry: Sendable {
     }
 
     private func checkRoom(for account: String?, _ state: State) throws {
+        try collect(state)
         if let account, state.forgotten.contains(account) {
             throw CloudError(.notAuthenticated, "The account was deleted: sign in with another.")
         }
@@ -328,11 +325,7 @@ package final class MemoryLongLivedStore: LongLivedStore {
     package func forget() { for id in kept.value.keys { remove(id) } }
 
     package func keepFile(_ path: String, as number: Int, of id: String) throws -> String? {
-        let directory = directory.withLock { directory in
-            let path = directory ?? takeDirectory()
-            directory = path
-            return path
-        }
+        let directory = directory.made(takeDirectory)
         return try FileKeeper.explaining(directory) {
             try keeper.keep(path, as: "\(number)", in: filesDirectory(of: id, in: directory))
         }

@@ -156,8 +156,7 @@ package final class NotificationHub: Sendable {
         let begins = state.withLock { state in
             guard !state.isClosed else { return false }
             state.isWoken = true
-            defer { state.isDelivering = true }
-            return !state.isDelivering
+            return !exchange(&state.isDelivering, with: true)
         }
         guard begins else { return }
         start({ hub in hub.deliver() }, orElse: { $0.isDelivering = false })
@@ -165,10 +164,7 @@ package final class NotificationHub: Sendable {
 
     private func deliver() {
         while beginDelivery() {
-            var isRetried = state.withLock { state in
-                defer { state.hasFailed = false }
-                return state.hasFailed
-            }
+            var isRetried = state.withLock { exchange(&$0.hasFailed, with: false) }
             do {
                 while let devices = try source?.deliverNotifications(), !devices.isEmpty {
                     for device in devices { kick(device) }
@@ -296,19 +292,4 @@ package final class NotificationHub: Sendable {
         }
         if !isClosed { onFailure(error) }
     }
-}
-
-// How a server wakes the hub of its session, which is created after it.
-//
-// Invariant: the reference is weak, because the hub refers to the server.
-
-/// Wakes a hub.
-final class NotificationBell: Sendable {
-    private let hub = Locked(WeakObject(object: nil))
-
-    /// Sets the hub to wake.
-    func attach(_ hub: NotificationHub) { self.hub.withLock { $0 = WeakObject(object: hub) } }
-
-    /// Wakes the hub. Does nothing before it is attached: a hub is woken when it is created.
-    func ring() { (hub.value.object as? NotificationHub)?.wake() }
 }

@@ -128,8 +128,7 @@ package final class SessionActivity: @unchecked Sendable {
             guard let quiet, !quiet.contains(where: \.canBegin) else { return }
             let resumed = condition.withLock { () -> [CheckedContinuation<Void, Never>]? in
                 guard changeNumber == seen else { return nil }
-                defer { continuations = [] }
-                return continuations
+                return exchange(&continuations, with: [])
             }
             guard let resumed else { continue }
             for continuation in resumed { continuation.resume() }

@@ -11,24 +11,24 @@ import StratusStore
 package final class SessionWatchers: Sendable {
     private struct Watcher: Sendable {
         var device: DeviceAddress?
-        var onDevice: (@Sendable () -> Void)?
-        var onAccount: (@Sendable () -> Void)?
+        let onDevice: @Sendable () -> Void
+        let onAccount: @Sendable () -> Void
     }
 
     private let watchers = Locked<[ObjectIdentifier: Watcher]>([:])
 
     package init() {}
 
-    /// Adds a watcher of accounts.
-    package func watchAccounts(_ watcher: ObjectIdentifier, _ onAccount: @escaping @Sendable () -> Void) {
-        change(watcher) { $0.onAccount = onAccount }
+    /// Adds a watcher of accounts, which watches no device yet.
+    package func add(
+        _ watcher: ObjectIdentifier, onDevice: @escaping @Sendable () -> Void, onAccount: @escaping @Sendable () -> Void
+    ) {
+        watchers.withLock { $0[watcher] = Watcher(onDevice: onDevice, onAccount: onAccount) }
     }
 
     /// Makes a watcher watch a device instead of its previous one; nil for none.
-    package func watch(
-        _ device: DeviceAddress?, _ watcher: ObjectIdentifier, _ onDevice: @escaping @Sendable () -> Void
-    ) {
-        change(watcher) { ($0.device, $0.onDevice) = (device, onDevice) }
+    package func watch(_ device: DeviceAddress?, _ watcher: ObjectIdentifier) {
+        watchers.withLock { $0[watcher]?.device = device }
     }
 
     /// Removes a watcher.
@@ -37,31 +37,23 @@ package final class SessionWatchers: Sendable {
         _ = watchers.withLock { $0.removeValue(forKey: watcher) }
     }
 
-    private func change(_ watcher: ObjectIdentifier, _ body: @Sendable (inout Watcher) -> Void) {
-        _ = watchers.withLock { watchers in
-            var changed = watchers[watcher] ?? Watcher()
-            body(&changed)
-            return watchers.updateValue(changed, forKey: watcher)
-        }
-    }
-
     // MARK: Telling
 
     /// Calls the watchers of these devices.
     func notify(of devices: Set<DeviceAddress>) {
         for watcher in watchers.value.values {
-            if let device = watcher.device, devices.contains(device) { watcher.onDevice?() }
+            if let device = watcher.device, devices.contains(device) { watcher.onDevice() }
         }
     }
 
     /// Calls the watchers of all devices.
     func notifyAllDevices() {
-        for watcher in watchers.value.values where watcher.device != nil { watcher.onDevice?() }
+        for watcher in watchers.value.values where watcher.device != nil { watcher.onDevice() }
     }
 
     /// Calls the watchers of accounts.
     func notifyOfAccounts() {
-        for watcher in watchers.value.values { watcher.onAccount?() }
+        for watcher in watchers.value.values { watcher.onAccount() }
     }
 }
 

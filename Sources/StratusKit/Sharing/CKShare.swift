@@ -161,16 +161,12 @@ open class CKShare: CKRecord, @unchecked Sendable {
     }
 
     /// Makes a change. If it is a mistake, the share remembers it.
-    final func change(_ body: (inout ShareState, ShareMark) throws(Misuse) -> Void) {
-        let mistake: Misuse? = sharing.withLock { sharing in
-            do throws(Misuse) {
-                try body(&sharing, mark)
-                return nil
-            } catch {
-                return error
-            }
+    final func change(_ body: (inout ShareState, ShareMark) throws -> Void) {
+        do {
+            try sharing.withLock { try body(&$0, mark) }
+        } catch {
+            if let mistake = error as? Misuse { note(mistake) }
         }
-        if let mistake { note(mistake) }
     }
 
     private func note(_ mistake: Misuse) {
@@ -211,14 +207,14 @@ extension CKShare {
     /// share is saved. This is a mistake, which fails the save, unless `publicPermission` is `none` (C-17).
     /// - Parameter participant: A participant that was fetched or created for a one-time URL, and is in no other share.
     public func addParticipant(_ participant: CKShare.Participant) {
-        change { (sharing, mark) throws(Misuse) in try sharing.add(participant, to: mark) }
+        change { sharing, mark in try sharing.add(participant, to: mark) }
     }
 
     /// Removes a participant when the share is saved. Removing someone who was never added is a mistake, which fails
     /// the save (C-16).
     /// - Parameter participant: One of `participants`, or an equal one.
     public func removeParticipant(_ participant: CKShare.Participant) {
-        change { (sharing, _) throws(Misuse) in try sharing.remove(participant) }
+        change { sharing, _ in try sharing.remove(participant) }
     }
 
     /// The URL that only one participant can use, who was created by `oneTimeURLParticipant()`. Once they have
@@ -233,7 +229,7 @@ extension CKShare {
     /// and administrators may set it; for others it is a mistake, which fails the save.
     public var allowsAccessRequests: Bool {
         get { sharing.withLock { $0.allowsAccessRequests } }
-        set { change { (sharing, _) throws(Misuse) in try sharing.setAllowsAccessRequests(newValue) } }
+        set { change { sharing, _ in try sharing.setAllowsAccessRequests(newValue) } }
     }
 
     /// The people who request access, visible to the owner and administrators. To grant access, invite the person by
@@ -246,19 +242,19 @@ extension CKShare {
     /// Denies requests for access when the share is saved. The people may request access again.
     /// - Parameter requesters: Some of `requesters`.
     public func denyRequesters(_ requesters: [CKShare.AccessRequester]) {
-        change { (sharing, _) throws(Misuse) in try sharing.deny(requesters) }
+        change { sharing, _ in try sharing.deny(requesters) }
     }
 
     /// Denies requests for access when the share is saved. The people lose their access and may not request it again.
     /// - Parameter requesters: Some of `requesters`.
     public func blockRequesters(_ requesters: [CKShare.AccessRequester]) {
-        change { (sharing, _) throws(Misuse) in try sharing.block(requesters) }
+        change { sharing, _ in try sharing.block(requesters) }
     }
 
     /// Lets people request access again when the share is saved.
     /// - Parameter blockedIdentities: Some of `blockedIdentities`.
     public func unblockIdentities(_ blockedIdentities: [CKShare.BlockedIdentity]) {
-        change { (sharing, _) throws(Misuse) in try sharing.unblock(blockedIdentities) }
+        change { sharing, _ in try sharing.unblock(blockedIdentities) }
     }
 
     // The types that belong to a share.
@@ -283,6 +279,8 @@ extension CKShare {
         case accepted = 2
         /// They were removed from the share.
         case removed = 3
+
+        init(_ status: AcceptanceStatus) { self = status == .accepted ? .accepted : .pending }
     }
 
     /// What a participant may do with shared records.
@@ -295,6 +293,14 @@ extension CKShare {
         case readOnly = 2
         /// They may read, change, delete and add.
         case readWrite = 3
+
+        // The server uses the same raw values, and has no `unknown`.
+        init(_ permission: StratusModel.ParticipantPermission) {
+            self = Self(rawValue: Int(permission.rawValue)) ?? .unknown
+        }
+
+        /// The same in the server's terms; nil for `unknown`.
+        var claim: StratusModel.ParticipantPermission? { .init(rawValue: UInt8(rawValue)) }
     }
 
     /// The role of a participant in a share (P-04).
@@ -309,6 +315,11 @@ extension CKShare {
         case privateUser = 3
         /// A person who joined by the link of a public share.
         case publicUser = 4
+
+        init(_ role: StratusModel.ParticipantRole) { self = Self(rawValue: Int(role.rawValue)) ?? .unknown }
+
+        /// The same in the server's terms; nil for `unknown`.
+        var claim: StratusModel.ParticipantRole? { .init(rawValue: UInt8(rawValue)) }
     }
 
     /// A person who takes part in a share.
@@ -319,20 +330,6 @@ extension CKShare {
     public typealias AccessRequester = CKShareAccessRequester
     /// A person who may not request access.
     public typealias BlockedIdentity = CKShareBlockedIdentity
-}
-
-extension CKShareParticipant {
-    /// The type of `participantID`.
-    public typealias ID = String
-    /// The old name of `CKShare.ParticipantAcceptanceStatus`.
-    @available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
-    public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
-    /// The old name of `CKShare.ParticipantPermission`.
-    @available(*, deprecated, renamed: "CKShare.ParticipantPermission")
-    public typealias Permission = CKShare.ParticipantPermission
-    /// The old name of `CKShare.ParticipantRole`.
-    @available(*, deprecated, renamed: "CKShare.ParticipantRole")
-    public typealias Role = CKShare.ParticipantRole
 }
 
 /// The name of `CKShare.ParticipantAcceptanceStatus` in the time between two versions of Swift.
@@ -346,25 +343,3 @@ public typealias CKShare_Participant_Permission = CKShare.ParticipantPermission
 /// The name of `CKShare.ParticipantRole` in the time between two versions of Swift.
 @available(*, deprecated, renamed: "CKShare.ParticipantRole")
 public typealias CKShare_Participant_Role = CKShare.ParticipantRole
-
-// MARK: The server's words
-
-// Both sides use the same raw values. Only clients have `unknown`.
-
-extension CKShare.ParticipantAcceptanceStatus {
-    init(_ status: AcceptanceStatus) { self = status == .accepted ? .accepted : .pending }
-}
-
-extension CKShare.ParticipantPermission {
-    init(_ permission: ParticipantPermission) { self = Self(rawValue: Int(permission.rawValue)) ?? .unknown }
-
-    /// The same in the server's terms; nil for `unknown`.
-    var claim: ParticipantPermission? { ParticipantPermission(rawValue: UInt8(rawValue)) }
-}
-
-extension CKShare.ParticipantRole {
-    init(_ role: ParticipantRole) { self = Self(rawValue: Int(role.rawValue)) ?? .unknown }
-
-    /// The same in the server's terms; nil for `unknown`.
-    var claim: ParticipantRole? { ParticipantRole(rawValue: UInt8(rawValue)) }
-}

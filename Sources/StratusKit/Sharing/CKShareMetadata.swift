@@ -42,30 +42,20 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     }
 
     /// Converts the server's answer.
-    /// - Parameters:
-    ///   - metadata: The answer.
-    ///   - account: The account that asked.
-    ///   - makeRecord: Creates its records.
-    convenience init(
-        _ metadata: ClientShareMetadata, account: AccountID?, makeRecord: (ClientRecord, RecordOrigin) -> CKRecord
-    ) {
-        let isOwn = metadata.share.address.zone.ownerName == CKCurrentUserDefaultName
-        let origin = RecordOrigin(
-            container: metadata.container, database: isOwn ? .private : .shared, account: account)
+    convenience init(_ metadata: ClientShareMetadata, share: CKShare, root: CKRecord?) {
         self.init(
             Facts(
                 url: metadata.url, container: metadata.container.text, role: Int(metadata.role.rawValue),
                 status: Int(metadata.status.rawValue), permission: Int(metadata.permission.rawValue),
                 owner: IdentityFacts(metadata.owner)),
-            share: CKShare(share: metadata.share, origin: origin),
-            root: metadata.rootRecord.map { makeRecord($0, origin) })
+            share: share, root: root)
     }
 
     /// The container in which to accept the share (M-01).
     public var containerIdentifier: String { facts.container }
 
     /// A copy of the share.
-    public var share: CKShare { toldShare.duplicate as? CKShare ?? toldShare }
+    public var share: CKShare { toldShare.copy() as? CKShare ?? toldShare }
 
     /// The root of the hierarchy; nil for a share of a whole zone.
     public var hierarchicalRootRecordID: CKRecord.ID? { toldShare.sharing.withLock { $0.rootID } }
@@ -75,7 +65,7 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
     public var rootRecordID: CKRecord.ID { hierarchicalRootRecordID ?? toldShare.recordID }
 
     /// A copy of the root, if it was requested (M-02).
-    public var rootRecord: CKRecord? { toldRoot?.duplicate }
+    public var rootRecord: CKRecord? { toldRoot?.copy() as? CKRecord }
 
     /// The user's role in the share, or the role that accepting gives.
     public var participantRole: CKShare.ParticipantRole { CKShare.ParticipantRole(rawValue: facts.role) ?? .unknown }
@@ -139,19 +129,12 @@ public final class CKShareMetadata: NSObject, NSSecureCoding, NSCopying, Sendabl
         guard let facts = coder.decodeBlock(Facts.self, forKey: CoderKey.metadata), !share.isDamaged else { return nil }
         self.init(facts, share: share, root: coder.decodeValue(of: CKRecord.self, forKey: CoderKey.metadataRoot))
     }
-}
 
-extension CKRecord {
-    /// A record with the same content.
-    fileprivate var duplicate: CKRecord { makeRecord(state.value, isAncestor: false) }
-}
+    // Metadata of shares in archives of Apple's systems.
+    //
+    // Apple identifies the share to its servers by tokens, which are useless here and are not read. Our server uses the
+    // URL, which is stored under a key of our own, and in the share.
 
-// Metadata of shares in archives of Apple's systems.
-//
-// Apple identifies the share to its servers by tokens, which are useless here and are not read. Our server uses the
-// URL, which is stored under a key of our own, and in the share.
-
-extension CKShareMetadata {
     private typealias Key = CoderKey.Apple
 
     /// Decodes an archive of Apple's. Returns nil if it has no share or no container.

@@ -23,11 +23,28 @@ struct ParticipantState: Sendable {
     var lastEditNumber: UInt64 = 0
     /// The share that the participant was added to, as long as it exists (C-16).
     weak var share: ShareMark?
+
+    mutating func forgetEdits(upTo number: UInt64) {
+        if let edit = roleEditNumber, edit <= number { roleEditNumber = nil }
+        if let edit = permissionEditNumber, edit <= number { permissionEditNumber = nil }
+    }
 }
 
 /// A person who takes part in a share or is invited to it. Fetch participants (P-01), or create one with
 /// ``oneTimeURLParticipant()``. Two are equal if they are the same person (C-18).
 public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Sendable {
+    /// The type of `participantID`.
+    public typealias ID = String
+    /// The old name of `CKShare.ParticipantAcceptanceStatus`.
+    @available(*, deprecated, renamed: "CKShare.ParticipantAcceptanceStatus")
+    public typealias AcceptanceStatus = CKShare.ParticipantAcceptanceStatus
+    /// The old name of `CKShare.ParticipantPermission`.
+    @available(*, deprecated, renamed: "CKShare.ParticipantPermission")
+    public typealias Permission = CKShare.ParticipantPermission
+    /// The old name of `CKShare.ParticipantRole`.
+    @available(*, deprecated, renamed: "CKShare.ParticipantRole")
+    public typealias Role = CKShare.ParticipantRole
+
     let state: Locked<ParticipantState>
 
     init(_ facts: ParticipantFacts, viewer: AccountID? = nil, share: ShareMark? = nil) {
@@ -157,7 +174,7 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
     func claim(isAdded: Bool, isNew: Bool) -> (claim: ParticipantClaim, editNumber: UInt64) {
         let (facts, editNumber) = state.withLock { ($0.facts, $0.lastEditNumber) }
         let claim = ParticipantClaim(
-            id: facts.id, lookup: isNew ? facts.lookup : nil, isOneTime: facts.isOneTime,
+            id: facts.id, lookup: isNew ? facts.identity.lookup : nil, isOneTime: facts.isOneTime,
             role: CKShare.ParticipantRole(rawValue: facts.role)?.claim,
             permission: CKShare.ParticipantPermission(rawValue: facts.permission)?.claim, isAdded: isAdded)
         return (claim, editNumber)
@@ -173,13 +190,6 @@ public final class CKShareParticipant: NSObject, NSSecureCoding, NSCopying, Send
             state.facts = facts
             state.viewer = viewer
         }
-    }
-}
-
-extension ParticipantState {
-    mutating func forgetEdits(upTo number: UInt64) {
-        if let edit = roleEditNumber, edit <= number { roleEditNumber = nil }
-        if let edit = permissionEditNumber, edit <= number { permissionEditNumber = nil }
     }
 }
 

@@ -89,8 +89,42 @@ extension ParticipantFacts {
         isOneTime = participant.isOneTime
     }
 
-    var lookup: IdentityLookup? { identity.lookup }
     var added: Date? { addedSeconds.map { Date(timeIntervalSinceReferenceDate: $0) } }
+
+    // The people of a share in archives of Apple's systems, where they are objects.
+    //
+    // Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
+    // keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for
+    // is archived under keys of our own.
+
+    /// Returns nil if the archive has no participant.
+    init?(ofApple coder: NSCoder) {
+        guard let id = coder.decodeText(forKey: CoderKey.Apple.participantID),
+            let identity = coder.decodeValue(of: CKUserIdentity.self, forKey: CoderKey.Apple.userIdentity)
+        else { return nil }
+        self.init(id: id, identity: IdentityFacts(identity))
+        role = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.role))
+        permission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.permission))
+        status = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.acceptanceStatus))
+        if coder.decodeFlag(forKey: CoderKey.Apple.isCurrentUser) { isCurrentUser = true }
+        addedSeconds = coder.decodeNumberIfPresent(forKey: CoderKey.addedSeconds)
+        isApprovedRequester = coder.decodeFlag(forKey: CoderKey.isApprovedRequester)
+        isOneTime = coder.decodeFlag(forKey: CoderKey.isOneTime)
+        oneTimeURL = coder.decodeText(forKey: CoderKey.oneTimeURL)
+    }
+
+    func encodeForApple(with coder: NSCoder) {
+        coder.encodeText(id, forKey: CoderKey.Apple.participantID)
+        coder.encode(CKUserIdentity(identity), forKey: CoderKey.Apple.userIdentity)
+        coder.encode(Int64(role), forKey: CoderKey.Apple.role)
+        coder.encode(Int64(permission), forKey: CoderKey.Apple.permission)
+        coder.encode(Int64(status), forKey: CoderKey.Apple.acceptanceStatus)
+        coder.encode(isCurrentUser ?? false, forKey: CoderKey.Apple.isCurrentUser)
+        if let addedSeconds { coder.encode(addedSeconds, forKey: CoderKey.addedSeconds) }
+        if isApprovedRequester { coder.encode(true, forKey: CoderKey.isApprovedRequester) }
+        if isOneTime { coder.encode(true, forKey: CoderKey.isOneTime) }
+        coder.encodeText(oneTimeURL, forKey: CoderKey.oneTimeURL)
+    }
 }
 
 /// A person who requests access, or may not.
@@ -147,41 +181,30 @@ struct ShareFacts: Codable, Hashable, Sendable {
         participants.insert(owner, at: 0)
         ownerID = owner.id
     }
-}
 
-// MARK: Archiving
-
-extension NSCoder {
-    /// Archives plain values as one block. Writes nothing for nil.
-    func encodeBlock(_ block: (some Encodable)?, forKey key: String) {
-        guard let block else { return }
-        // Every value can be written: numbers that JSON cannot express are written as words.
-        let encoder = JSONEncoder()
-        encoder.nonConformingFloatEncodingStrategy = .convertToString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        encoder.outputFormatting = .sortedKeys
-        guard let data = try? encoder.encode(block) else { return }
-        encode(data as NSData, forKey: key)
+    /// Returns nil if the archive has no participants under the key.
+    init?(ofApple coder: NSCoder, participantsKey: String) {
+        guard let people = coder.decodeMembers(of: CKShareParticipant.self, forKey: participantsKey) else { return nil }
+        self.init(root: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.rootRecordID)?.recordName)
+        participants = people.map(\.facts)
+        ownerID = participants.first { $0.role == CKShare.ParticipantRole.owner.rawValue }?.id ?? ""
+        currentUserID =
+            (participants.first { $0.isCurrentUser == true }
+            ?? participants.first { $0.identity.user == CKCurrentUserDefaultName })?.id
+        for index in participants.indices { participants[index].isCurrentUser = nil }
+        publicPermission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.publicPermission))
+        url = coder.decodeValue(of: NSURL.self, forKey: CoderKey.Apple.url)?.absoluteString
+        addMissingOwner()
     }
 
-    /// The values of a block; nil if there is none, or it has another content.
-    func decodeBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Block? {
-        let decoder = JSONDecoder()
-        decoder.nonConformingFloatDecodingStrategy = .convertFromString(
-            positiveInfinity: "inf", negativeInfinity: "-inf", nan: "nan")
-        guard let data = decodeData(forKey: key) else { return nil }
-        let block = try? decoder.decode(type, from: data)
-        if block == nil {
-            (self as? any ArchiveReader)?.noteUnknown(
-                "A block of values in the archive is damaged. Archive the object again.", ["key": key])
-        }
-        return block
-    }
-
-    /// Whether there is a block that does not decode. An object for which the block is optional does not decode then
-    ///
-    func hasDamagedBlock<Block: Decodable>(_ type: Block.Type, forKey key: String) -> Bool {
-        containsValue(forKey: key) && decodeBlock(type, forKey: key) == nil
+    /// The participants as objects, for an archive in Apple's format.
+    var archivedParticipants: NSMutableArray {
+        NSMutableArray(
+            array: participants.map { participant in
+                var participant = participant
+                participant.isCurrentUser = participant.id == currentUserID
+                return CKShareParticipant(participant)
+            })
     }
 }
 
@@ -268,73 +291,7 @@ extension ShareState {
             entries[index].addedEditNumber = nextEditNumber()
         }
     }
-}
 
-// The people of a share in archives of Apple's systems, where they are objects.
-//
-// Apple does not document how its objects are archived; the keys come from archives that its systems wrote. Clients
-// keep such archives because they cannot create these objects themselves. Data that Apple's format has no key for is
-// archived under keys of our own.
-
-extension ParticipantFacts {
-    /// Returns nil if the archive has no participant.
-    init?(ofApple coder: NSCoder) {
-        guard let id = coder.decodeText(forKey: CoderKey.Apple.participantID),
-            let identity = coder.decodeValue(of: CKUserIdentity.self, forKey: CoderKey.Apple.userIdentity)
-        else { return nil }
-        self.init(id: id, identity: IdentityFacts(identity))
-        role = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.role))
-        permission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.permission))
-        status = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.acceptanceStatus))
-        if coder.decodeFlag(forKey: CoderKey.Apple.isCurrentUser) { isCurrentUser = true }
-        addedSeconds = coder.decodeNumberIfPresent(forKey: CoderKey.addedSeconds)
-        isApprovedRequester = coder.decodeFlag(forKey: CoderKey.isApprovedRequester)
-        isOneTime = coder.decodeFlag(forKey: CoderKey.isOneTime)
-        oneTimeURL = coder.decodeText(forKey: CoderKey.oneTimeURL)
-    }
-
-    func encodeForApple(with coder: NSCoder) {
-        coder.encodeText(id, forKey: CoderKey.Apple.participantID)
-        coder.encode(CKUserIdentity(identity), forKey: CoderKey.Apple.userIdentity)
-        coder.encode(Int64(role), forKey: CoderKey.Apple.role)
-        coder.encode(Int64(permission), forKey: CoderKey.Apple.permission)
-        coder.encode(Int64(status), forKey: CoderKey.Apple.acceptanceStatus)
-        coder.encode(isCurrentUser ?? false, forKey: CoderKey.Apple.isCurrentUser)
-        if let addedSeconds { coder.encode(addedSeconds, forKey: CoderKey.addedSeconds) }
-        if isApprovedRequester { coder.encode(true, forKey: CoderKey.isApprovedRequester) }
-        if isOneTime { coder.encode(true, forKey: CoderKey.isOneTime) }
-        coder.encodeText(oneTimeURL, forKey: CoderKey.oneTimeURL)
-    }
-}
-
-extension ShareFacts {
-    /// Returns nil if the archive has no participants under the key.
-    init?(ofApple coder: NSCoder, participantsKey: String) {
-        guard let people = coder.decodeMembers(of: CKShareParticipant.self, forKey: participantsKey) else { return nil }
-        self.init(root: coder.decodeValue(of: CKRecordID.self, forKey: CoderKey.Apple.rootRecordID)?.recordName)
-        participants = people.map(\.facts)
-        ownerID = participants.first { $0.role == CKShare.ParticipantRole.owner.rawValue }?.id ?? ""
-        currentUserID =
-            (participants.first { $0.isCurrentUser == true }
-            ?? participants.first { $0.identity.user == CKCurrentUserDefaultName })?.id
-        for index in participants.indices { participants[index].isCurrentUser = nil }
-        publicPermission = Int(clamping: coder.decodeNumber(forKey: CoderKey.Apple.publicPermission))
-        url = coder.decodeValue(of: NSURL.self, forKey: CoderKey.Apple.url)?.absoluteString
-        addMissingOwner()
-    }
-
-    /// The participants as objects, for an archive in Apple's format.
-    var archivedParticipants: NSMutableArray {
-        NSMutableArray(
-            array: participants.map { participant in
-                var participant = participant
-                participant.isCurrentUser = participant.id == currentUserID
-                return CKShareParticipant(participant)
-            })
-    }
-}
-
-extension ShareState {
     private mutating func adoptAppleChanges(in coder: NSCoder) {
         func identifiers(_ key: String) -> [String] {
             (coder.decodeMembers(of: NSString.self, forKey: key) ?? []).map { String($0) }.sorted()

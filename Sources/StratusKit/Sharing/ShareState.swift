@@ -91,12 +91,6 @@ struct ShareState: Sendable {
         return copy
     }
 
-    /// Whether the current user may manage participants (P-14).
-    var isManaged: Bool {
-        let role = participant(currentUserID)?.role
-        return role == .owner || role == .administrator
-    }
-
     // MARK: Changes
 
     /// Adds a participant, or updates the one who is the same person (C-16).
@@ -145,8 +139,10 @@ struct ShareState: Sendable {
         }
     }
 
+    /// Throws unless the current user may manage participants (P-14).
     private func requireManager() throws(Misuse) {
-        guard isManaged else {
+        let role = participant(currentUserID)?.role
+        guard role == .owner || role == .administrator else {
             throw Misuse("Only the owner and administrators of a share decide about access requests.")
         }
     }
@@ -201,19 +197,7 @@ struct ShareState: Sendable {
             }
         }
     }
-}
 
-// The exchange with the server.
-
-/// The people of a share when a save began.
-struct SentShareState: SentSharing {
-    let claim: ShareClaim
-    /// The participants in the list, with the numbers of their last changes.
-    let participants: [(participant: CKShareParticipant, editNumber: UInt64)]
-    let lastEditNumber: UInt64
-}
-
-extension ShareState {
     /// Begins a save. Changes made from now on remain after it.
     func beginSave() -> SentShareState {
         let known = Set((base?.participants ?? []).map(\.id))
@@ -330,6 +314,16 @@ extension ShareState {
         ownerID = saved.ownerID
         entries = absorbed
     }
+}
+
+// The exchange with the server.
+
+/// The people of a share when a save began.
+struct SentShareState: SentSharing {
+    let claim: ShareClaim
+    /// The participants in the list, with the numbers of their last changes.
+    let participants: [(participant: CKShareParticipant, editNumber: UInt64)]
+    let lastEditNumber: UInt64
 }
 
 extension CKShareParticipant {

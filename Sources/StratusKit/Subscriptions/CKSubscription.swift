@@ -105,14 +105,10 @@ public class CKSubscription: NSObject, NSSecureCoding, NSCopying, @unchecked Sen
     final func adoptInfo(of coder: NSCoder) {
         notificationInfo = coder.decodeValue(of: CKNotificationInfo.self, forKey: CoderKey.subscriptionInfo)
     }
-}
 
-extension CKSubscription: StratusFormatArgument {}
+    // Subscriptions between client and server. The server returns a predicate as the archive that a client created.
+    // Like any archive it is not trusted and has to pass the parser.
 
-// Subscriptions between client and server. The server returns a predicate as the archive that a client created. Like
-// any archive it is not trusted and has to pass the parser.
-
-extension CKSubscription {
     /// The subscription for a save.
     /// - Parameter now: The value of `now()` in a predicate.
     /// - Returns: The subscription for the server.
@@ -147,6 +143,8 @@ extension CKSubscription {
         )
     }
 }
+
+extension CKSubscription: StratusFormatArgument {}
 
 // Subscriptions to zones.
 

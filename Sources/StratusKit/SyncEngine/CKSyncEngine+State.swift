@@ -26,10 +26,16 @@ extension CKSyncEngine {
         private let inner: Locked<Inner>
 
         init(_ configuration: Configuration) {
-            let place = SyncPlace(configuration.database)
-            var content = SyncContent(place: place)
+            let scope = configuration.database.scope
+            var content = SyncContent(
+                container: scope.identifier ?? scope.session.defaultContainerIdentifier,
+                scope: configuration.database.databaseScope.rawValue)
             // The state of another database is useless here.
-            if let stored = configuration.stateSerialization?.content, stored.place == place { content = stored }
+            if let stored = configuration.stateSerialization?.content, stored.container == content.container,
+                stored.scope == content.scope
+            {
+                content = stored
+            }
             // A state that never left the process has the moments of its own engine. Its pending changes must count as
             // older than any request of this engine, or they would be sent repeatedly.
             let moment = max(content.records.newestMoment, content.zones.newestMoment)
@@ -123,9 +129,6 @@ extension CKSyncEngine {
         /// The content as it is now.
         var content: SyncContent { inner.withLock { $0.content } }
 
-        /// The size of the state, for logs.
-        var summary: String { inner.withLock { $0.content.summary } }
-
         /// Changes the content without calling `onChange`.
         func update(_ body: @Sendable (inout SyncContent) -> Void) {
             inner.withLock { inner in
@@ -168,77 +171,9 @@ extension CKSyncEngine {
             }
         }
     }
-}
 
-extension SyncPlace {
-    /// The place of a database.
-    init(_ database: CKDatabase) {
-        let scope = database.scope
-        self.init(
-            container: scope.identifier ?? scope.session.defaultContainerIdentifier,
-            scope: database.databaseScope.rawValue)
-    }
-}
+    // Pending changes as clients name them, and the reason of a sync.
 
-// An engine's state as programs store it. The content is encoded only when a program encodes it: an engine reports its
-// state after every request, and most states are replaced before a program stores them.
-//
-//   {"data": the bytes of}
-//   {
-//     "version": 1,
-//     "container", "scope", "user":        the owner of the state (X-24: tokens are sealed for it)
-//     "token":                             the database's
-//     "zones": [{"name", "owner", "token", "unfetched", "pending", "isDeletion", "encryptionScope"}]
-//         unfetched    its position among the zones to fetch
-//         pending      its position among the zones to send
-//     "records": [{"zone": index in zones, "name", "isDeletion"}]
-//     "hasUntracked"
-//   }
-//
-// Never change the meaning of a version: programs store these bytes.
-
-extension CKSyncEngine.State {
-    /// An engine's state. Store it and pass it to the next engine (E-09). Its content is opaque. It is valid for the
-    /// same account and database; an engine of another one starts from the beginning (E-10).
-    public struct Serialization: Codable, Sendable {
-        let content: SyncContent
-
-        init(content: SyncContent) { self.content = content }
-
-        private enum Key: String, CodingKey {
-            case data
-        }
-
-        /// Decodes a state.
-        /// - Parameter decoder: The decoder.
-        /// - Throws: `DecodingError.dataCorrupted` if no engine of this version wrote the data: start from the
-        ///   beginning, with nil.
-        public init(from decoder: any Decoder) throws {
-            let container = try decoder.container(keyedBy: Key.self)
-            let data = try container.decode(Data.self, forKey: .data)
-            do {
-                content = try SyncArchive.content(of: data)
-            } catch {
-                throw DecodingError.dataCorruptedError(
-                    forKey: .data, in: container,
-                    debugDescription:
-                        "This is not the state of a sync engine, or it is damaged: start without a state (\(error)).")
-            }
-        }
-
-        /// Encodes the state.
-        /// - Parameter encoder: The encoder.
-        /// - Throws: What the encoder throws.
-        public func encode(to encoder: any Encoder) throws {
-            var container = encoder.container(keyedBy: Key.self)
-            try container.encode(try SyncArchive.data(of: content), forKey: .data)
-        }
-    }
-}
-
-// Pending changes as clients name them, and the reason of a sync.
-
-extension CKSyncEngine {
     /// A pending change of a record.
     public enum PendingRecordZoneChange: Hashable, Sendable, CustomStringConvertible {
         /// Save the record of this name. The engine asks the delegate for the record when it sends the change.
@@ -314,6 +249,62 @@ extension CKSyncEngine {
             case .scheduled: "scheduled"
             case .manual: "manual"
             }
+        }
+    }
+}
+
+// An engine's state as programs store it. The content is encoded only when a program encodes it: an engine reports its
+// state after every request, and most states are replaced before a program stores them.
+//
+//   {"data": the bytes of}
+//   {
+//     "version": 1,
+//     "container", "scope", "user":        the owner of the state (X-24: tokens are sealed for it)
+//     "token":                             the database's
+//     "zones": [{"name", "owner", "token", "unfetched", "pending", "isDeletion", "encryptionScope"}]
+//         unfetched    its position among the zones to fetch
+//         pending      its position among the zones to send
+//     "records": [{"zone": index in zones, "name", "isDeletion"}]
+//     "hasUntracked"
+//   }
+//
+// Never change the meaning of a version: programs store these bytes.
+
+extension CKSyncEngine.State {
+    /// An engine's state. Store it and pass it to the next engine (E-09). Its content is opaque. It is valid for the
+    /// same account and database; an engine of another one starts from the beginning (E-10).
+    public struct Serialization: Codable, Sendable {
+        let content: SyncContent
+
+        init(content: SyncContent) { self.content = content }
+
+        private enum Key: String, CodingKey {
+            case data
+        }
+
+        /// Decodes a state.
+        /// - Parameter decoder: The decoder.
+        /// - Throws: `DecodingError.dataCorrupted` if no engine of this version wrote the data: start from the
+        ///   beginning, with nil.
+        public init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: Key.self)
+            let data = try container.decode(Data.self, forKey: .data)
+            do {
+                content = try SyncArchive.content(of: data)
+            } catch {
+                throw DecodingError.dataCorruptedError(
+                    forKey: .data, in: container,
+                    debugDescription:
+                        "This is not the state of a sync engine, or it is damaged: start without a state (\(error)).")
+            }
+        }
+
+        /// Encodes the state.
+        /// - Parameter encoder: The encoder.
+        /// - Throws: What the encoder throws.
+        public func encode(to encoder: any Encoder) throws {
+            var container = encoder.container(keyedBy: Key.self)
+            try container.encode(try SyncArchive.data(of: content), forKey: .data)
         }
     }
 }

@@ -40,7 +40,7 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
 
     /// The database, and whether the engine syncs automatically.
     public var description: String {
-        "<CKSyncEngine: \(database), automaticallySync=\(worker.isAutomatic), \(state.summary)>"
+        "<CKSyncEngine: \(database), automaticallySync=\(worker.isAutomatic), \(state.content.summary)>"
     }
 
     /// Fetches changes now, and returns when the delegate has handled them (E-04). Without an account it returns
@@ -69,6 +69,43 @@ public final class CKSyncEngine: Sendable, CustomStringConvertible {
     /// the next occasion.
     public func cancelOperations() async {
         await worker.cancel()
+    }
+
+    // The configuration of an engine.
+
+    /// The database, the stored state and the delegate of an engine.
+    public struct Configuration: Sendable, CustomStringConvertible {
+        /// The private or shared database.
+        public var database: CKDatabase
+        /// The state of the last ``CKSyncEngine/Event/stateUpdate(_:)`` event; nil for the first engine.
+        public var stateSerialization: CKSyncEngine.State.Serialization?
+        /// The delegate, which provides records and receives events. The configuration retains it, the engine does not.
+        public var delegate: any CKSyncEngineDelegate
+        /// Whether the engine fetches and sends automatically: when it begins, when changes are pending, when another
+        /// device has written, and when the account changes (E-11). By default true.
+        public var automaticallySync = true
+        /// The subscription that notifies the engine of other devices; nil for any existing database subscription, or a
+        /// new one (E-12).
+        public var subscriptionID: CKSubscription.ID?
+
+        /// Creates a configuration of an engine that syncs automatically.
+        /// - Parameters:
+        ///   - database: The private or shared database.
+        ///   - stateSerialization: The state of the last state update; nil to start from the beginning.
+        ///   - delegate: The delegate, which provides records and receives events.
+        public init(
+            database: CKDatabase, stateSerialization: CKSyncEngine.State.Serialization?,
+            delegate: any CKSyncEngineDelegate
+        ) {
+            self.database = database
+            self.stateSerialization = stateSerialization
+            self.delegate = delegate
+        }
+
+        /// The database, and whether the engine syncs automatically.
+        public var description: String {
+            "<CKSyncEngine.Configuration: \(database), automaticallySync=\(automaticallySync)>"
+        }
     }
 }
 
@@ -108,44 +145,5 @@ extension CKSyncEngineDelegate {
         _ context: CKSyncEngine.FetchChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.FetchChangesOptions {
         context.options
-    }
-}
-
-// The configuration of an engine.
-
-extension CKSyncEngine {
-    /// The database, the stored state and the delegate of an engine.
-    public struct Configuration: Sendable, CustomStringConvertible {
-        /// The private or shared database.
-        public var database: CKDatabase
-        /// The state of the last ``CKSyncEngine/Event/stateUpdate(_:)`` event; nil for the first engine.
-        public var stateSerialization: CKSyncEngine.State.Serialization?
-        /// The delegate, which provides records and receives events. The configuration retains it, the engine does not.
-        public var delegate: any CKSyncEngineDelegate
-        /// Whether the engine fetches and sends automatically: when it begins, when changes are pending, when another
-        /// device has written, and when the account changes (E-11). By default true.
-        public var automaticallySync = true
-        /// The subscription that notifies the engine of other devices; nil for any existing database subscription, or a
-        /// new one (E-12).
-        public var subscriptionID: CKSubscription.ID?
-
-        /// Creates a configuration of an engine that syncs automatically.
-        /// - Parameters:
-        ///   - database: The private or shared database.
-        ///   - stateSerialization: The state of the last state update; nil to start from the beginning.
-        ///   - delegate: The delegate, which provides records and receives events.
-        public init(
-            database: CKDatabase, stateSerialization: CKSyncEngine.State.Serialization?,
-            delegate: any CKSyncEngineDelegate
-        ) {
-            self.database = database
-            self.stateSerialization = stateSerialization
-            self.delegate = delegate
-        }
-
-        /// The database, and whether the engine syncs automatically.
-        public var description: String {
-            "<CKSyncEngine.Configuration: \(database), automaticallySync=\(automaticallySync)>"
-        }
     }
 }

@@ -18,6 +18,13 @@ struct SyncArchive: Codable {
         var isDeletion: Bool?
         /// The encryption scope, if the pending change saves it.
         var encryptionScope: Int?
+
+        fileprivate func change(of zoneID: CKRecordZone.ID) -> CKSyncEngine.PendingDatabaseChange {
+            guard isDeletion != true else { return .deleteZone(zoneID) }
+            let zone = CKRecordZone(zoneID: zoneID)
+            zone.encryptionScope = encryptionScope.flatMap { CKRecordZone.EncryptionScope(rawValue: $0) } ?? .perRecord
+            return .saveZone(zone)
+        }
     }
 
     /// A pending change of a record.
@@ -52,13 +59,11 @@ struct SyncArchive: Codable {
 extension SyncArchive {
     /// The bytes of a state.
     static func data(of content: SyncContent) throws -> Data {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return try encoder.encode(SyncArchive(content))
+        Data(try ExactJSON.encode(SyncArchive(content)))
     }
 
     init(_ content: SyncContent) {
-        self.init(container: content.place.container, scope: content.place.scope)
+        self.init(container: content.container, scope: content.scope)
         user = content.userName
         token = content.databaseToken.map { Data($0.bytes) }
         hasUntracked = content.hasUntrackedChanges ? true : nil
@@ -106,7 +111,7 @@ extension SyncArchive {
     }
 
     private func content() throws -> SyncContent {
-        var content = SyncContent(place: SyncPlace(container: container, scope: scope))
+        var content = SyncContent(container: container, scope: scope)
         content.userName = user
         content.databaseToken = Self.token(token)
         content.hasUntrackedChanges = hasUntracked ?? false
@@ -128,15 +133,6 @@ extension SyncArchive {
 
     private static func token(_ data: Data?) -> CKServerChangeToken? {
         data.flatMap { $0.isEmpty ? nil : CKServerChangeToken([UInt8]($0)) }
-    }
-}
-
-extension SyncArchive.Zone {
-    fileprivate func change(of zoneID: CKRecordZone.ID) -> CKSyncEngine.PendingDatabaseChange {
-        guard isDeletion != true else { return .deleteZone(zoneID) }
-        let zone = CKRecordZone(zoneID: zoneID)
-        zone.encryptionScope = encryptionScope.flatMap { CKRecordZone.EncryptionScope(rawValue: $0) } ?? .perRecord
-        return .saveZone(zone)
     }
 }
 

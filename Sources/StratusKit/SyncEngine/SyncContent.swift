@@ -2,15 +2,11 @@
 
 import StratusModel
 
-/// The database of a state.
-struct SyncPlace: Hashable, Sendable {
-    var container: String
-    var scope: Int
-}
-
 /// What an engine remembers.
 struct SyncContent: Sendable {
-    var place: SyncPlace
+    /// The database that all of it belongs to, by its container and scope.
+    var container: String
+    var scope: Int
     /// The name of the user record that the rest belongs to; nil before an account was seen, and after it signed out.
     var userName: String?
     /// How far the engine has followed the list of zones.
@@ -25,7 +21,7 @@ struct SyncContent: Sendable {
 
     /// Forgets everything, because it belongs to another account (E-10).
     mutating func reset(for userName: String?) {
-        self = SyncContent(place: place)
+        self = SyncContent(container: container, scope: scope)
         self.userName = userName
     }
 

@@ -1,5 +1,4 @@
-// Sending: changes of zones until none are left, then batches of records until the delegate has none (E-01). At the end
-// are the requests that a round makes.
+// Sending: changes of zones until none are left, then batches of records until the delegate has none (E-01).
 //
 // Invariants:
 //   1. Answered changes leave the pending list before the delegate gets the event, so that it can add them again;
@@ -27,7 +26,9 @@ extension SyncRound {
     }
 
     private func sendAll(_ context: CKSyncEngine.SendChangesContext) async throws {
-        let limits = try await requests.limits()
+        let limits = try await database.scope.ask { server, caller in
+            try server.answer(RequestLimitsRequest(), as: caller)
+        }
         let zoneLimit = min(Self.zoneLimit, limits.itemCount)
         while true {
             var moment = state.moment
@@ -52,7 +53,11 @@ extension SyncRound {
     private func send(
         _ changes: [CKSyncEngine.PendingDatabaseChange], asOf moment: UInt64, _ group: CKOperationGroup
     ) async throws {
-        let sent = await requests.modify(changes, group)
+        let saves = changes.compactMap { if case .saveZone(let zone) = $0 { zone } else { nil } }
+        let deletions = changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } }
+        let sent = await SentItems(saves: saves, \.zoneID, deletions: deletions) {
+            try await database(in: group).modifyRecordZones(saving: saves, deleting: deletions)
+        }
         let finished = sent.finishedSaves.map(CKSyncEngine.PendingDatabaseChange.saveZone)
         state.finish([], finished + sent.finishedDeletions.map { .deleteZone($0) }, asOf: moment)
         try await worker.report(
@@ -69,7 +74,10 @@ extension SyncRound {
     private func send(
         _ batch: CKSyncEngine.RecordZoneChangeBatch, asOf moment: UInt64, _ group: CKOperationGroup
     ) async throws {
-        let sent = await requests.modify(batch, group)
+        let sent = await SentItems(saves: batch.recordsToSave, \.recordID, deletions: batch.recordIDsToDelete) {
+            try await database(in: group).modifyRecords(
+                saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, atomically: batch.atomicByZone)
+        }
         let finished = sent.finishedSaves.map { CKSyncEngine.PendingRecordZoneChange.saveRecord($0.recordID) }
         state.finish(finished + sent.finishedDeletions.map { .deleteRecord($0) }, [], asOf: moment)
         // A zone is followed from the first save on this device: otherwise nothing would show that it was deleted and
@@ -143,85 +151,5 @@ struct SentItems<Item, ID: Hashable & Sendable> {
 
     private func answer<Value>(_ result: Result<Value, any Error>?) -> Result<Value, CKError> {
         result?.mapError { CKError.of($0) } ?? .failure(failure ?? CKError.unanswered())
-    }
-}
-
-// The requests of an engine, each an operation that any client could add to the database. An operation has the group of
-// the program, and does not retry: the engine does, so that it can report failures.
-
-/// The requests of one round.
-struct SyncRequests: Sendable {
-    /// A page of changes in the order of the feed.
-    typealias Page<Modification, Deletion> = (
-        modifications: [Modification], deletions: [Deletion], changeToken: CKServerChangeToken, moreComing: Bool
-    )
-    typealias DatabasePage = Page<CKDatabase.DatabaseChange.Modification, CKDatabase.DatabaseChange.Deletion>
-    typealias ZonePage = Page<CKDatabase.RecordZoneChange.Modification, CKDatabase.RecordZoneChange.Deletion>
-
-    let database: CKDatabase
-
-    private func database(in group: CKOperationGroup) -> CKDatabase {
-        CKDatabase(database.scope.inheriting(nil, group), database.databaseScope)
-    }
-
-    /// The limits of one request in the database's store (L-01).
-    func limits() async throws -> RequestSize {
-        try await database.scope.ask { server, caller in try server.answer(RequestLimitsRequest(), as: caller) }
-    }
-
-    func databaseChanges(since token: CKServerChangeToken?, _ group: CKOperationGroup) async throws -> DatabasePage {
-        try await database(in: group).databaseChanges(since: token)
-    }
-
-    func zoneChanges(
-        in zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ group: CKOperationGroup
-    ) async throws -> ZonePage {
-        let database = database(in: group)
-        return try await database.scope.await { completion in
-            let changed = Gathered<[CKDatabase.RecordZoneChange.Modification]>([])
-            let operation = database.fetchingPage(of: zoneID, .init(previousServerChangeToken: token)) { page in
-                completion(page.map { (changed.value, $0, $1.serverChangeToken, $1.moreComing) })
-            }
-            // Events cannot report a record's error: a damaged asset has a `fileURL` of nil.
-            operation.reportAllRecords { changed.value.append(.init(record: $0)) }
-            return operation
-        }
-    }
-
-    func modify(
-        _ batch: CKSyncEngine.RecordZoneChangeBatch, _ group: CKOperationGroup
-    ) async -> SentItems<CKRecord, CKRecord.ID> {
-        await SentItems(saves: batch.recordsToSave, \.recordID, deletions: batch.recordIDsToDelete) {
-            try await database(in: group).modifyRecords(
-                saving: batch.recordsToSave, deleting: batch.recordIDsToDelete, atomically: batch.atomicByZone)
-        }
-    }
-
-    func modify(
-        _ changes: [CKSyncEngine.PendingDatabaseChange], _ group: CKOperationGroup
-    ) async -> SentItems<CKRecordZone, CKRecordZone.ID> {
-        let saves = changes.compactMap { if case .saveZone(let zone) = $0 { zone } else { nil } }
-        let deletions = changes.compactMap { if case .deleteZone(let zoneID) = $0 { zoneID } else { nil } }
-        return await SentItems(saves: saves, \.zoneID, deletions: deletions) {
-            try await database(in: group).modifyRecordZones(saving: saves, deleting: deletions)
-        }
-    }
-
-    /// Ensures that there is a database subscription (E-12): the configured one, or any, or a new one.
-    func subscribe(_ wantedID: CKSubscription.ID?) async throws {
-        if let wantedID {
-            let found = try await database.subscriptions(for: [wantedID])
-            if case .success = found[wantedID] { return }
-        } else {
-            let all = try await database.allSubscriptions()
-            let isThere = all.contains { ($0 as? CKDatabaseSubscription).map { $0.recordType == nil } ?? false }
-            if isThere { return }
-        }
-        let subscription = CKDatabaseSubscription(
-            subscriptionID: wantedID ?? "CKSyncEngine-\(database.databaseScope)-database")
-        let info = CKSubscription.NotificationInfo()
-        info.shouldSendContentAvailable = true
-        subscription.notificationInfo = info
-        try await database.save(subscription)
     }
 }

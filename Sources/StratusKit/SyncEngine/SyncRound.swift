@@ -11,15 +11,15 @@ final class SyncRound {
     let reason: CKSyncEngine.SyncReason
     /// All errors, for the decision when to try again.
     var failures: [CKError] = []
-    /// The requests, sent as the account of the round.
-    private(set) var requests: SyncRequests
+    /// The database, as the account of the round.
+    private(set) var database: CKDatabase
 
     var state: CKSyncEngine.State { worker.state }
 
     init(_ worker: SyncWorker, _ reason: CKSyncEngine.SyncReason) {
         self.worker = worker
         self.reason = reason
-        requests = SyncRequests(database: worker.database)
+        database = worker.database
     }
 
     /// Does what the program requested.
@@ -123,7 +123,7 @@ final class SyncRound {
     /// account cannot be used now. From now on the round acts for this account.
     private func identify() async throws -> (userName: String?, device: DeviceAddress?)? {
         let scope = worker.database.scope.pinned()
-        requests = SyncRequests(database: CKDatabase(scope, worker.database.databaseScope))
+        database = CKDatabase(scope, worker.database.databaseScope)
         let container = CKContainer(scope)
         switch try await container.accountStatus() {
         case .available: return (try await container.userRecordID().recordName, scope.ear)
@@ -144,36 +144,12 @@ final class SyncRound {
             note(error)
         }
     }
-}
 
-extension ContainerScope {
-    /// The device of an engine whose container has none.
-    static let syncDeviceName = "sync engine"
+    // Fetching: which zones have changed, then what has changed in them (E-02).
+    //
+    // Invariant: fetched changes are reported before the token after them is stored, so that a program that stores both
+    // in the order of the events never misses a change (E-09).
 
-    /// The same container for the account that is signed in now, even if another signs in later.
-    func pinned() -> ContainerScope {
-        let session = session
-        guard case .signedIn = account, let account = session.account else { return self }
-        var pinned = ContainerScope(
-            captured: session, identifier: identifier,
-            account: .account(account, device: CloudSession.localDeviceName))
-        pinned.defaults = defaults
-        return pinned
-    }
-
-    /// The device that is notified of others; nil without a user.
-    var ear: DeviceAddress? {
-        guard case .account(let account, let device) = account else { return nil }
-        return DeviceAddress(account: account, name: device ?? Self.syncDeviceName)
-    }
-}
-
-// Fetching: which zones have changed, then what has changed in them (E-02).
-//
-// Invariant: fetched changes are reported before the token after them is stored, so that a program that stores both in
-// the order of the events never misses a change (E-09).
-
-extension SyncRound {
     /// Fetches and reports changes. Throws the error of the request, or `partialFailure` for zones.
     func fetch(_ options: CKSyncEngine.FetchChangesOptions) async throws {
         let context = CKSyncEngine.FetchChangesContext(reason: reason, options: options)
@@ -192,7 +168,7 @@ extension SyncRound {
     private func subscribe() async throws {
         guard !worker.isSubscribed else { return }
         do {
-            try await requests.subscribe(worker.wantedSubscriptionID)
+            try await ensureSubscription()
             worker.isSubscribed = true
         } catch {
             let failure = CKError.of(error)
@@ -220,11 +196,20 @@ extension SyncRound {
             let token = state.content.databaseToken
             if token == nil, listed == nil, !state.content.zoneTokens.isEmpty { listed = [] }
             do {
-                let page = try await requests.databaseChanges(since: token, group)
+                let page = try await database(in: group).databaseChanges(since: token)
                 listed?.formUnion(page.modifications.map(\.zoneID))
-                try await report(page)
+                state.update { content in
+                    content.noteDeleted(page.deletions.map(\.zoneID))
+                    content.noteChanged(page.modifications.map(\.zoneID))
+                }
+                if !page.modifications.isEmpty || !page.deletions.isEmpty {
+                    try await worker.report(
+                        .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)))
+                }
+                state.update { $0.databaseToken = page.changeToken }
+                try await worker.reportState()
                 guard page.moreComing else { break }
-            } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
+            } catch let error as CKError where error.code == .changeTokenExpired && token != nil && !hasRestarted {
                 hasRestarted = true
                 // A list from the beginning names all existing zones.
                 state.update { ($0.databaseToken, $0.unfetchedZoneIDs) = (nil, []) }
@@ -237,19 +222,6 @@ extension SyncRound {
             .fetchedDatabaseChanges(
                 .init(modifications: [], deletions: gone.map { .init(zoneID: $0, reason: .deleted) })))
         state.update { $0.noteDeleted(gone) }
-        try await worker.reportState()
-    }
-
-    private func report(_ page: SyncRequests.DatabasePage) async throws {
-        state.update { content in
-            content.noteDeleted(page.deletions.map(\.zoneID))
-            content.noteChanged(page.modifications.map(\.zoneID))
-        }
-        if !page.modifications.isEmpty || !page.deletions.isEmpty {
-            try await worker.report(
-                .fetchedDatabaseChanges(.init(modifications: page.modifications, deletions: page.deletions)))
-        }
-        state.update { $0.databaseToken = page.changeToken }
         try await worker.reportState()
     }
 
@@ -291,7 +263,7 @@ extension SyncRound {
             guard options.scope.contains(zoneID) else { return }
             let token = state.content.zoneTokens[zoneID]
             do {
-                let page = try await requests.zoneChanges(in: zoneID, since: token, options.operationGroup)
+                let page = try await zoneChanges(in: zoneID, since: token, options.operationGroup)
                 if !page.modifications.isEmpty || !page.deletions.isEmpty {
                     try await worker.report(
                         .fetchedRecordZoneChanges(
@@ -300,9 +272,10 @@ extension SyncRound {
                 state.update { $0.noteFetched(zoneID, upTo: page.changeToken, isMoreComing: page.moreComing) }
                 try await worker.reportState()
                 guard page.moreComing else { return }
-            } catch let error as CKError where error.isOfToken && token != nil && !hasRestarted {
+            } catch let error as CKError where error.code == .changeTokenExpired && token != nil && !hasRestarted {
                 hasRestarted = true
-                if error.isOfRecreatedZone {
+                // The token may belong to a deleted zone, and another zone has its name.
+                if error.userInfo["reason"] as? String == CloudError.reasonZoneRecreated {
                     // Everything that was fetched of it is gone; the database's feed reports only the latest state of a
                     // name.
                     try await worker.report(
@@ -313,14 +286,75 @@ extension SyncRound {
             }
         }
     }
+
+    // The requests of a round, each an operation that any client could add to the database. An operation has the group
+    // of the program, and does not retry: the engine does, so that it can report failures.
+
+    /// A page of changes in the order of the feed.
+    private typealias ZonePage = (
+        modifications: [CKDatabase.RecordZoneChange.Modification], deletions: [CKDatabase.RecordZoneChange.Deletion],
+        changeToken: CKServerChangeToken, moreComing: Bool
+    )
+
+    func database(in group: CKOperationGroup) -> CKDatabase {
+        CKDatabase(database.scope.inheriting(nil, group), database.databaseScope)
+    }
+
+    private func zoneChanges(
+        in zoneID: CKRecordZone.ID, since token: CKServerChangeToken?, _ group: CKOperationGroup
+    ) async throws -> ZonePage {
+        let database = database(in: group)
+        return try await database.scope.await { completion in
+            let changed = Gathered<[CKDatabase.RecordZoneChange.Modification]>([])
+            let operation = database.fetchingPage(of: zoneID, .init(previousServerChangeToken: token)) { page in
+                completion(page.map { (changed.value, $0, $1.serverChangeToken, $1.moreComing) })
+            }
+            // Events cannot report a record's error: a damaged asset has a `fileURL` of nil.
+            operation.reportAllRecords { changed.value.append(.init(record: $0)) }
+            return operation
+        }
+    }
+
+    /// Ensures that there is a database subscription (E-12): the configured one, or any, or a new one.
+    private func ensureSubscription() async throws {
+        let wantedID = worker.wantedSubscriptionID
+        if let wantedID {
+            let found = try await database.subscriptions(for: [wantedID])
+            if case .success = found[wantedID] { return }
+        } else {
+            let all = try await database.allSubscriptions()
+            let isThere = all.contains { ($0 as? CKDatabaseSubscription).map { $0.recordType == nil } ?? false }
+            if isThere { return }
+        }
+        let subscription = CKDatabaseSubscription(
+            subscriptionID: wantedID ?? "CKSyncEngine-\(database.databaseScope)-database")
+        let info = CKSubscription.NotificationInfo()
+        info.shouldSendContentAvailable = true
+        subscription.notificationInfo = info
+        try await database.save(subscription)
+    }
 }
 
-extension CKError {
-    /// Whether a token has expired, or is not valid for this feed (T-09, X-30).
-    fileprivate var isOfToken: Bool { code == .changeTokenExpired }
+extension ContainerScope {
+    /// The device of an engine whose container has none.
+    static let syncDeviceName = "sync engine"
 
-    /// Whether the token belongs to a deleted zone and another zone has its name.
-    fileprivate var isOfRecreatedZone: Bool { userInfo["reason"] as? String == CloudError.reasonZoneRecreated }
+    /// The same container for the account that is signed in now, even if another signs in later.
+    func pinned() -> ContainerScope {
+        let session = session
+        guard case .signedIn = account, let account = session.account else { return self }
+        var pinned = ContainerScope(
+            captured: session, identifier: identifier,
+            account: .account(account, device: CloudSession.localDeviceName))
+        pinned.defaults = defaults
+        return pinned
+    }
+
+    /// The device that is notified of others; nil without a user.
+    var ear: DeviceAddress? {
+        guard case .account(let account, let device) = account else { return nil }
+        return DeviceAddress(account: account, name: device ?? Self.syncDeviceName)
+    }
 }
 
 // The decision what to do after failures, as pure functions.

@@ -15,12 +15,9 @@ final class SyncWorker: Sendable {
     /// What a program can request.
     typealias Errand = @Sendable (SyncRound) async throws -> Void
 
-    private struct Ends {
+    private struct Schedule {
         weak var engine: CKSyncEngine?
         weak var delegate: (any CKSyncEngineDelegate)?
-    }
-
-    private struct Schedule {
         var isEnded = false
         /// Whether a round was added that has not begun.
         var isAdded = false
@@ -44,15 +41,14 @@ final class SyncWorker: Sendable {
     let isAutomatic: Bool
     let wantedSubscriptionID: CKSubscription.ID?
     let queue = SyncQueue()
-    private let ends: Locked<Ends>
-    private let schedule = Locked(Schedule())
+    private let schedule: Locked<Schedule>
 
     init(_ configuration: CKSyncEngine.Configuration, _ state: CKSyncEngine.State) {
         database = configuration.database
         isAutomatic = configuration.automaticallySync
         wantedSubscriptionID = configuration.subscriptionID
         self.state = state
-        ends = Locked(Ends(engine: nil, delegate: configuration.delegate))
+        schedule = Locked(Schedule(delegate: configuration.delegate))
     }
 
     /// The current session of the database.
@@ -60,7 +56,7 @@ final class SyncWorker: Sendable {
 
     /// Begins to work for an engine.
     func begin(as engine: CKSyncEngine) {
-        ends.withLock { $0.engine = engine }
+        schedule.withLock { $0.engine = engine }
         state.setOnChange { [weak self] isToSend in self?.clientHasChanged(isToSend) }
         guard isAutomatic else { return }
         lookOn()
@@ -84,8 +80,7 @@ final class SyncWorker: Sendable {
     private func clientHasChanged(_ isToSend: Bool) {
         let isToReport = schedule.withLock { schedule in
             guard !schedule.isEnded else { return false }
-            defer { schedule.isReportDue = true }
-            return !schedule.isReportDue
+            return !exchange(&schedule.isReportDue, with: true)
         }
         if isToReport {
             queue.add(isOwn: true, in: session) { [self] in
@@ -148,10 +143,8 @@ final class SyncWorker: Sendable {
     func ask<Answer: Sendable>(
         _ body: @Sendable (any CKSyncEngineDelegate, CKSyncEngine) async -> Answer
     ) async throws -> Answer {
-        let (delegate, engine) = ends.withLock { ($0.delegate, $0.engine) }
-        guard let delegate, let engine, !schedule.withLock({ $0.isEnded }) else {
-            throw CKError.operationWasCancelled
-        }
+        let (delegate, engine, isEnded) = schedule.withLock { ($0.delegate, $0.engine, $0.isEnded) }
+        guard let delegate, let engine, !isEnded else { throw CKError.operationWasCancelled }
         let workers = SyncCallback.workers.union([ObjectIdentifier(self)])
         return await SyncCallback.$workers.withValue(workers) { await body(delegate, engine) }
     }
@@ -206,8 +199,7 @@ final class SyncWorker: Sendable {
                 self?.schedule.withLock { $0.endPause = nil }
                 self?.askForRound()
             }
-            defer { schedule.endPause = { timers.cancel(token) } }
-            return schedule.endPause
+            return exchange(&schedule.endPause, with: { timers.cancel(token) })
         }
         last?()
     }
@@ -237,15 +229,13 @@ final class SyncWorker: Sendable {
         }
         last?.remove(ObjectIdentifier(self))
         guard !isEnded else { return }
-        watchers.watchAccounts(ObjectIdentifier(self)) { [weak self] in
-            self?.endPause()
-            self?.askForRound()
-        }
-        lookAwayIfEnded(watchers)
-    }
-
-    /// An engine may end while it starts to watch.
-    private func lookAwayIfEnded(_ watchers: SessionWatchers) {
+        watchers.add(
+            ObjectIdentifier(self), onDevice: { [weak self] in self?.wantFetch(andRound: true) },
+            onAccount: { [weak self] in
+                self?.endPause()
+                self?.askForRound()
+            })
+        // An engine may end while it starts to watch.
         if schedule.withLock({ $0.isEnded }) { watchers.remove(ObjectIdentifier(self)) }
     }
 
@@ -258,9 +248,7 @@ final class SyncWorker: Sendable {
             schedule.ear = device
             return schedule.watchers
         }
-        guard let watchers else { return }
-        watchers.watch(device, ObjectIdentifier(self)) { [weak self] in self?.wantFetch(andRound: true) }
-        lookAwayIfEnded(watchers)
+        watchers?.watch(device, ObjectIdentifier(self))
     }
 }
 

@@ -44,19 +44,15 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         static let nowhere = Place(record: RecordAddress(recordName: ""), key: "", in: nil)
     }
 
-    /// The content that the server is known to have for this asset.
-    struct Confirmed: Hashable, Sendable {
-        var content: AssetDescriptor
-        /// Nil if the content is known from an archive.
-        var place: Place?
-    }
-
     private struct State: Sendable {
         /// The client's own file.
         var upload: URL?
         /// Whether that file is an operation's copy, which is removed with the operation.
         var isKeptUpload = false
-        var confirmed: Confirmed?
+        /// The content that the server is known to have for this asset.
+        var confirmed: AssetDescriptor?
+        /// The field that holds that content; nil if it is known from an archive.
+        var confirmedPlace: Place?
         /// What Apple's system says about the content.
         var apple: AppleContent?
         /// Nil if the content is not delivered.
@@ -95,12 +91,12 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     ///   - place: The field that holds it.
     ///   - download: Nil if the content is not delivered, as in the record of a conflict (S-07).
     convenience init(_ content: AssetDescriptor, at place: Place, download: (any AssetDownload)?) {
-        self.init(State(confirmed: Confirmed(content: content, place: place), download: download, source: place))
+        self.init(State(confirmed: content, confirmedPlace: place, download: download, source: place))
     }
 
     /// An asset whose content is known from an archive.
     convenience init(archived content: AssetDescriptor) {
-        self.init(State(confirmed: Confirmed(content: content)))
+        self.init(State(confirmed: content))
     }
 
     /// An asset of Apple's. Its content is not available here.
@@ -112,7 +108,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     var appleContent: AppleContent? { state.withLock { $0.apple } }
 
     /// The content that the server is known to have for this asset.
-    var confirmedContent: AssetDescriptor? { state.withLock { $0.confirmed?.content } }
+    var confirmedContent: AssetDescriptor? { state.withLock { $0.confirmed } }
 
     /// An asset without a file or content.
     static var withoutContent: CKAsset { CKAsset(State()) }
@@ -134,7 +130,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
             if known.isShown { return copy }
         } else {
             // The copy failed during the fetch, or the asset is part of a share's metadata.
-            guard let content = known.confirmed?.content, let download = known.download, let source = known.source,
+            guard let content = known.confirmed, let download = known.download, let source = known.source,
                 let made = try? download.makeCopy(of: content, at: source)
             else { return nil }
             copy = adopt(made)
@@ -148,7 +144,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     var wanted: (content: AssetDescriptor, place: Place)? {
         state.withLock { state in
             guard state.upload == nil, state.copy == nil, state.download != nil, let source = state.source,
-                let content = state.confirmed?.content
+                let content = state.confirmed
             else { return nil }
             return (content, source)
         }
@@ -187,7 +183,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
     /// Notes that the server has stored this asset's content in a field.
     func confirm(_ content: AssetDescriptor, at place: Place) {
-        state.withLock { $0.confirmed = Confirmed(content: content, place: place) }
+        state.withLock { ($0.confirmed, $0.confirmedPlace) = (content, place) }
     }
 
     /// What a save sends for this asset. If another record's content must be uploaded, this creates the private copy
@@ -197,12 +193,10 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
     ///   - isChanged: Whether the client has set the field since the record was fetched or saved.
     /// - Returns: A file to upload, or the content that the server is said to have.
     func claim(at place: Place, isChanged: Bool) -> ClientAsset {
-        let (upload, confirmed) = state.withLock { ($0.upload, $0.confirmed) }
-        if let confirmed, confirmed.place == place || confirmed.place == nil, !isChanged || upload == nil {
-            return .content(confirmed.content)
-        }
+        let (upload, confirmed, known) = state.withLock { ($0.upload, $0.confirmed, $0.confirmedPlace) }
+        if let confirmed, known == place || known == nil, !isChanged || upload == nil { return .content(confirmed) }
         // An asset from another field or record is uploaded again (R-14).
-        guard let file = upload ?? fileURL else { return confirmed.map { .content($0.content) } ?? .missing }
+        guard let file = upload ?? fileURL else { return confirmed.map { .content($0) } ?? .missing }
         return .file(path: file.path)
     }
 
@@ -210,7 +204,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         let (file, size) = state.withLock { state in
             (
                 state.upload ?? (state.isShown ? state.copy : nil),
-                state.confirmed?.content.byteCount ?? state.apple?.byteCount
+                state.confirmed?.byteCount ?? state.apple?.byteCount
             )
         }
         return "<CKAsset: \(file?.path ?? "no file")\(size.map { ", \($0) bytes" } ?? "")>"
@@ -225,7 +219,7 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
 
     /// Archives the content that the server has confirmed, and no path.
     open func encode(with coder: NSCoder) {
-        let (confirmed, apple) = state.withLock { ($0.confirmed?.content, $0.apple) }
+        let (confirmed, apple) = state.withLock { ($0.confirmed, $0.apple) }
         if coder.isOfApple || apple != nil {
             (apple ?? confirmed.map { AppleContent(byteCount: $0.byteCount) })?.encode(with: coder)
         }
@@ -243,21 +237,19 @@ open class CKAsset: NSObject, NSSecureCoding, @unchecked Sendable {
         if let digest = coder.decodeData(forKey: CoderKey.assetDigest).map({ [UInt8]($0) }) {
             let byteCount = coder.decodeNumber(forKey: CoderKey.assetByteCount)
             guard digest.count == 32, byteCount >= 0 else { return nil }
-            decoded.confirmed = Confirmed(content: AssetDescriptor(digest: digest, byteCount: byteCount))
+            decoded.confirmed = AssetDescriptor(digest: digest, byteCount: byteCount)
         } else {
             decoded.apple = apple
         }
         state = Locked(decoded)
         super.init()
     }
-}
 
-// Assets in archives of Apple's systems.
-//
-// The content is on Apple's servers and the file on another device. Neither is available here, so the asset cannot be
-// saved. What is known about the content is kept and archived again. The path of the file is not read (X-27).
+    // Assets in archives of Apple's systems.
+    //
+    // The content is on Apple's servers and the file on another device. Neither is available here, so the asset cannot
+    // be saved. What is known about the content is kept and archived again. The path of the file is not read (X-27).
 
-extension CKAsset {
     /// What Apple's system knows about a content.
     struct AppleContent: Hashable, Sendable {
         var byteCount: Int64?

@@ -74,15 +74,7 @@ enum HeldValue: Sendable {
         default: []
         }
     }
-}
 
-/// A value, and whether it was set through `encryptedValues`.
-struct HeldField: Sendable {
-    var value: HeldValue
-    var isEncrypted = false
-}
-
-extension HeldValue {
     /// A value from the server.
     init(_ value: ClientValue, at place: CKAsset.Place, download: (any AssetDownload)?) {
         self =
@@ -125,48 +117,13 @@ extension HeldValue {
         default: break
         }
     }
-}
 
-extension ClientValue {
-    /// Replaces the files to upload. `body` gets a path and, for an item of a list, the item's index.
-    mutating func replaceFiles(_ body: (_ path: String, _ item: Int?) throws -> String) rethrows {
-        switch self {
-        case .asset(.file(let path)): self = .asset(.file(path: try body(path, nil)))
-        case .list(var values):
-            for (index, value) in values.enumerated() {
-                if case .asset(.file(let path)) = value { values[index] = .asset(.file(path: try body(path, index))) }
-            }
-            self = .list(values)
-        default: break
-        }
-    }
-}
-
-extension HeldValue {
     /// A value from the server that is in no record. Its assets have no content.
     init(_ value: ClientValue) { self.init(value, at: .nowhere, download: nil) }
 
     /// The value in the server's terms, if it is in no record.
     var clientValue: ClientValue { clientValue(at: .nowhere, isChanged: false) }
-}
 
-/// A mistake, such as a value that no field can hold. On Apple's systems it raises an exception; here the record or the
-/// query remembers it, and fails with `invalidArguments`.
-struct Misuse: Error, Hashable {
-    let text: String
-
-    init(_ text: String) { self.text = text }
-
-    var error: CloudError { CloudError(.invalidArguments, text: text) }
-}
-
-/// A type whose values a field can hold.
-protocol HoldableValue {
-    /// A copy of the value (C-07).
-    func heldValue() throws(Misuse) -> HeldValue
-}
-
-extension HeldValue {
     /// Converts a value of any type.
     init(holding value: Any) throws(Misuse) {
         if let value = value as? any HoldableValue {
@@ -195,15 +152,49 @@ extension HeldValue {
             if case .list = held { throw Misuse("A list cannot hold lists.") }
             list.append(held)
         }
-        self = .list(HeldValue.unified(list))
+        // All elements of a list have one type: integers among floating-point numbers become floating-point numbers.
+        if list.contains(where: { if case .double = $0 { true } else { false } }) {
+            list = list.map { if case .int64(let number) = $0 { .double(Double(number)) } else { $0 } }
+        }
+        self = .list(list)
     }
+}
 
-    /// All elements of a list have one type: integers among floating-point numbers become floating-point numbers.
-    private static func unified(_ values: [HeldValue]) -> [HeldValue] {
-        let hasDouble = values.contains { if case .double = $0 { true } else { false } }
-        guard hasDouble else { return values }
-        return values.map { if case .int64(let number) = $0 { .double(Double(number)) } else { $0 } }
+/// A value, and whether it was set through `encryptedValues`.
+struct HeldField: Sendable {
+    var value: HeldValue
+    var isEncrypted = false
+}
+
+extension ClientValue {
+    /// Replaces the files to upload. `body` gets a path and, for an item of a list, the item's index.
+    mutating func replaceFiles(_ body: (_ path: String, _ item: Int?) throws -> String) rethrows {
+        switch self {
+        case .asset(.file(let path)): self = .asset(.file(path: try body(path, nil)))
+        case .list(var values):
+            for (index, value) in values.enumerated() {
+                if case .asset(.file(let path)) = value { values[index] = .asset(.file(path: try body(path, index))) }
+            }
+            self = .list(values)
+        default: break
+        }
     }
+}
+
+/// A mistake, such as a value that no field can hold. On Apple's systems it raises an exception; here the record or the
+/// query remembers it, and fails with `invalidArguments`.
+struct Misuse: Error, Hashable {
+    let text: String
+
+    init(_ text: String) { self.text = text }
+
+    var error: CloudError { CloudError(.invalidArguments, text: text) }
+}
+
+/// A type whose values a field can hold.
+protocol HoldableValue {
+    /// A copy of the value (C-07).
+    func heldValue() throws(Misuse) -> HeldValue
 }
 
 extension HoldableValue where Self: BinaryInteger {

@@ -40,7 +40,7 @@ struct LocalPatienceTests {
         let frame = try #require(try next(channel))
         #expect(frame.kind == LocalFrame.Kind.refusal.rawValue)
         #expect(try next(channel) == nil, "the connection goes on")
-        return try LocalCoding.decode(from: frame.content)
+        return try ExactJSON.decode(from: frame.content)
     }
 
     @Test("a client that sends nothing for too long, or an unfinished frame, gets an error and is disconnected")
@@ -57,7 +57,7 @@ struct LocalPatienceTests {
             patience.frameSeconds = 0
             let listener = try self.listen(WorkingHost(), patience)
             defer { listener.stop() }
-            let request = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.limits))).bytes
+            let request = try LocalFrame(.request, ExactJSON.encode(LocalRequest.cloud(.limits))).bytes
             // In the middle of the header, behind it, and before the last byte.
             for count in [1, LocalFrame.headerByteCount, request.count - 1] {
                 let channel = try self.connect()
@@ -128,7 +128,7 @@ struct LocalPatienceTests {
             while !host.wasStopped { Thread.sleep(forTimeInterval: 0.01) }
             // A killed client sends nothing.
             let channel = try self.connect()
-            try channel.send(LocalFrame(.request, LocalCoding.encode(LocalRequest.host(.purgeZones))), seconds: 10)
+            try channel.send(LocalFrame(.request, ExactJSON.encode(LocalRequest.host(.purgeZones))), seconds: 10)
             #expect(try self.next(channel)?.kind == LocalFrame.Kind.progress.rawValue)
             host.forget()
             channel.stop(sendingToo: true)
@@ -138,13 +138,13 @@ struct LocalPatienceTests {
 
     @Test("progress without a total comes from older hosts, and a total does not break older tools")
     func progressOfOtherVersions() throws {
-        let old: WorkProgress = try LocalCoding.decode(from: Array(#"{"doneCount":7}"#.utf8))
+        let old: WorkProgress = try ExactJSON.decode(from: Array(#"{"doneCount":7}"#.utf8))
         #expect(old == WorkProgress(doneCount: 7))
         struct OldProgress: Codable { var doneCount: Int }
-        let new = try LocalCoding.encode(WorkProgress(part: "entries", doneCount: 7, totalCount: 9))
-        #expect(try LocalCoding.decode(OldProgress.self, from: new).doneCount == 7)
-        #expect(try LocalCoding.decode(WorkProgress.self, from: new).totalCount == 9)
-        #expect(try LocalCoding.decode(WorkProgress.self, from: new).part == "entries")
+        let new = try ExactJSON.encode(WorkProgress(part: "entries", doneCount: 7, totalCount: 9))
+        #expect(try ExactJSON.decode(OldProgress.self, from: new).doneCount == 7)
+        #expect(try ExactJSON.decode(WorkProgress.self, from: new).totalCount == 9)
+        #expect(try ExactJSON.decode(WorkProgress.self, from: new).part == "entries")
     }
 
     @Test("a host compacts in slices, reports progress, and stops if no client waits any longer")

@@ -163,7 +163,7 @@ struct LocalSocketTests {
         #expect(answer.kind == LocalFrame.Kind.refusal.rawValue)
         let next = try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds)
         #expect(next == nil, "the connection goes on")
-        return try LocalCoding.decode(from: answer.content)
+        return try ExactJSON.decode(from: answer.content)
     }
 
     @Test("another version, an unknown frame or request and an endless request are refused with a message")
@@ -177,13 +177,13 @@ struct LocalSocketTests {
             #expect(try self.refusal(of: LocalFrame(.answer)).message.contains("not a request"))
             let unknown = LocalFrame(.request, Array(#"{"host":{"explode":{}}}"#.utf8))
             #expect(try self.refusal(of: unknown).message.contains("unknown to the host"))
-            let early = try LocalFrame(.request, LocalCoding.encode(LocalRequest.read(.value(key: Data()))))
+            let early = try LocalFrame(.request, ExactJSON.encode(LocalRequest.read(.value(key: Data()))))
             #expect(try self.refusal(of: early).message.contains("Reading has not begun"))
             // 16 MiB and one byte are announced, and none of them is sent.
             let channel = try self.connect()
             try channel.send(bytes: [1, 0, 0, 1, LocalFrame.version, 2], seconds: 10)
             let answer = try #require(try LocalClient.receive(channel, seconds: TestThreads.deadlineSeconds))
-            #expect(try LocalCoding.decode(LocalSocketError.self, from: answer.content).message.contains("too large"))
+            #expect(try ExactJSON.decode(LocalSocketError.self, from: answer.content).message.contains("too large"))
         }
     }
 
@@ -192,7 +192,7 @@ struct LocalSocketTests {
         let store = try open()
         defer { store.close() }
         _ = try await store.createAccount(.init(), externalID: "test")
-        let valid = try LocalFrame(.request, LocalCoding.encode(LocalRequest.cloud(.limits))).bytes
+        let valid = try LocalFrame(.request, ExactJSON.encode(LocalRequest.cloud(.limits))).bytes
         let deep = String(repeating: #"{"list":{"_0":["#, count: 400)
         try await TestThreads.offPool {
             var dice = SplitMix64(seed: seed)

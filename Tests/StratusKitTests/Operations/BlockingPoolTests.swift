@@ -1,5 +1,6 @@
 // The pool of threads for requests that block: how many run at a time, in which order they begin, and what is refused.
 
+import Foundation
 import StratusKit
 import StratusStore
 import StratusTestSupport
@@ -54,7 +55,7 @@ import Testing
             let order = Locked<[String]>([])
             let done = Gate("the last job")
             for (priority, name) in [
-                (BlockingPool.Priority.background, "a"), (.normal, "b"), (.userInteractive, "c"), (.normal, "d"),
+                (QualityOfService.background, "a"), (.default, "b"), (.userInteractive, "c"), (.default, "d"),
             ] {
                 try pool.submit(priority: priority) {
                     order.withLock { $0.append(name) }

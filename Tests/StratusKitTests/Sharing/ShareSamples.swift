@@ -91,7 +91,12 @@ enum ShareSamples {
     }
 
     static func metadata(_ told: ClientShareMetadata) -> CKShare.Metadata {
-        CKShareMetadata(told, account: account) { record, origin in CKRecord.from(record, origin: origin) }
+        let isOwn = told.share.address.zone.ownerName == CKCurrentUserDefaultName
+        let origin = RecordOrigin(
+            container: told.container, database: isOwn ? .private : .shared, account: account)
+        return CKShareMetadata(
+            told, share: CKShare(share: told.share, origin: origin),
+            root: told.rootRecord.map { CKRecord.from($0, origin: origin) })
     }
 }
 
