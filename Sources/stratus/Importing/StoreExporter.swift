@@ -165,15 +165,7 @@ struct StoreExporter {
         ]
         try add("zone", line)
         counts.zones += 1
-        try zone.visitChildrenOrTops(of: nil) { top in
-            try export(top.name, zone)
-            guard top.hasChildren else { return .next }
-            try zone.visitSubtree(below: top.name) { child, _ in
-                try export(child.name, zone)
-                return .next
-            }
-            return .next
-        }
+        try zone.visitAllSeen(below: nil, .all) { child, _, _ in try export(child.name, zone) }
     }
 
     private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {

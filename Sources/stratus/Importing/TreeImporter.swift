@@ -35,7 +35,7 @@ struct TreeImporter {
     /// Throws `notFound` if the database's owner has no account.
     init(_ session: StoreSession, zone: ZoneID, options: ImportOptions) throws {
         self.session = session
-        client = try session.existingClient(of: zone)
+        client = try session.client(of: zone)
         self.zone = zone
         self.options = options
         naming = TreeNaming(top: options.topName)
@@ -178,7 +178,7 @@ struct TreeImporter {
         }
         try savePending(atLeast: 1)
         try client.finish()
-        let hasChildren = try session.read(zone) { try $0.node(record.name)?.hasChildren ?? false }
+        let hasChildren = try session.read(zone) { try $0.child(record.name).hasChildren }
         guard !hasChildren, stored.share == nil else {
             report.add(.keptType, record.name.text)
             settledCount += 1

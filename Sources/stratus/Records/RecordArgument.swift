@@ -156,6 +156,11 @@ extension ZoneReader {
         return stored
     }
 
+    /// A record of the hierarchy.
+    func child(_ name: RecordName) throws -> Child {
+        Child(name: name, hasChildren: try node(name)?.hasChildren ?? false)
+    }
+
     /// Visits the children of a record, or the records without a parent, in the byte order of their names. Calls
     /// `passing` for each examined record: each child, or each record of the zone.
     func visitChildrenOrTops(

@@ -67,7 +67,12 @@ enum StoreCopy {
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: source)
         StoreFiles.removeUnfinishedCopiesAtEnd(of: destination)
-        let figures = try copy(source, to: destination, verb, console)
+        let progress = ProgressLine(verb, on: console)
+        let figures = try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
+            progress: {
+                progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
+            }, making: { try StopSignal.making($0) })
         do {
             try report(figures, .now - started, console)
             try console.flush()
@@ -75,17 +80,6 @@ enum StoreCopy {
             StoreFiles.removeMade(URL(fileURLWithPath: destination).path)
             throw error
         }
-    }
-
-    private static func copy(
-        _ source: String, to destination: String, _ verb: String, _ console: Console
-    ) throws -> Stratus.BackupReport {
-        let progress = ProgressLine(verb, on: console)
-        return try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
-            progress: {
-                progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
-            }, making: { try StopSignal.making($0) })
     }
 }
 

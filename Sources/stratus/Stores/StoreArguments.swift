@@ -41,9 +41,7 @@ struct StoreArguments: ParsableArguments, StoreOptions {
     var json = false
 
     var database: DatabaseChoice {
-        guard let place else {
-            return DatabaseChoice(container: container, owner: owner, isPublic: isPublic, zone: nil)
-        }
+        guard let place else { return DatabaseChoice(container: container, owner: owner, isPublic: isPublic) }
         return DatabaseChoice(
             container: place.container, owner: place.owner ?? owner, isPublic: place.owner == nil, zone: place.zone)
     }
@@ -166,13 +164,12 @@ struct DatabaseChoice {
     /// The owner; for the public database, the person who acts in it unless --as names another. An owner named by user
     /// name does not need an account.
     let owner: PersonArgument
-    let isPublic: Bool
+    var isPublic = false
     /// The zone, if an address names it.
-    let zone: String?
+    var zone: String?
 
     /// The database of a command line that names none.
-    static let standard = DatabaseChoice(
-        container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
+    static let standard = DatabaseChoice(container: "iCloud.default", owner: PersonArgument("local"))
 
     /// The database of the owner's account.
     ///

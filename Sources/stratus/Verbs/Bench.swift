@@ -41,13 +41,12 @@ struct Bench: ParsableCommand {
         let scratch = try StoreFiles.Scratch.make(in: base, for: .measuring)
         defer { scratch.remove() }
         let path = scratch.path + "/store"
-        let choice = DatabaseChoice(
-            container: "iCloud.bench", owner: PersonArgument("bench"), isPublic: false, zone: nil)
+        let choice = DatabaseChoice(container: "iCloud.bench", owner: PersonArgument("bench"))
         let session = try StopSignal.making { try StoreSession(at: path, choice, .creatingForItself) }
         defer { session.close() }
         let zone = try session.zone("bench")
         try session.createZone(zone)
-        try run(try session.existingClient(of: zone), session, console)
+        try run(session.client(of: zone), session, console)
         try console.flush()
     }
 
