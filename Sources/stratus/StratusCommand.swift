@@ -1,7 +1,6 @@
 // The tool: its verbs, its help, the checks before the parser, and how every error ends the process.
 
 import ArgumentParser
-import FoundationEssentials
 import StratusKit
 import StratusRecords
 

@@ -12,12 +12,9 @@
 // records unchanged. Changes made in the store stay: moved records keep their place, and share roots their share.
 // Memory is bounded by one batch and the walker's listings, not by the tree.
 
-import FoundationEssentials
 import StratusKit
-import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct TreeImporter {
     let session: StoreSession

@@ -1,8 +1,6 @@
 // A hierarchy as an SVG file: the records from left to right, and below them the shares with their participants. Also
 // the layout, and the reading of the picture from a store.
 
-import StratusCloud
-import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore

@@ -1,6 +1,5 @@
 // How people and accounts are shown. A person is called by the host's identifier, or else by user name or address.
 
-import FoundationEssentials
 import StratusCloud
 import StratusModel
 import StratusRecords

@@ -1,6 +1,5 @@
 // Changes of records and shares that several verbs make: moves, deletions of whole subtrees, edits of a share.
 
-import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords

@@ -1,9 +1,7 @@
 // The arguments that verbs share. They are spelled the same and mean the same in every verb.
 
 import ArgumentParser
-import StratusCloud
 import StratusModel
-import StratusRecords
 
 /// The arguments of any verb that opens a store.
 protocol StoreOptions {

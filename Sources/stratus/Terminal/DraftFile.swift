@@ -10,7 +10,6 @@
 import ArgumentParser
 import CSystem
 import Foundation
-import StratusKit
 import Synchronization
 
 final class DraftFile: Sendable {

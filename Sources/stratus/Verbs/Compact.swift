@@ -1,9 +1,6 @@
 // stratus compact and stratus migrate: two kinds of upkeep of a whole store.
 
 import ArgumentParser
-import StratusCloud
-import StratusLayout
-import StratusModel
 import StratusRecords
 
 struct Compact: ParsableCommand {

@@ -3,7 +3,6 @@
 import ArgumentParser
 import Foundation
 import StratusCloud
-import StratusModel
 import StratusRecords
 import StratusStore
 

@@ -3,7 +3,6 @@
 import ArgumentParser
 import StratusLayout
 import StratusModel
-import StratusRecords
 
 struct Get: PlaceCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,6 @@
 // stratus ls, stratus path and stratus children: the neighbours of a record in the hierarchy.
 
 import ArgumentParser
-import StratusLayout
 import StratusModel
 import StratusRecords
 

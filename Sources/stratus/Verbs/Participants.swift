@@ -1,7 +1,6 @@
 // stratus participants: lists, changes and removes the participants of a share.
 
 import ArgumentParser
-import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords

@@ -3,7 +3,6 @@
 import ArgumentParser
 import Foundation
 import StratusKit
-import StratusLayout
 import StratusModel
 import StratusRecords
 

@@ -1,10 +1,8 @@
 // stratus tree: shows everything below a record, as indented text or as a picture.
 
 import ArgumentParser
-import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct Tree: PlaceCommand {
     static let configuration = CommandConfiguration(
