@@ -29,16 +29,10 @@ enum FileProblem: String, CaseIterable, Hashable, Sendable {
     case keptType
 }
 
-/// A file that the walk could not read.
-struct WalkProblem: Hashable, Sendable {
-    let kind: FileProblem
-    let relativePath: [UInt8]
-    let error: FileError
-}
-
 enum WalkedItem {
     case file(WalkedFile)
-    case problem(WalkProblem)
+    /// A file that the walk could not read.
+    case problem(FileProblem, relativePath: [UInt8], FileError)
 }
 
 struct TreeWalker {
@@ -88,7 +82,7 @@ struct TreeWalker {
                 return file(relativePath, name, try Disk.facts(of: path))
             } catch {
                 let kind = error.isAbsence ? FileProblem.vanished : .unreadableFacts
-                return .problem(WalkProblem(kind: kind, relativePath: relativePath, error: error))
+                return .problem(kind, relativePath: relativePath, error)
             }
         }
         return nil
@@ -110,7 +104,7 @@ struct TreeWalker {
             stack.append(Level(listing: listing, pathByteCount: path.count))
         } catch {
             let kind = error.number == ENOENT ? FileProblem.vanished : .unreadableFolder
-            pending.append(.problem(WalkProblem(kind: kind, relativePath: relativePath, error: error)))
+            pending.append(.problem(kind, relativePath: relativePath, error))
         }
     }
 }

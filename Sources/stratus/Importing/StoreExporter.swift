@@ -65,7 +65,11 @@ struct StoreExporter {
         total += try reader.entryCount(in: GlobalKeys.keyspace(.devices)) + Self.partCount(reader)
         try write(TransferLine.head(secrets: secrets, foretelling: foretold))
         try exportPeople(reader)
-        try exportSchemas(of: containers)
+        for container in containers {
+            let (text, imported) = try service.markedSchema(of: container)
+            let types = imported.sorted().map(\.text)
+            try add("schema", ["container": container.text, "text": text, "imported": types])
+        }
         try reader.visitZones { id, listing in
             try export(id, listing.entry, reader)
             return .next
@@ -129,14 +133,6 @@ struct StoreExporter {
         try reader.store.forEach(in: GlobalKeys.keyspace(.devices)) { key, _ in
             let (account, name) = try GlobalKeys.readDeviceKey(key)
             try add("device", ["account": account.text, "name": name])
-        }
-    }
-
-    private mutating func exportSchemas(of containers: [ContainerName]) throws {
-        for container in containers {
-            let (text, imported) = try service.markedSchema(of: container)
-            let types = imported.sorted().map(\.text)
-            try add("schema", ["container": container.text, "text": text, "imported": types])
         }
     }
 

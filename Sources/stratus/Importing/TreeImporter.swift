@@ -51,8 +51,9 @@ struct TreeImporter {
         while let item = walker.next() {
             switch item {
             case .file(let file): batch.append(file)
-            case .problem(let problem):
-                note(problem)
+            case .problem(let problem, let path, let error):
+                let name = PercentText.escaping(path)
+                report.add(problem, problem == .vanished ? name : "\(name): \(error.reason)")
                 settledCount += 1
             }
             if batch.count == options.commitRecordCount {
@@ -112,11 +113,6 @@ struct TreeImporter {
             .refused,
             "The zone has a tree of this name from another directory: use --top for another name, or another --zone; if "
                 + "it is the same tree with a new path, use --moved.", fields)
-    }
-
-    private mutating func note(_ problem: WalkProblem) {
-        let name = PercentText.escaping(problem.relativePath)
-        report.add(problem.kind, problem.kind == .vanished ? name : "\(name): \(problem.error.reason)")
     }
 
     // MARK: 2. New files

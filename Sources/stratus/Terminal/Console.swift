@@ -65,15 +65,13 @@ final class Console {
     /// Throws `outputFailed` or `pipeBroken` if standard output cannot be written.
     func line(_ text: String = "") throws {
         guard !usesJSON else { return }
-        try append(colours ? Self.painted(text) : VisibleText.of(text))
-    }
-
-    /// A line with terminal codes for its styles, and no other control characters.
-    private static func painted(_ text: String) -> String {
-        text.replacingScalars { scalar in
+        guard colours else { return try append(VisibleText.of(text)) }
+        // Terminal codes for styles, and no other control characters.
+        let painted = text.replacingScalars { scalar in
             if let style = Style.marks[scalar] { return "\u{1B}[\(style.rawValue)m" }
             return VisibleText.isDangerous(scalar) ? DisplayText.spelled(scalar) : nil
         }
+        try append(painted)
     }
 
     /// Writes an object for programs, with the date of the copy that is read. Writes nothing without JSON.

@@ -90,7 +90,7 @@ final class DraftFile: Sendable {
     }
 
     private func takeName(_ replacing: Bool) throws {
-        let (draft, path) = (draft, path)
+        let (draft, path, folder) = (draft, path, folder)
         // Unlike a rename, a link never replaces a file.
         var named = replacing ? cfiletree_rename(draft.span, path.span) : cfiletree_link(draft.span, path.span)
         var isLinked = !replacing
@@ -102,18 +102,13 @@ final class DraftFile: Sendable {
         try FileError.check(named)
         do {
             if isLinked { try FileError.check(cfiletree_remove_file(draft.span)) }
-            try syncFolder()
+            let descriptor = try FileError.check(cfiletree_open_directory(folder.span))
+            defer { cfiletree_close(descriptor) }
+            try FileError.check(cfiletree_sync(descriptor))
         } catch {
             if !replacing { _ = cfiletree_remove_file(path.span) }
             throw error
         }
-    }
-
-    private func syncFolder() throws {
-        let folder = folder
-        let descriptor = try FileError.check(cfiletree_open_directory(folder.span))
-        defer { cfiletree_close(descriptor) }
-        try FileError.check(cfiletree_sync(descriptor))
     }
 
     // MARK: Drafts in a folder
