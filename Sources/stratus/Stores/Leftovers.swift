@@ -22,12 +22,6 @@ enum Leftovers {
         Console.note("note: finished emptying \(VisibleText.of(path)), which a killed process had begun")
     }
 
-    /// Whether deleted accounts still have data. False if that cannot be read: the verb reports the error later.
-    static func hasDepartures(_ engine: RecordEngine) -> Bool {
-        let departures = try? engine.read { try AccountDirectory().departures(limit: 1, in: $0) }
-        return departures.map { !$0.isEmpty } ?? false
-    }
-
     /// Removes the remaining data of deleted accounts. If that fails, writes a note and continues.
     static func finishDepartures(of stratus: Stratus) {
         let progress = ProgressLine("removing", on: Console(usesJSON: false))

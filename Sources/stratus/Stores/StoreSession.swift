@@ -85,10 +85,6 @@ final class StoreSession {
 
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { opened.served }
-    /// Whether change tokens are valid only now: the store has no secret for tokens, and its copy has a temporary one.
-    var forgetsTokens: Bool {
-        get throws { try copyDate != nil && service.tokenKeeper.hasMadeSecret }
-    }
     /// When the copy that is read was begun; nil if the store itself is read.
     var copyDate: Date? { opened.copy?.date }
     /// The directory that is read.

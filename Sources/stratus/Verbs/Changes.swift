@@ -52,7 +52,9 @@ struct Changes: PlaceCommand {
         while true {
             let (count, next) = try StoreSession.with(store, .readingAsClient) { session in
                 let (count, next) = try pages(since: token, session, console)
-                return (count, try session.forgetsTokens ? nil : next)
+                // A copy of a store without a secret for tokens has a temporary one: its tokens are valid only now.
+                let isLasting = try session.copyDate == nil || !session.service.tokenKeeper.hasMadeSecret
+                return (count, isLasting ? next : nil)
             }
             if !follow || count > 0 || token == nil {
                 let text = next.map { Data($0).base64EncodedString() }

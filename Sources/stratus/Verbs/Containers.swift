@@ -63,14 +63,9 @@ extension RecordReader {
 
     /// The number of zones and records in a database.
     fileprivate func zoneAndRecordCount(in database: DatabaseID) throws -> (zones: Int, records: Int) {
-        var (zones, records) = (0, 0)
-        try visitZones(in: database) { listing in
-            zones += 1
-            let header = try existingZone(ZoneID(database: database, name: listing.name)).header()
-            records += Int(summable: header.recordCount)
-            return .next
-        }
-        return (zones, records)
+        let zones = try zones(in: database).map { ZoneID(database: database, name: $0.name) }
+        let records = try zones.reduce(0) { try $0 + Int(summable: existingZone($1).header().recordCount) }
+        return (zones.count, records)
     }
 }
 
