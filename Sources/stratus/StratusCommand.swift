@@ -1,6 +1,7 @@
 // The tool: its verbs, its help, the checks before the parser, and how every error ends the process.
 
 import ArgumentParser
+import FoundationEssentials
 import StratusKit
 import StratusRecords
 

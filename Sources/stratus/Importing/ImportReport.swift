@@ -1,6 +1,5 @@
 // The options and the results of a tree import.
 
-
 extension FileProblem {
     /// The line with the count.
     func text(count: Int) -> String {

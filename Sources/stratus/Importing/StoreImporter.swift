@@ -5,7 +5,6 @@
 
 import Foundation
 import StratusCloud
-import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords

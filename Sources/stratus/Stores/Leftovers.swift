@@ -10,7 +10,6 @@
 import Foundation
 import StratusCloud
 import StratusKit
-import StratusRecords
 
 enum Leftovers {
     /// Finishes and removes unfinished work, for a verb on the store at `path`.

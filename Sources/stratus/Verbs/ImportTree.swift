@@ -1,6 +1,7 @@
 // stratus import-tree: imports a directory tree as records.
 
 import ArgumentParser
+import FoundationEssentials
 
 struct ImportTree: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Foundation
-import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
