@@ -60,7 +60,7 @@ struct FileSystemTests {
         var files: [String] = []
         while let item = walker.next() {
             switch item {
-            case .problem(let problem): problems.append(problem.kind)
+            case .problem(let problem, _, _): problems.append(problem)
             case .file(let file): files.append(PercentText.escaping(file.relativePath))
             }
         }

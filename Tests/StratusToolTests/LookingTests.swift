@@ -102,7 +102,7 @@ struct LookingTests {
             var looked = 0
             var listed: [String] = []
             try look(as: person) { zone, sight in
-                try zone.visitAllSeen(below: nil, sight, looking: { looked += 1 }) { child, parent in
+                try zone.visitAllSeen(below: nil, sight, looking: { looked += 1 }) { child, parent, _ in
                     listed.append("\(parent?.text ?? "") / \(child.name.text)")
                 }
             }
@@ -116,7 +116,7 @@ struct LookingTests {
         var listed: [String] = []
         try look(as: nil) { zone, sight in
             let folder = try zone.resolve(RecordArgument(path: "/Home/Holiday"), looking: { _, _, _ in })
-            try zone.visitAllSeen(below: folder, sight) { child, parent in
+            try zone.visitAllSeen(below: folder, sight) { child, parent, _ in
                 if parent?.text == "holiday" { listed.append(child.name.text) }
             }
         }
@@ -132,7 +132,7 @@ struct LookingTests {
             defer { session.close() }
             let zone = try session.zone(ZoneName("home"))
             let recordCount = try session.read(zone) { try Int(clamping: $0.header().recordCount) }
-            let client = try session.existingClient(of: zone)
+            let client = try session.client(of: zone)
             let query = CKQuery(recordType: "Item", predicate: NSPredicate(format: format, argumentArray: []))
             if isBackward { query.sortDescriptors = [NSSortDescriptor(key: "recordName", ascending: false)] }
             var told: [[Int]] = []

@@ -246,7 +246,7 @@ struct TotalsTests {
         for person in [nil, "local", "carol"] {
             let told = Told()
             var last: (done: Int, total: Int) = (0, 0)
-            var reader = ReportReader(session, .silent, now: Date()) { part, done, total in
+            var reader = ReportReader(session, nil, now: Date()) { part, done, total in
                 last = (done, total)
                 told.take(part, done, total)
             }
@@ -278,7 +278,7 @@ struct TotalsTests {
         }
         let told = Told()
         var counted: [Int] = []
-        var reader = ReportReader(session, .silent, now: Date()) { part, done, total in
+        var reader = ReportReader(session, nil, now: Date()) { part, done, total in
             // The amount to count is unknown.
             if total == 0 { counted.append(done) } else { told.take(part, done, total) }
         }

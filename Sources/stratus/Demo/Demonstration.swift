@@ -24,10 +24,7 @@ final class Demonstration {
     let zone: ZoneID
     let options: ImportOptions
     let console: Console
-    private var costs = Table([
-        ("step", .left), ("records", .right), ("commits", .right), ("fsyncs", .right), ("store reads", .right),
-        ("time", .right),
-    ])
+    private var costs = Table(titles: ["step", "records", "commits", "fsyncs", "store reads", "time"])
     private let share: RecordName = "share-of-the-demonstration"
     /// Whether the last step has begun. No signal stops it.
     private var isRemoving = false
@@ -109,7 +106,7 @@ final class Demonstration {
     private func makeRoot(_ stage: DemoStage) throws {
         try heading("make \(shown(stage.shared.name.text)) the root of a share")
         _ = try step("share a folder", { _ in 2 }) {
-            try session.owner().share(recordID(stage.shared.name), named: share.text)
+            try ownersContainer.makeShare(of: recordID(stage.shared.name), named: share.text)
         }
         try console.line(
             "\(Quantities.count(stage.shared.recordCount, "record")) in the share now; the root and the share were written"
@@ -131,7 +128,7 @@ final class Demonstration {
         let places = [("above", stage.base), ("below", inner), ("at the same place", stage.shared.name)]
         for (place, name) in places {
             let refusal = try step("refuse a root \(place)", { _ in 0 }) {
-                try Self.refusal { _ = try session.owner().share(recordID(name), named: "share-two") }
+                try Self.refusal { _ = try ownersContainer.makeShare(of: recordID(name), named: "share-two") }
             }
             guard let refusal, refusal.code == .alreadyShared else {
                 throw unexpected("a second root \(place) was not refused")
@@ -147,7 +144,7 @@ final class Demonstration {
         ] {
             try heading("\(title): \(shown(stage.moved.name.text)) under \(shown(parent.text))")
             _ = try step(title, { _ in 1 }) {
-                try session.existingClient(of: zone).move(stage.moved.name, under: parent)
+                try session.client(of: zone).move(stage.moved.name, under: parent)
             }
             try console.line("\(Quantities.count(count, "record")) moved; one was written")
             try showChain(
@@ -203,6 +200,10 @@ final class Demonstration {
         try console.flush()
     }
 
+    private var ownersContainer: CKContainer {
+        get throws { try session.container(as: session.account) }
+    }
+
     func recordID(_ name: RecordName) -> CKRecord.ID {
         CKRecord.ID(recordName: name.text, zoneID: CKRecordZone.ID(zoneName: zone.name.text))
     }
@@ -226,7 +227,7 @@ final class Demonstration {
         if !isRemoving { try StopSignal.safePoint() }
         let (result, cost) = try StepCost.measuring(session, body)
         let count = recordCount(result)
-        costs.addRow([
+        costs.rows.append([
             title, Quantities.count(count), Quantities.count(cost.commits), Quantities.count(cost.syncs),
             Quantities.count(cost.work.reads), Quantities.duration(cost.duration),
         ])
@@ -248,73 +249,104 @@ final class Demonstration {
 // the person's access to a deep file.
 
 extension Demonstration {
+    /// The second person, and the zone in their shared database.
+    private struct Guest {
+        let account: Stratus.Account
+        let container: CKContainer
+        let zone: ZoneClient
+
+        func sharedZones() throws -> [CKRecordZone.ID] {
+            try Blocking.wait { [container] in try await container.sharedCloudDatabase.allRecordZones().map(\.zoneID) }
+        }
+    }
+
+    /// Creates the guest's account.
+    private func makeGuest() throws -> Guest {
+        let host = try session.host
+        let account = try host.account(externalID: cast.guestID, createIfMissing: .init(emails: [cast.guestEmail]))
+        let container = host.container(cast.container, signedInAs: account)
+        let person = try session.person(PersonArgument("account:\(account.id)"))
+        return Guest(account: account, container: container, zone: ZoneClient(container, zone, as: person))
+    }
+
     /// Throws `refused` if a step has an unexpected result.
     func shareWithGuest(_ stage: DemoStage) throws {
-        let owner = try session.owner()
-        let guest = try session.guest(externalID: cast.guestID, email: cast.guestEmail)
-        let root = recordID(stage.shared.name)
+        let (owner, guest) = (try session.client(of: zone), try makeGuest())
+        let file = stage.shared.deepest
         try heading("share \(shown(stage.shared.name.text)) with a second person")
-        try explain(stage.shared.deepest, guest, mayRead: false)
+        try explain(file, guest, mayRead: false)
 
-        let share = try step("invite a person", { _ in 1 }) {
-            try owner.invite(email: cast.guestEmail, to: root, permission: .readWrite)
+        let (container, shareID) = (try ownersContainer, recordID(share))
+        let address = CKUserIdentity.LookupInfo(emailAddress: cast.guestEmail)
+        let invited = try step("invite a person", { _ in 1 }) {
+            try Blocking.wait {
+                try await container.invite([address], to: shareID, permission: .readWrite, role: .privateUser)
+            }
         }
         try console.line("\(cast.guestEmail) is invited, and may read and write; the share's URL is not shown")
-        try explain(stage.shared.deepest, guest, mayRead: false)
-        guard let url = share.url else { throw unexpected("the share has no URL") }
+        try explain(file, guest, mayRead: false)
+        guard let url = invited.url else { throw unexpected("the share has no URL") }
 
         try step("accept by the URL", { _ in 1 }) { _ = try session.host.open(url, as: guest.account) }
         try console.line("the guest has accepted")
-        try explain(stage.shared.deepest, guest, mayRead: true)
+        try explain(file, guest, mayRead: true)
 
-        let seen = try look(at: stage, guest)
-        try edit(seen.file, stage, guest)
-        try refuseOutside(stage, guest, seen.zone)
-
-        _ = try step("remove the guest", { _ in 1 }) {
-            try owner.remove(userRecordName: guest.account.userRecordName, from: root)
-        }
-        try expectNothingSeen(seen.file, guest)
-        try console.line("the guest is removed: the zone and its records have vanished from the shared database")
-        try explain(stage.shared.deepest, guest, mayRead: false)
-    }
-
-    /// Lists and reads what the guest sees in the shared database.
-    private func look(
-        at stage: DemoStage, _ guest: StoreSession.Guest
-    ) throws -> (zone: CKRecordZone.ID, file: CKRecord.ID) {
-        let zones = try step("list the shared zones", { $0.count }) { try guest.client.sharedZones() }
-        guard zones.count == 1, let sharedZone = zones.first, sharedZone.zoneName == zone.name.text else {
+        let zones = try step("list the shared zones", { $0.count }) { try guest.sharedZones() }
+        guard zones == [guest.zone.zoneID] else {
             throw unexpected("the shared database lists \(zones.count.counting("zone"))")
         }
-        try list(CKRecord.ID(recordName: stage.shared.name.text, zoneID: sharedZone), stage, guest)
-        let file = CKRecord.ID(recordName: stage.shared.deepest.text, zoneID: sharedZone)
-        let record = try step("fetch a shared file", { _ in 1 }) { try guest.client.sharedRecord(file) }
+        try list(stage, guest)
+        let record = try step("fetch a shared file", { _ in 1 }) { try guest.zone.fetch(file) }
         try console.line("and far below, as one record by its name:")
         try show(record)
-        return (sharedZone, file)
+        try edit(file, guest)
+        try refuseOutside(stage, guest)
+
+        try step("remove the guest", { _ in 1 }) {
+            guard let found = try owner.fetch(share) as? CKShare else { throw unexpected("the share is gone") }
+            for one in found.participants
+            where one.userIdentity.userRecordID?.recordName == guest.account.userRecordName {
+                found.removeParticipant(one)
+            }
+            try owner.put(found)
+        }
+        guard try guest.sharedZones().isEmpty else { throw unexpected("a removed guest sees a zone") }
+        guard try Self.refusal(of: { _ = try guest.zone.fetch(file) })?.code == .zoneNotFound else {
+            throw unexpected("a removed guest reads a record")
+        }
+        try console.line("the guest is removed: the zone and its records have vanished from the shared database")
+        try explain(file, guest, mayRead: false)
     }
 
     /// Lists the shared folder by queries of the shared database, and checks that the list is complete and contains
     /// nothing else.
-    private func list(_ folder: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
-        let types = TreeType.all.map(\.text).sorted()
+    private func list(_ stage: DemoStage, _ guest: Guest) throws {
+        let folder = CKRecord.Reference(recordID: guest.zone.recordID(stage.shared.name), action: .none)
         let found = try step("list the shared folder", { $0.count }) {
-            try guest.client.sharedRecords(under: folder, types: types, limit: Self.listedCount)
+            var names: [RecordName] = []
+            for type in TreeType.all.sorted() {
+                let query = CKQuery(
+                    recordType: type.text, predicate: NSPredicate(format: "parent == %@", folder))
+                do {
+                    try guest.zone.visitResults(of: query, limit: Self.listedCount) { names.append($0) }
+                } catch CKError.unknownItem {
+                    // No record of the type was saved yet (Q-11).
+                }
+            }
+            return names
         }
-        let stored = try session.read(zone) { try $0.children(of: stage.shared.name).map(\.name.text) }
-        let names = Set(found.map(\.recordID.recordName))
+        let stored = try session.read(zone) { try $0.children(of: stage.shared.name).map(\.name) }
+        let names = Set(found)
         let isAll = names.count == stored.count || names.count >= Self.listedCount
         guard !names.isEmpty, isAll, names.isSubset(of: stored) else {
             throw unexpected("the guest's list differs from the folder's content")
         }
-        let label = shown(folder.zoneID.zoneName)
-        try console.line("the guest sees another person's zone \(label), and in the shared folder:")
-        for record in found.prefix(Self.shownCount) { try show(record) }
+        try console.line("the guest sees another person's zone \(shown(zone.name.text)), and in the shared folder:")
+        for name in found.prefix(Self.shownCount) { try show(guest.zone.fetch(name)) }
         if stored.count > Self.shownCount { try console.line("  … \(Quantities.count(stored.count)) in all") }
     }
 
-    /// The limit of fetched records per type, and the number of shown ones.
+    /// The limit of listed records per type, and the number of shown ones.
     private static let listedCount = 200
     private static let shownCount = 5
 
@@ -323,31 +355,30 @@ extension Demonstration {
         try console.line("  \(shown(record.recordID.recordName))  \(shown(label))")
     }
 
-    private func edit(_ file: CKRecord.ID, _ stage: DemoStage, _ guest: StoreSession.Guest) throws {
+    private func edit(_ file: RecordName, _ guest: Guest) throws {
         let note = "read by the guest"
         try step("edit a shared file", { _ in 1 }) {
-            try guest.client.setShared(note, forKey: "note", of: file)
+            let record = try guest.zone.fetch(file)
+            record["note"] = note
+            try guest.zone.put(record)
         }
-        let stored = try session.read(zone) { try $0.record(stage.shared.deepest) }
+        let stored = try session.read(zone) { try $0.record(file) }
         guard stored?.record.fields["note"]?.value == .string(note),
             stored?.system.modified.user.text == guest.account.userRecordName
         else { throw unexpected("the guest's edit is not in the owner's zone") }
         try console.line("the guest has edited it, and the owner sees who did")
     }
 
-    private func refuseOutside(
-        _ stage: DemoStage, _ guest: StoreSession.Guest, _ sharedZone: CKRecordZone.ID
-    ) throws {
-        let outside = CKRecord.ID(recordName: stage.base.text, zoneID: sharedZone)
+    private func refuseOutside(_ stage: DemoStage, _ guest: Guest) throws {
         let unseen = try step("refuse to read outside", { _ in 0 }) {
-            try Self.refusal { _ = try guest.client.sharedRecord(outside) }
+            try Self.refusal { _ = try guest.zone.fetch(stage.base) }
         }
         guard let unseen, unseen.code == .unknownItem else { throw unexpected("the guest reads outside the share") }
         let uncreated = try step("refuse to write outside", { _ in 0 }) {
-            let name = CKRecord.ID(recordName: "made-by-the-guest", zoneID: sharedZone)
-            return try Self.refusal {
-                try guest.client.makeShared(name, type: TreeType.file.text, under: outside)
-            }
+            let record = CKRecord(
+                recordType: TreeType.file.text, recordID: guest.zone.recordID("made-by-the-guest"))
+            record.setParent(guest.zone.recordID(stage.base))
+            return try Self.refusal { try guest.zone.put(record) }
         }
         guard let uncreated, uncreated.code == .permissionFailure else {
             throw unexpected("the guest writes outside the share")
@@ -357,14 +388,8 @@ extension Demonstration {
         try explain(stage.base, guest, mayRead: false)
     }
 
-    private func expectNothingSeen(_ file: CKRecord.ID, _ guest: StoreSession.Guest) throws {
-        guard try guest.client.sharedZones().isEmpty else { throw unexpected("a removed guest sees a zone") }
-        let refusal = try Self.refusal { _ = try guest.client.sharedRecord(file) }
-        guard refusal?.code == .zoneNotFound else { throw unexpected("a removed guest reads a record") }
-    }
-
     /// Explains why the guest may or may not read a record.
-    private func explain(_ record: RecordName, _ guest: StoreSession.Guest, mayRead: Bool) throws {
+    private func explain(_ record: RecordName, _ guest: Guest, mayRead: Bool) throws {
         let explanation = try session.service.explainAccess(
             to: record, in: zone, for: UserName(guest.account.userRecordName))
         for line in explanation.reasons { try console.line("  \(shown(line))") }

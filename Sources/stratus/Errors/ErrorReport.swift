@@ -3,7 +3,6 @@
 import Foundation
 import StratusCloud
 import StratusKit
-import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore

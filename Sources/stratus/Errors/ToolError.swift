@@ -5,7 +5,6 @@
 
 import StratusKit
 import StratusModel
-import StratusRecords
 import StratusStore
 
 /// An error of the tool: a code, a message that says what to do, the variables as fields.

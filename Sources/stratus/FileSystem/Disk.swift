@@ -1,7 +1,7 @@
 // Calls on files and directories, whose paths are bytes: facts, link targets, contents, digests, listings.
 
 import CSystem
-import FoundationEssentials
+import Foundation
 import StratusCloud
 
 /// What kind of thing a path names.
@@ -129,16 +129,8 @@ enum Disk {
 struct FileError: Error, Hashable {
     let number: Int32
 
-    static let notFound: Int32 = 2
-    static let notPermitted: Int32 = 1
-    static let accessDenied: Int32 = 13
-    static let wouldBlock: Int32 = 11
-    static let alreadyThere: Int32 = 17
     /// The errors of a file system without hard links.
-    static let lacksLinks: Set<Int32> = [1, 31, 38, 95]
-    static let notADirectory: Int32 = 20
-    static let brokenPipe: Int32 = 32
-    static let tooManyLinks: Int32 = 40
+    static let lacksLinks: Set<Int32> = [EPERM, EMLINK, ENOSYS, EOPNOTSUPP]
 
     /// The result of a call that returns the negative number of an error.
     @discardableResult
@@ -148,21 +140,21 @@ struct FileError: Error, Hashable {
     }
 
     /// Whether the file does not exist.
-    var isAbsence: Bool { number == Self.notFound || number == Self.notADirectory }
+    var isAbsence: Bool { number == ENOENT || number == ENOTDIR }
 
     var reason: String {
         switch number {
-        case Self.notPermitted: "not permitted"
-        case Self.notFound: "no such file or directory"
-        case 5: "the device failed"
-        case Self.accessDenied: "permission denied"
-        case Self.alreadyThere: "it already exists"
-        case Self.notADirectory: "not a directory"
-        case 21: "is a directory"
-        case 24: "too many open files"
-        case 28: "no space left on the disk"
-        case 36: "the path is too long"
-        case Self.tooManyLinks: "unexpected symbolic link"
+        case EPERM: "not permitted"
+        case ENOENT: "no such file or directory"
+        case EIO: "the device failed"
+        case EACCES: "permission denied"
+        case EEXIST: "it already exists"
+        case ENOTDIR: "not a directory"
+        case EISDIR: "is a directory"
+        case EMFILE: "too many open files"
+        case ENOSPC: "no space left on the disk"
+        case ENAMETOOLONG: "the path is too long"
+        case ELOOP: "unexpected symbolic link"
         default: "operating system error \(number)"
         }
     }
@@ -203,11 +195,11 @@ struct DirectoryListing {
         while position + nameOffset < bytes.endIndex {
             let length = Int(bytes[position + 16]) | Int(bytes[position + 17]) << 8
             let end = position + length
-            guard length > nameOffset, end <= bytes.endIndex else { throw FileError(number: 5) }
+            guard length > nameOffset, end <= bytes.endIndex else { throw FileError(number: EIO) }
             let name = bytes[(position + nameOffset)..<end].prefix { $0 != 0 }
             position = end
             if name.elementsEqual([UInt8(ascii: ".")]) || name.elementsEqual("..".utf8) { continue }
-            guard let start = UInt32(exactly: arena.count) else { throw FileError(number: 12) }
+            guard let start = UInt32(exactly: arena.count) else { throw FileError(number: ENOMEM) }
             entries.append((start, UInt16(name.count)))
             arena.append(contentsOf: name)
         }

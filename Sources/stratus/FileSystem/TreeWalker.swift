@@ -3,6 +3,8 @@
 // Invariants: memory holds only the listings on one path from the top down. Changes to the tree do not stop the walk:
 // it returns files that have vanished or cannot be read as problems, and never throws.
 
+import Foundation
+
 /// A file that the walk has found.
 struct WalkedFile {
     /// The path below the top; empty for the top itself.
@@ -27,16 +29,10 @@ enum FileProblem: String, CaseIterable, Hashable, Sendable {
     case keptType
 }
 
-/// A file that the walk could not read.
-struct WalkProblem: Hashable, Sendable {
-    let kind: FileProblem
-    let relativePath: [UInt8]
-    let error: FileError
-}
-
 enum WalkedItem {
     case file(WalkedFile)
-    case problem(WalkProblem)
+    /// A file that the walk could not read.
+    case problem(FileProblem, relativePath: [UInt8], FileError)
 }
 
 struct TreeWalker {
@@ -51,11 +47,8 @@ struct TreeWalker {
     /// The current path: the top as it was given, then names.
     private var path: [UInt8]
     private let topByteCount: Int
-    private let topName: FileName
-    /// The top, until it has been returned.
-    private var pendingTop: FileFacts?
-    /// Why the last returned folder could not be opened, until that has been returned.
-    private var pendingProblem: WalkProblem?
+    /// What is returned next: the top, or why the last returned folder could not be opened.
+    private var pending: [WalkedItem] = []
     private var buffer = [UInt8](repeating: 0, count: 128 << 10)
 
     /// Starts at a folder.
@@ -65,23 +58,16 @@ struct TreeWalker {
         var trimmed = top
         while trimmed.count > 1, trimmed.last == UInt8(ascii: "/") { trimmed.removeLast() }
         let facts = try Disk.factsOfTarget(of: trimmed)
-        guard facts.kind == .folder else { throw FileError(number: FileError.notADirectory) }
+        guard facts.kind == .folder else { throw FileError(number: ENOTDIR) }
         path = trimmed == [UInt8(ascii: "/")] ? [] : trimmed
         topByteCount = path.count
-        topName = name
-        pendingTop = facts
+        let item = file([], name, facts)
+        pending.insert(item, at: 0)
     }
 
     /// The next file or problem, or nil at the end.
     mutating func next() -> WalkedItem? {
-        if let problem = pendingProblem {
-            pendingProblem = nil
-            return .problem(problem)
-        }
-        if let facts = pendingTop {
-            pendingTop = nil
-            return file([], topName, facts)
-        }
+        if !pending.isEmpty { return pending.removeFirst() }
         while let level = stack.last {
             guard level.position < level.listing.count else {
                 stack.removeLast()
@@ -90,21 +76,16 @@ struct TreeWalker {
             stack[stack.count - 1].position += 1
             path.removeLast(path.count - level.pathByteCount)
             path.append(UInt8(ascii: "/"))
-            let name = level.listing.name(at: level.position)
-            path.append(contentsOf: name)
-            return item(FileName(Array(name)))
+            let name = FileName(Array(level.listing.name(at: level.position)))
+            path.append(contentsOf: name.bytes)
+            do {
+                return file(relativePath, name, try Disk.facts(of: path))
+            } catch {
+                let kind = error.isAbsence ? FileProblem.vanished : .unreadableFacts
+                return .problem(kind, relativePath: relativePath, error)
+            }
         }
         return nil
-    }
-
-    private mutating func item(_ name: FileName) -> WalkedItem {
-        do {
-            return file(relativePath, name, try Disk.facts(of: path))
-        } catch {
-            return .problem(
-                WalkProblem(
-                    kind: error.isAbsence ? .vanished : .unreadableFacts, relativePath: relativePath, error: error))
-        }
     }
 
     /// A file that was found. If it is a folder, opens it, so that the walk continues inside.
@@ -122,9 +103,8 @@ struct TreeWalker {
             let listing = try DirectoryListing(of: opened, buffer: &buffer)
             stack.append(Level(listing: listing, pathByteCount: path.count))
         } catch {
-            pendingProblem = WalkProblem(
-                kind: error.number == FileError.notFound ? .vanished : .unreadableFolder,
-                relativePath: relativePath, error: error)
+            let kind = error.number == ENOENT ? FileProblem.vanished : .unreadableFolder
+            pending.append(.problem(kind, relativePath: relativePath, error))
         }
     }
 }

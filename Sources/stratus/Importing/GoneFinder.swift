@@ -39,10 +39,9 @@ struct GoneFinder {
     ///
     /// Throws `interrupted` if a signal asks the verb to stop.
     mutating func next(limit: Int, progress: (Int) -> Void) throws -> [RecordName]? {
-        while gone.count < limit, let page = try nextPage() {
+        while gone.count < limit, upper != nil {
+            try readPage()
             try StopSignal.safePoint()
-            for (name, path) in page where isGone(path) { gone.append(name) }
-            lookCount += page.count
             progress(lookCount)
         }
         if gone.isEmpty { return nil }
@@ -50,10 +49,9 @@ struct GoneFinder {
         return Array(gone.prefix(limit))
     }
 
-    /// A page of the tree's records and their paths; nil at the end.
-    private mutating func nextPage() throws -> [(name: RecordName, path: [UInt8])]? {
-        guard let upper else { return nil }
-        var page: [(name: RecordName, path: [UInt8])] = []
+    /// Looks for the files of a page of the tree's records.
+    private mutating func readPage() throws {
+        guard let upper else { return }
         var last: RecordName?
         try session.read(zone) { zone in
             let range = KeyRange(from: zone.keys.record(naming.top), upTo: zone.keys.record(upper))
@@ -62,12 +60,13 @@ struct GoneFinder {
                 last = parts.name
                 guard parts.chunkIndex == nil, try !RecordCodec.isTombstone(value) else { return .next }
                 let record = try zone.record(parts.name, fields: .only([TreeField.path]))?.record
-                if let record, let path = naming.relativePath(of: record) { page.append((parts.name, path)) }
+                guard let record, let path = naming.relativePath(of: record) else { return .next }
+                lookCount += 1
+                if isGone(path) { gone.append(parts.name) }
                 return .next
             }
         }
         self.upper = last
-        return last == nil ? nil : page
     }
 
     /// A file is gone only if the operating system says that it does not exist, not if it cannot be examined.

@@ -1,7 +1,5 @@
 // The options and the results of a tree import.
 
-import StratusModel
-
 extension FileProblem {
     /// The line with the count.
     func text(count: Int) -> String {

@@ -65,7 +65,11 @@ struct StoreExporter {
         total += try reader.entryCount(in: GlobalKeys.keyspace(.devices)) + Self.partCount(reader)
         try write(TransferLine.head(secrets: secrets, foretelling: foretold))
         try exportPeople(reader)
-        try exportSchemas(of: containers)
+        for container in containers {
+            let (text, imported) = try service.markedSchema(of: container)
+            let types = imported.sorted().map(\.text)
+            try add("schema", ["container": container.text, "text": text, "imported": types])
+        }
         try reader.visitZones { id, listing in
             try export(id, listing.entry, reader)
             return .next
@@ -132,14 +136,6 @@ struct StoreExporter {
         }
     }
 
-    private mutating func exportSchemas(of containers: [ContainerName]) throws {
-        for container in containers {
-            let (text, imported) = try service.markedSchema(of: container)
-            let types = imported.sorted().map(\.text)
-            try add("schema", ["container": container.text, "text": text, "imported": types])
-        }
-    }
-
     private mutating func exportSubscriptions(_ reader: RecordReader) throws {
         try reader.store.forEach(in: GlobalKeys.keyspace(.subscriptions)) { key, value in
             let parts = try GlobalKeys.readSubscriptionKey(key)
@@ -165,15 +161,7 @@ struct StoreExporter {
         ]
         try add("zone", line)
         counts.zones += 1
-        try zone.visitChildrenOrTops(of: nil) { top in
-            try export(top.name, zone)
-            guard top.hasChildren else { return .next }
-            try zone.visitSubtree(below: top.name) { child, _ in
-                try export(child.name, zone)
-                return .next
-            }
-            return .next
-        }
+        try zone.visitAllSeen(below: nil, .all) { child, _, _ in try export(child.name, zone) }
     }
 
     private mutating func export(_ name: RecordName, _ zone: ZoneReader) throws {

@@ -5,7 +5,6 @@
 
 import Foundation
 import StratusCloud
-import StratusKit
 import StratusLayout
 import StratusModel
 import StratusRecords
@@ -60,8 +59,8 @@ struct StoreImporter {
     /// Throws `damaged` if it is not the first line of an export.
     static func readHead(_ reader: inout LineReader) throws -> Int? {
         guard let line = try reader.next() else { throw cut(reader) }
-        let (kind, object) = try parsed(line, reader.lineNumber)
-        guard kind == "stratusExport" else { throw object.wrong("stratusExport") }
+        let object = try parsed(line, reader.lineNumber)
+        guard object.kind == "stratusExport" else { throw object.wrong("stratusExport") }
         return TransferLine.foretoldCount(object)
     }
 
@@ -81,14 +80,14 @@ struct StoreImporter {
         var isEnded = false
         while let line = try reader.next() {
             if line.isEmpty { continue }
-            let (kind, object) = try Self.parsed(line, reader.lineNumber)
+            let object = try Self.parsed(line, reader.lineNumber)
             guard !isEnded else { throw object.wrong("after the end") }
-            if kind == "end" {
+            if object.kind == "end" {
                 try flush()
                 guard try object.integer("records") == Int64(counts.records) else { throw object.wrong("records") }
                 isEnded = true
             } else {
-                try take(kind, object, byteCount: line.count)
+                try take(object, byteCount: line.count)
                 // Everything so far is committed, and no asset is incomplete.
                 if pending.isEmpty, content == nil { try StopSignal.safePoint() }
             }
@@ -97,7 +96,7 @@ struct StoreImporter {
         guard isEnded else { throw Self.cut(reader) }
     }
 
-    private static func parsed(_ line: Data, _ number: Int) throws -> (kind: String, object: TransferObject) {
+    private static func parsed(_ line: Data, _ number: Int) throws -> TransferObject {
         func object(_ members: [String: Any], _ kind: String) -> TransferObject {
             TransferObject(members: members, line: number, kind: kind)
         }
@@ -108,16 +107,16 @@ struct StoreImporter {
         if let version = members["stratusExport"] {
             let head = object(members, "stratusExport")
             guard (version as? NSNumber)?.intValue == TransferLine.version else { throw head.wrong("stratusExport") }
-            return ("stratusExport", head)
+            return head
         }
         guard members.count == 1, let (kind, value) = members.first, let inner = value as? [String: Any] else {
             throw object(members, "line").wrong("one member")
         }
-        return (kind, object(inner, kind))
+        return object(inner, kind)
     }
 
-    private mutating func take(_ kind: String, _ object: TransferObject, byteCount: Int) throws {
-        switch kind {
+    private mutating func take(_ object: TransferObject, byteCount: Int) throws {
+        switch object.kind {
         case "record":
             let record = try TransferLine.record(object) {
                 if let token = service.makeShareToken() { return token }
@@ -151,7 +150,7 @@ struct StoreImporter {
                 container: ContainerName(try object.string("container")), user: UserName(try object.string("user")),
                 database: UInt8(clamping: try object.integer("database")), id: try object.string("id"))
             try service.adoptSubscription(parts, object.bytes("entry"))
-        default: throw object.wrong(kind)
+        default: throw object.wrong(object.kind)
         }
     }
 

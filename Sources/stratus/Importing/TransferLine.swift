@@ -16,7 +16,6 @@
 
 import Foundation
 import StratusCloud
-import StratusLayout
 import StratusModel
 
 enum TransferLine {

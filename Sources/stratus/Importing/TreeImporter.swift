@@ -12,12 +12,9 @@
 // records unchanged. Changes made in the store stay: moved records keep their place, and share roots their share.
 // Memory is bounded by one batch and the walker's listings, not by the tree.
 
-import FoundationEssentials
 import StratusKit
-import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct TreeImporter {
     let session: StoreSession
@@ -35,7 +32,7 @@ struct TreeImporter {
     /// Throws `notFound` if the database's owner has no account.
     init(_ session: StoreSession, zone: ZoneID, options: ImportOptions) throws {
         self.session = session
-        client = try session.existingClient(of: zone)
+        client = try session.client(of: zone)
         self.zone = zone
         self.options = options
         naming = TreeNaming(top: options.topName)
@@ -54,8 +51,9 @@ struct TreeImporter {
         while let item = walker.next() {
             switch item {
             case .file(let file): batch.append(file)
-            case .problem(let problem):
-                note(problem)
+            case .problem(let problem, let path, let error):
+                let name = PercentText.escaping(path)
+                report.add(problem, problem == .vanished ? name : "\(name): \(error.reason)")
                 settledCount += 1
             }
             if batch.count == options.commitRecordCount {
@@ -117,11 +115,6 @@ struct TreeImporter {
                 + "it is the same tree with a new path, use --moved.", fields)
     }
 
-    private mutating func note(_ problem: WalkProblem) {
-        let name = PercentText.escaping(problem.relativePath)
-        report.add(problem.kind, problem.kind == .vanished ? name : "\(name): \(problem.error.reason)")
-    }
-
     // MARK: 2. New files
 
     private mutating func take(_ batch: [WalkedFile]) throws {
@@ -178,7 +171,7 @@ struct TreeImporter {
         }
         try savePending(atLeast: 1)
         try client.finish()
-        let hasChildren = try session.read(zone) { try $0.node(record.name)?.hasChildren ?? false }
+        let hasChildren = try session.read(zone) { try $0.child(record.name).hasChildren }
         guard !hasChildren, stored.share == nil else {
             report.add(.keptType, record.name.text)
             settledCount += 1

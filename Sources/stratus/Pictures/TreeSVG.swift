@@ -1,8 +1,6 @@
 // A hierarchy as an SVG file: the records from left to right, and below them the shares with their participants. Also
 // the layout, and the reading of the picture from a store.
 
-import StratusCloud
-import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
@@ -299,21 +297,17 @@ struct TreeLayout {
     /// Leaves get the rows in order; a parent is between its first and its last child.
     private mutating func setRows(from start: Int) {
         var spans = [(first: Int, last: Int)?](repeating: nil, count: boxes.count)
-        var hasChildren = [Bool](repeating: false, count: boxes.count)
-        for box in boxes { if let parent = box.parent { hasChildren[parent] = true } }
-        var row = 0
-        for index in boxes.indices where !hasChildren[index] {
-            boxes[index].y = start + row * Self.rowHeight
-            row += 1
-        }
+        let leafCount = boxes.count - Set(boxes.compactMap(\.parent)).count
+        height = leafCount * Self.rowHeight
+        var bottom = start + height
         // Children follow their parents, so in reverse order every child is placed before its parent.
         for index in boxes.indices.reversed() {
-            if let span = spans[index] { boxes[index].y = (span.first + span.last) / 2 }
+            if spans[index] == nil { bottom -= Self.rowHeight }
+            let y = spans[index].map { ($0.first + $0.last) / 2 } ?? bottom
+            boxes[index].y = y
             guard let parent = boxes[index].parent else { continue }
-            let y = boxes[index].y
             spans[parent] = spans[parent].map { (min($0.first, y), max($0.last, y)) } ?? (y, y)
         }
-        height = max(0, row * Self.rowHeight)
     }
 }
 
@@ -334,7 +328,7 @@ struct TreePainter {
             let found = try reader.knownZone(zone)
             let source = ZonePictures(zone: found, sight: sight)
             let shares = SharePictures(zone: found, sight: sight, reader: reader)
-            let root = address.isTop ? nil : try child(address, found, sight, console)
+            let root = try address.isTop ? nil : found.child(found.resolve(address, sight, console))
             let bound = try found.recordBound()
             let progress = ProgressLine("counting", on: console)
             var folder = TreeFolder(source, limits) { progress.update("records", $0, ofAtMost: bound) }
@@ -354,13 +348,6 @@ struct TreePainter {
             }
             return picture
         }
-    }
-
-    private func child(
-        _ address: RecordArgument, _ zone: ZoneReader, _ sight: Sight, _ console: Console
-    ) throws -> Child {
-        let name = try zone.resolve(address, sight, console)
-        return Child(name: name, hasChildren: try zone.node(name)?.hasChildren ?? false)
     }
 
     /// Adds the shares of the nodes first, so that their numbers stay; then the share that covers everything drawn, or

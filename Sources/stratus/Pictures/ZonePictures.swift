@@ -1,6 +1,5 @@
 // The records and shares of a zone for a picture. Records that the person does not see are neither drawn nor counted.
 
-import StratusCloud
 import StratusLayout
 import StratusModel
 import StratusRecords

@@ -1,6 +1,5 @@
 // How people and accounts are shown. A person is called by the host's identifier, or else by user name or address.
 
-import FoundationEssentials
 import StratusCloud
 import StratusModel
 import StratusRecords
@@ -83,8 +82,8 @@ struct AccountSummary {
         account.handles.compactMap { if case .phone(let text) = $0 { text } else { nil } }.sorted()
     }
 
-    /// One line of a listing.
-    func line(_ console: Console) -> String {
+    /// Prints one line of a listing.
+    func show(_ console: Console) throws {
         var parts = [console.styled(VisibleText.of(title), .bold), VisibleText.of(account.userName.text)]
         if let name { parts.append("\"\(VisibleText.of(name))\"") }
         let handles = emails + phoneNumbers
@@ -92,20 +91,12 @@ struct AccountSummary {
         if account.standing != .good { parts.append(console.styled("\(account.standing)", .yellow)) }
         parts.append(
             Quantities.bytes(usedByteCount) + (account.quotaByteCount.map { " of \(Quantities.bytes($0))" } ?? ""))
-        return parts.joined(separator: "  ")
-    }
-
-    var object: JSONObject {
-        [
+        try console.line(parts.joined(separator: "  "))
+        try console.object([
             "account": account.id.text, "externalID": account.externalID, "user": account.userName.text,
             "emails": emails, "phoneNumbers": phoneNumbers, "name": name, "standing": "\(account.standing)",
             "discoverable": account.isDiscoverable, "quotaBytes": account.quotaByteCount, "usedBytes": usedByteCount,
             "created": Quantities.timestamp(account.created),
-        ]
-    }
-
-    func show(_ console: Console) throws {
-        try console.line(line(console))
-        try console.object(object)
+        ])
     }
 }

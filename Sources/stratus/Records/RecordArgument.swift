@@ -156,25 +156,28 @@ extension ZoneReader {
         return stored
     }
 
+    /// A record of the hierarchy.
+    func child(_ name: RecordName) throws -> Child {
+        Child(name: name, hasChildren: try node(name)?.hasChildren ?? false)
+    }
+
     /// Visits the children of a record, or the records without a parent, in the byte order of their names. Calls
     /// `passing` for each examined record: each child, or each record of the zone.
     func visitChildrenOrTops(
         of parent: RecordName?, passing: () -> Void = {}, _ visit: (Child) throws -> ScanStep
     ) throws {
-        guard let parent else { return try visitTops(passing, visit) }
+        guard let parent else {
+            // There is no index of the records without a parent: this scans the whole parent index.
+            return try store.scan(keys.keyspace(.parents)) { key, value in
+                passing()
+                let entry = try ParentEntryView(value)
+                guard !entry.hasParent else { return .next }
+                return try visit(Child(name: keys.readParentKey(key), hasChildren: entry.hasChildren))
+            }
+        }
         try visitChildren(of: parent) { child in
             passing()
             return try visit(child)
-        }
-    }
-
-    /// There is no index of the records without a parent: this scans the whole parent index.
-    private func visitTops(_ passing: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
-        try store.scan(keys.keyspace(.parents)) { key, value in
-            passing()
-            let entry = try ParentEntryView(value)
-            guard !entry.hasParent else { return .next }
-            return try visit(Child(name: keys.readParentKey(key), hasChildren: entry.hasChildren))
         }
     }
 }

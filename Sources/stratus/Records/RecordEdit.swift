@@ -1,6 +1,5 @@
 // Changes of records and shares that several verbs make: moves, deletions of whole subtrees, edits of a share.
 
-import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
@@ -41,17 +40,16 @@ enum RecordEdit {
     ///
     /// Throws `interrupted` between two commits if a signal asks the verb to stop.
     static func deleteSubtree(
-        _ root: RecordName, in zone: ZoneID, _ session: StoreSession, delete: (([RecordName]) throws -> Void)? = nil,
+        _ root: RecordName, in zone: ZoneID, _ session: StoreSession, _ acting: ActingArguments? = nil,
         progress: (Int) -> Void = { _ in }
     ) throws -> Int {
-        let delete = delete ?? { try session.delete($0, in: zone) }
         var deleted = 0
         while true {
             let names = try session.read(zone) { try leaves(below: root, $0) }
             if names.isEmpty { return deleted }
             for start in stride(from: 0, to: names.count, by: deletionCommitRecordCount) {
                 let commit = names[start..<min(start + deletionCommitRecordCount, names.count)]
-                try delete(Array(commit))
+                try session.delete(Array(commit), in: zone, acting)
                 deleted += commit.count
                 progress(deleted)
                 try StopSignal.safePoint()
@@ -83,7 +81,8 @@ struct ShareEdit {
 
     let record: RecordArgument
     let place: PlaceArguments
-    var secret = URLArguments.silent
+    /// Nil for verbs that never show the URL.
+    var secret: URLArguments?
 
     /// Finds the share that the record is or is in, changes it, and prints it. With `creating` it creates a missing
     /// share. Looks up `people` for `change`. Changes nothing if `isStopped` returns true.
@@ -107,7 +106,7 @@ struct ShareEdit {
                 return try console.line("the share \(VisibleText.of(name.text)) no longer exists")
             }
             try session.engine.read { reader in
-                try ShareSummary(name: name, content: content, url: secret.url(of: content)).show(
+                try ShareSummary(name: name, content: content, url: secret?.url(of: content)).show(
                     People(reader: reader), console)
             }
         }
@@ -175,8 +174,8 @@ struct ShareEdit {
             return try session.read(zone) { try $0.share(of: name).name }
         } catch let error as ToolError where error.code == .notFound && creating {
             let root = try session.client(of: zone, place.acting).recordID(name)
-            let client = try ShareClient(container: session.container(place.acting))
-            return RecordName(try client.share(root, named: nil).recordID.recordName)
+            let made = try session.container(place.acting).makeShare(of: root, named: nil)
+            return RecordName(made.recordID.recordName)
         }
     }
 }

@@ -11,23 +11,24 @@ struct ShareSummary {
     /// Nil without --url.
     let url: String?
 
-    func lines(_ people: People) throws -> [String] {
+    func show(_ people: People, _ console: Console) throws {
         let subject =
             content.root.map { "of \(VisibleText.of($0.text)) and everything below it" } ?? "of the whole zone"
-        var lines = ["share \(VisibleText.of(name.text)) \(subject), public permission \(content.publicPermission)"]
+        try console.line(
+            "share \(VisibleText.of(name.text)) \(subject), public permission \(content.publicPermission)")
         for participant in content.participants {
-            lines.append(
-                "  \(try people.title(of: participant.user, participant)): \(participant.role), "
+            try console.line(
+                "  \(people.title(of: participant.user, participant)): \(participant.role), "
                     + "\(participant.permission), \(participant.status) since \(Quantities.date(participant.added))")
         }
-        lines += try content.requesters.map { "  \(try people.title(of: $0.user, handle: $0.handle)): requests access" }
-        lines += try content.blocked.map { "  \(try people.title(of: $0.user, handle: $0.handle)): blocked" }
-        if let url { lines.append("  \(VisibleText.of(url))") }
-        return lines
-    }
-
-    var object: JSONObject {
-        [
+        for one in content.requesters {
+            try console.line("  \(people.title(of: one.user, handle: one.handle)): requests access")
+        }
+        for one in content.blocked {
+            try console.line("  \(people.title(of: one.user, handle: one.handle)): blocked")
+        }
+        if let url { try console.line("  \(VisibleText.of(url))") }
+        let object: JSONObject = [
             "share": name.text, "root": content.root?.text, "publicPermission": "\(content.publicPermission)",
             "allowsAccessRequests": content.allowsAccessRequests,
             "participants": content.participants.map { one -> JSONObject in
@@ -38,12 +39,8 @@ struct ShareSummary {
                 ]
             },
             "requesters": Self.array(of: content.requesters), "blocked": Self.array(of: content.blocked),
-        ] + JSONObject(unlessNil: ["url": url])
-    }
-
-    func show(_ people: People, _ console: Console) throws {
-        for line in try lines(people) { try console.line(line) }
-        try console.object(object)
+        ]
+        try console.object(object + JSONObject(unlessNil: ["url": url]))
     }
 
     /// One line: the date, the actor, the event, the person, the share.
@@ -98,13 +95,6 @@ struct URLArguments: ParsableArguments {
     /// The URL with --url. Its beginning is the standard one, because the store does not contain the host's own.
     func url(of content: ShareContent) -> String? {
         url ? ShareLink.url(CloudOptions().shareURLBase, content.token) : nil
-    }
-
-    /// The arguments of verbs that never show the URL.
-    static var silent: URLArguments {
-        var arguments = URLArguments()
-        arguments.url = false
-        return arguments
     }
 }
 

@@ -82,21 +82,24 @@ extension ZoneReader {
         }
     }
 
-    /// Does the same at any depth, parents before children. Each record comes with its visible parent, nil at the top.
+    /// Does the same down to the level `deepest`, parents before children. Each record comes with its visible parent,
+    /// nil at the top, and with its level; the first level is 0.
     func visitAllSeen(
-        below parent: RecordName?, _ sight: Sight, looking: () -> Void = {},
-        _ visit: (_ child: Child, _ parent: RecordName?) throws -> Void
+        below parent: RecordName?, _ sight: Sight, deepest: Int = .max, looking: () -> Void = {},
+        _ visit: (_ child: Child, _ parent: RecordName?, _ level: Int) throws -> Void
     ) throws {
+        guard deepest >= 0 else { return }
         try visitSeen(below: parent, sight, looking: looking) { top in
-            try visit(top, parent)
+            try visit(top, parent, 0)
+            guard top.hasChildren, deepest > 0 else { return }
             var path = [top.name]
             try visitSubtree(below: top.name) { child, level in
                 looking()
                 guard try sight.sees(child.name) else { return .skipChildren }
                 path.removeLast(path.count - level)
-                try visit(child, path.last)
+                try visit(child, path.last, level)
                 path.append(child.name)
-                return .next
+                return level < deepest ? .next : .skipChildren
             }
         }
     }

@@ -72,19 +72,13 @@ struct ReportPage {
                 report.otherZones, title: "… \(Quantities.count(report.otherZoneCount, "more zone"))",
                 bar: Self.bar(0, of: most))
         }
-        guard isForHost else {
-            return PageFrame.table(
-                caption: "Zones, the largest first",
-                head: ["Zone", "Records", "Of the largest", "Values", "Shares"], numbers: [1, 3, 4], rows: rows)
-        }
-        let head = [
-            "Zone", "Records", "Of the largest", "Values", "Files, about", "Deleted", "Shares", "Sequence",
-            "Horizon",
-        ]
+        let estimate = ". Files are LevelDB's estimate of compressed sizes, without data in memory."
+        let head =
+            ["Zone", "Records", "Of the largest", "Values"] + (isForHost ? ["Files, about", "Deleted"] : [])
+            + ["Shares"] + (isForHost ? ["Sequence", "Horizon"] : [])
         return PageFrame.table(
-            caption:
-                "Zones, the largest first. Files are LevelDB's estimate of compressed sizes, without data in memory.",
-            head: head, numbers: [1, 3, 4, 5, 6, 7, 8], rows: rows)
+            caption: "Zones, the largest first\(isForHost ? estimate : "")", head: head,
+            numbers: Set(head.indices).subtracting([0, 2]), rows: rows)
     }
 
     private func row(_ zone: StoreReport.Zone, title: Markup, bar: Markup) -> Markup {

@@ -13,7 +13,7 @@ struct ReportReader {
     private static let countedTypeLimit = 5_000
 
     let session: StoreSession
-    private let secret: URLArguments
+    private let secret: URLArguments?
     private let progress: StoreSession.PartListener
     /// Counts each record twice, for its header and its parent entry; each share and each asset once.
     private(set) var meter: WorkMeter
@@ -22,7 +22,7 @@ struct ReportReader {
 
     /// `progress` gets the counting, and then the number of records and assets read, and their total.
     init(
-        _ session: StoreSession, _ secret: URLArguments, now: Date, progress: @escaping StoreSession.PartListener
+        _ session: StoreSession, _ secret: URLArguments?, now: Date, progress: @escaping StoreSession.PartListener
     ) {
         (self.session, self.secret, self.progress) = (session, secret, progress)
         meter = WorkMeter(total: 0) { _, _ in }
@@ -90,9 +90,7 @@ struct ReportReader {
             report.databaseCount += 1
             let owner = try session.owner(of: database, in: reader)
             try reader.visitZones(in: database) { listing in
-                let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
-                let address = PlaceAddress(database, ownedBy: owner, zone: listing.name).text
-                try read(zone, address, reader)
+                try read(ZoneID(database: database, name: listing.name), .all, owner, reader)
                 return .next
             }
             return .next
@@ -118,20 +116,25 @@ struct ReportReader {
         if let owned { report.add(owned.files) }
     }
 
-    private mutating func read(_ zone: ZoneReader, _ address: String, _ reader: RecordReader) throws {
-        let header = try zone.header()
-        let byteCount = try session.files.approximateByteCount(of: zone.keys.all)
-        var counts = StoreReport.Zone(
-            address: DisplayText.of(address), recordCount: Int(summable: header.recordCount), fileByteCount: byteCount,
-            sequence: header.sequence, horizon: header.horizon)
-        try readRecords(of: zone, &counts)
-        try readHierarchy(of: zone, .all)
-        try readShares(of: zone, .all, reader, &counts)
+    /// Adds what is seen of a zone. The address names `owner` if the reader may know that account.
+    private mutating func read(
+        _ id: ZoneID, _ sight: Sight, _ owner: StoredAccount?, _ reader: RecordReader
+    ) throws {
+        let zone = try reader.existingZone(id)
+        let address = PlaceAddress(id.database, ownedBy: owner, zone: id.name).text
+        var counts = StoreReport.Zone(address: DisplayText.of(address))
+        if sight.isWhole { try readRecords(of: zone, &counts) } else { try readRecords(of: zone, sight, &counts) }
+        // A person's report leaves out a public database without visible records.
+        guard sight.isWhole || counts.recordCount > 0 || id.database.scope != .public else {
+            return meter.add(try Int(summable: zone.header().recordCount) + Self.shareCount(of: zone, reader))
+        }
+        try readHierarchy(of: zone, sight)
+        try readShares(of: zone, sight, reader, &counts)
         report.add(counts)
     }
 
     /// Adds the visible shares with their visible participants.
-    mutating func readShares(
+    private mutating func readShares(
         of zone: ZoneReader, _ sight: Sight, _ reader: RecordReader, _ counts: inout StoreReport.Zone
     ) throws {
         let pictures = SharePictures(zone: zone, sight: sight, reader: reader)
@@ -146,31 +149,33 @@ struct ReportReader {
             report.shares.append(
                 StoreReport.Sharing(
                     owner: DisplayText.of(owner), zone: DisplayText.of(zone.id.name.text),
-                    share: try pictures.share(name, content), url: secret.url(of: content)))
+                    share: try pictures.share(name, content), url: secret?.url(of: content)))
             return .next
         }
     }
 
-    /// Adds every record and tombstone: the type, the size, the date of the change.
+    /// Adds the numbers of a zone, and every record and tombstone: the type, the size, the date of the change.
     private mutating func readRecords(of zone: ZoneReader, _ counts: inout StoreReport.Zone) throws {
-        try zone.store.forEach(in: zone.keys.keyspace(.records)) { _, value in try note(value, &counts) }
-    }
-
-    private mutating func note(_ value: Span<UInt8>, _ counts: inout StoreReport.Zone) throws {
-        counts.valueByteCount += value.count
-        switch try RecordValueKind(of: value) {
-        case .laterChunk: break
-        case .tombstone:
-            let deleted = try Tombstone(decoding: value).deleted.date
-            counts.deletedCount += 1
-            note(deleted, isDeletion: true)
-            // Zones do not count deleted records.
-            meter.add(0)
-        case .live, .firstChunk:
-            let header = try RecordHeader(decoding: value)
-            note(header.system.modified.date, isDeletion: false)
-            note(header.type, value.count)
-            meter.add()
+        let header = try zone.header()
+        counts.recordCount = Int(summable: header.recordCount)
+        counts.fileByteCount = try session.files.approximateByteCount(of: zone.keys.all)
+        (counts.sequence, counts.horizon) = (header.sequence, header.horizon)
+        try zone.store.forEach(in: zone.keys.keyspace(.records)) { _, value in
+            counts.valueByteCount += value.count
+            switch try RecordValueKind(of: value) {
+            case .laterChunk: break
+            case .tombstone:
+                let deleted = try Tombstone(decoding: value).deleted.date
+                counts.deletedCount += 1
+                note(deleted, isDeletion: true)
+                // Zones do not count deleted records.
+                meter.add(0)
+            case .live, .firstChunk:
+                let header = try RecordHeader(decoding: value)
+                note(header.system.modified.date, isDeletion: false)
+                note(header.type, value.count)
+                meter.add()
+            }
         }
     }
 
@@ -186,40 +191,11 @@ struct ReportReader {
     }
 
     /// Adds the visible records by their depth below visible records.
-    mutating func readHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
-        let end = meter.done + Int(summable: try zone.header().recordCount)
-        try noteHierarchy(of: zone, sight)
-        // Records below hidden ones were skipped.
-        meter.add(max(0, end - meter.done))
-    }
-
-    private mutating func noteHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
-        // In a public database types and creators decide, so visible records may be below hidden ones.
-        guard zone.id.database.scope == .public else {
-            let meter = meter
-            return try zone.visitSeen(below: nil, sight, looking: { meter.add() }) { top in
-                report.shape.note(depth: 0)
-                try noteChildren(of: top, zone) { try sight.sees($0) ? true : nil }
-            }
-        }
-        try zone.visitChildrenOrTops(of: nil) { top in
+    private mutating func readHierarchy(of zone: ZoneReader, _ sight: Sight) throws {
+        // Look below hidden records too: roots of shares may be there, and in a public database any visible record.
+        try zone.visitAllSeen(below: nil, .all) { child, _, level in
             meter.add()
-            report.shape.note(depth: 0, counts: try sight.sees(top.name))
-            try noteChildren(of: top, zone) { try sight.sees($0) }
-            return .next
-        }
-    }
-
-    /// Adds the records below one. `counts` returns whether a record counts, or nil to skip it and everything below it.
-    private mutating func noteChildren(
-        of top: Child, _ zone: ZoneReader, _ counts: (RecordName) throws -> Bool?
-    ) throws {
-        guard top.hasChildren else { return }
-        try zone.visitSubtree(below: top.name) { child, level in
-            meter.add()
-            guard let counts = try counts(child.name) else { return .skipChildren }
-            report.shape.note(depth: level, counts: counts)
-            return .next
+            report.shape.note(depth: level, counts: try sight.sees(child.name))
         }
     }
 
@@ -260,34 +236,15 @@ extension ReportReader {
             expect(try zones.reduce(0) { try $0 + Self.lookCount(of: $1.zone, in: reader, counter) }, of: "records")
             for (id, isOwn) in zones {
                 let sight = Sight(service: try session.service, zone: id, user: person.userName)
-                try read(reader.existingZone(id), sight, isOwn ? person : nil, reader)
+                try read(id, sight, isOwn ? person : nil, reader)
             }
         }
         finish()
         return report
     }
 
-    private mutating func read(
-        _ zone: ZoneReader, _ sight: Sight, _ owner: StoredAccount?, _ reader: RecordReader
-    ) throws {
-        let address = PlaceAddress(zone.id.database, ownedBy: owner, zone: zone.id.name).text
-        var counts = StoreReport.Zone(address: DisplayText.of(address))
-        try readRecords(of: zone, sight, &counts)
-        // Leave out a public database without visible records.
-        guard counts.recordCount > 0 || zone.id.database.scope != .public else {
-            return meter.add(try Int(summable: zone.header().recordCount) + Self.shareCount(of: zone, reader))
-        }
-        try readHierarchy(of: zone, sight)
-        try readShares(of: zone, sight, reader, &counts)
-        report.add(counts)
-    }
-
     /// A record while its chunks are scanned.
-    private struct Head {
-        var name: RecordName
-        var header: RecordHeader
-        var byteCount: Int
-    }
+    private typealias Head = (name: RecordName, header: RecordHeader, byteCount: Int)
 
     private mutating func readRecords(of zone: ZoneReader, _ sight: Sight, _ counts: inout StoreReport.Zone) throws {
         var page: [Head] = []
@@ -303,7 +260,7 @@ extension ReportReader {
                     page.removeAll(keepingCapacity: true)
                 }
                 let name = try zone.keys.readRecordKey(key).name
-                page.append(Head(name: name, header: try RecordHeader(decoding: value), byteCount: value.count))
+                page.append((name, try RecordHeader(decoding: value), value.count))
             }
         }
         try take(page, sight, &counts)

@@ -206,24 +206,19 @@ struct TimeHistogram: Hashable {
         let second = Int64(min(max(seconds.isFinite ? seconds.rounded(.down) : 0, -1e11), 1e11))
         let number = Self.bar(second, Self.widths[width])
         if isDeletion { bars[number, default: Bar()].deleted += 1 } else { bars[number, default: Bar()].saved += 1 }
-        while isTooWide, width + 1 < Self.widths.count { widen() }
+        while width + 1 < Self.widths.count, let first = bars.keys.min(), let last = bars.keys.max(),
+            last - first >= Int64(Self.barCount)
+        {
+            let old = Self.widths[width]
+            width += 1
+            bars = Dictionary(bars.map { (Self.bar($0 * old, Self.widths[width]), $1) }) { first, second in
+                Bar(saved: first.saved + second.saved, deleted: first.deleted + second.deleted)
+            }
+        }
     }
 
     private static func bar(_ second: Int64, _ width: Int64) -> Int64 {
         second >= 0 ? second / width : (second - width + 1) / width
-    }
-
-    private var isTooWide: Bool {
-        guard bars.count > 1, let first = bars.keys.min(), let last = bars.keys.max() else { return false }
-        return last - first >= Int64(Self.barCount)
-    }
-
-    private mutating func widen() {
-        let old = Self.widths[width]
-        width += 1
-        bars = Dictionary(bars.map { (Self.bar($0 * old, Self.widths[width]), $1) }) { first, second in
-            Bar(saved: first.saved + second.saved, deleted: first.deleted + second.deleted)
-        }
     }
 
     /// The width of a bar: "10 minutes".

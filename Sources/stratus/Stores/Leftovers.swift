@@ -10,7 +10,6 @@
 import Foundation
 import StratusCloud
 import StratusKit
-import StratusRecords
 
 enum Leftovers {
     /// Finishes and removes unfinished work, for a verb on the store at `path`.
@@ -20,12 +19,6 @@ enum Leftovers {
         sweep(besides: path)
         guard try StoreFiles.finishEmptying(path) else { return }
         Console.note("note: finished emptying \(VisibleText.of(path)), which a killed process had begun")
-    }
-
-    /// Whether deleted accounts still have data. False if that cannot be read: the verb reports the error later.
-    static func hasDepartures(_ engine: RecordEngine) -> Bool {
-        let departures = try? engine.read { try AccountDirectory().departures(limit: 1, in: $0) }
-        return departures.map { !$0.isEmpty } ?? false
     }
 
     /// Removes the remaining data of deleted accounts. If that fails, writes a note and continues.
@@ -67,7 +60,12 @@ enum StoreCopy {
         Leftovers.sweep(besides: destination)
         try Leftovers.finish(at: source)
         StoreFiles.removeUnfinishedCopiesAtEnd(of: destination)
-        let figures = try copy(source, to: destination, verb, console)
+        let progress = ProgressLine(verb, on: console)
+        let figures = try Stratus.backup(
+            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
+            progress: {
+                progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
+            }, making: { try StopSignal.making($0) })
         do {
             try report(figures, .now - started, console)
             try console.flush()
@@ -75,17 +73,6 @@ enum StoreCopy {
             StoreFiles.removeMade(URL(fileURLWithPath: destination).path)
             throw error
         }
-    }
-
-    private static func copy(
-        _ source: String, to destination: String, _ verb: String, _ console: Console
-    ) throws -> Stratus.BackupReport {
-        let progress = ProgressLine(verb, on: console)
-        return try Stratus.backup(
-            ofStoreAt: URL(fileURLWithPath: source), to: URL(fileURLWithPath: destination),
-            progress: {
-                progress.update($0.part.words, $0.doneCount, of: $0.totalCount, $0.countsBytes ? .bytes : .items)
-            }, making: { try StopSignal.making($0) })
     }
 }
 

@@ -57,16 +57,10 @@ struct PlaceAddress: ExpressibleByArgument, Hashable, Sendable {
     func text(of record: RecordName) -> String { text + "?" + record.text }
 
     private static func escaped(_ part: String) -> String {
-        var text = ""
-        for byte in part.utf8 {
+        part.utf8.map { byte in
             let isPlain = (0x21..<0x7F).contains(byte) && !"%/?".utf8.contains(byte)
-            if isPlain {
-                text.unicodeScalars.append(Unicode.Scalar(byte))
-            } else {
-                text += PercentText.escape(byte)
-            }
-        }
-        return text
+            return isPlain ? String(Unicode.Scalar(byte)) : PercentText.escape(byte)
+        }.joined()
     }
 }
 
@@ -90,16 +84,12 @@ extension PlaceAddress {
 ///     phone:TEXT   a verified telephone number
 ///     anything else: the host's identifier; if no account has it, an address, a number or a user name by its look
 struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
-    enum Form: Hashable, Sendable {
-        case externalID(String)
-        case handle(Handle)
-        case userName(UserName)
-        case account(AccountID)
-        case plain(String)
-    }
-
     let text: String
-    let form: Form
+    /// The names that the text may be, by its prefix or by its look; an account is looked up by each, in this order.
+    private var externalID: String?
+    private(set) var handle: Handle?
+    private(set) var userName: UserName?
+    private var accountID: AccountID?
 
     init?(argument: String) {
         guard !argument.isEmpty else { return nil }
@@ -111,12 +101,15 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
         let rest = parts.count == 2 ? parts[1] : ""
         switch rest.isEmpty ? "" : parts[0] {
-        case "id": form = .externalID(rest)
-        case "email": form = .handle(.email(rest))
-        case "phone": form = .handle(.phone(rest))
-        case "user": form = .userName(UserName(rest))
-        case "account": form = .account(AccountID(rest))
-        default: form = .plain(text)
+        case "id": externalID = rest
+        case "email": handle = .email(rest)
+        case "phone": handle = .phone(rest)
+        case "user": userName = UserName(rest)
+        case "account": accountID = AccountID(rest)
+        default:
+            externalID = text
+            if text.contains("@") { handle = .email(text) } else if text.hasPrefix("+") { handle = .phone(text) }
+            if text.hasPrefix("_") { userName = UserName(text) }
         }
     }
 
@@ -126,46 +119,18 @@ struct PersonArgument: ExpressibleByArgument, Hashable, Sendable {
         "A person: the host's identifier, or email:TEXT, phone:TEXT, user:NAME.", valueName: "person")
 
     /// The identifier for a new account of the person; nil if the text is, or looks like, another kind of name.
-    var newExternalID: String? {
-        switch form {
-        case .externalID(let text): text
-        case .plain(let text): userName == nil && handle == nil ? text : nil
-        case .handle, .userName, .account: nil
-        }
-    }
+    var newExternalID: String? { handle == nil && userName == nil ? externalID : nil }
 
-    /// The user name, if the text is one. No account needs to have it.
-    var userName: UserName? {
-        switch form {
-        case .userName(let name): name
-        case .plain(let text): text.hasPrefix("_") ? UserName(text) : nil
-        case .externalID, .handle, .account: nil
-        }
-    }
-
-    /// The address, if the text is one. No account needs to have it.
-    var handle: Handle? {
-        switch form {
-        case .handle(let handle): handle
-        case .plain(let text):
-            if text.contains("@") { .email(text) } else if text.hasPrefix("+") { .phone(text) } else { nil }
-        case .externalID, .userName, .account: nil
-        }
-    }
+    /// The user name, if the text can be nothing else. No account needs to have it.
+    var plainUserName: UserName? { externalID == nil ? userName : nil }
 
     /// The person's account, or nil.
     func account(in reader: RecordReader) throws -> StoredAccount? {
         let directory = AccountDirectory()
-        switch form {
-        case .externalID(let text): return try directory.account(externalID: text, in: reader)
-        case .handle(let handle): return try directory.account(handle: handle, in: reader)
-        case .userName(let name): return try directory.account(userName: name, in: reader)
-        case .account(let id): return try directory.account(id, in: reader)
-        case .plain(let text):
-            if let known = try directory.account(externalID: text, in: reader) { return known }
-            if let handle, let known = try directory.account(handle: handle, in: reader) { return known }
-            return try userName.flatMap { try directory.account(userName: $0, in: reader) }
-        }
+        if let externalID, let known = try directory.account(externalID: externalID, in: reader) { return known }
+        if let handle, let known = try directory.account(handle: handle, in: reader) { return known }
+        if let userName { return try directory.account(userName: userName, in: reader) }
+        return try accountID.flatMap { try directory.account($0, in: reader) }
     }
 
     var notFound: ToolError {

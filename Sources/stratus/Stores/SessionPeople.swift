@@ -45,8 +45,8 @@ extension StoreSession {
     /// The account that acts: the named person's, or the database owner's.
     ///
     /// Throws `notFound` if there is no account.
-    func actor(_ acting: ActingArguments) throws -> StoredAccount {
-        if let person = acting.person { return try self.person(person) }
+    func actor(_ acting: ActingArguments?) throws -> StoredAccount {
+        if let person = acting?.person { return try self.person(person) }
         guard let account else { throw choice.noAccount }
         return account
     }
@@ -69,7 +69,7 @@ extension StoreSession {
     }
 
     /// The container, signed in as the acting person.
-    func container(_ acting: ActingArguments) throws -> CKContainer { try container(as: actor(acting)) }
+    func container(_ acting: ActingArguments?) throws -> CKContainer { try container(as: actor(acting)) }
 
     /// The container, signed in as a person.
     ///
@@ -79,20 +79,11 @@ extension StoreSession {
         return try host.container(database.container.text, signedInAs: account)
     }
 
-    /// The zone as the acting person's client.
-    func client(of zone: ZoneID, _ acting: ActingArguments) throws -> ZoneClient {
+    /// The zone as the client of the acting person, or of its owner.
+    ///
+    /// Throws `notFound` if there is no account.
+    func client(of zone: ZoneID, _ acting: ActingArguments? = nil) throws -> ZoneClient {
         try ZoneClient(container(acting), zone, as: actor(acting))
-    }
-
-    /// How the store answers a query of the acting person.
-    func explainQuery(
-        _ query: CKQuery, in zone: ZoneID, _ acting: ActingArguments, limit: Int
-    ) throws -> Stratus.QueryExplanation {
-        let (actor, client) = (try actor(acting), try client(of: zone, acting))
-        let host = try ownHost
-        return try host.explainQuery(
-            query, inZoneWith: client.zoneID, of: client.database.databaseScope,
-            inContainer: zone.database.container.text, as: host.account(id: actor.id.text), resultsLimit: limit)
     }
 
     /// What the acting person sees of the zone.
@@ -151,24 +142,6 @@ extension StoreSession {
     func owner(of database: DatabaseID, in reader: RecordReader) throws -> StoredAccount? {
         guard let owner = database.owner else { return nil }
         return try AccountDirectory().account(userName: owner, in: reader)
-    }
-
-    /// The database's owner as a client.
-    ///
-    /// Throws `notFound` if the owner has no account.
-    func owner() throws -> ShareClient { ShareClient(container: try container(as: account)) }
-
-    /// Another person of the store.
-    struct Guest {
-        let account: Stratus.Account
-        let client: ShareClient
-    }
-
-    /// The person with a host identifier. Creates the account if there is none.
-    func guest(externalID: String, email: String) throws -> Guest {
-        let account = try host.account(externalID: externalID, createIfMissing: .init(emails: [email]))
-        let container = try host.container(database.container.text, signedInAs: account)
-        return Guest(account: account, client: ShareClient(container: container))
     }
 }
 

@@ -1,9 +1,7 @@
 // The arguments that verbs share. They are spelled the same and mean the same in every verb.
 
 import ArgumentParser
-import StratusCloud
 import StratusModel
-import StratusRecords
 
 /// The arguments of any verb that opens a store.
 protocol StoreOptions {
@@ -41,9 +39,7 @@ struct StoreArguments: ParsableArguments, StoreOptions {
     var json = false
 
     var database: DatabaseChoice {
-        guard let place else {
-            return DatabaseChoice(container: container, owner: owner, isPublic: isPublic, zone: nil)
-        }
+        guard let place else { return DatabaseChoice(container: container, owner: owner, isPublic: isPublic) }
         return DatabaseChoice(
             container: place.container, owner: place.owner ?? owner, isPublic: place.owner == nil, zone: place.zone)
     }
@@ -166,13 +162,12 @@ struct DatabaseChoice {
     /// The owner; for the public database, the person who acts in it unless --as names another. An owner named by user
     /// name does not need an account.
     let owner: PersonArgument
-    let isPublic: Bool
+    var isPublic = false
     /// The zone, if an address names it.
-    let zone: String?
+    var zone: String?
 
     /// The database of a command line that names none.
-    static let standard = DatabaseChoice(
-        container: "iCloud.default", owner: PersonArgument("local"), isPublic: false, zone: nil)
+    static let standard = DatabaseChoice(container: "iCloud.default", owner: PersonArgument("local"))
 
     /// The database of the owner's account.
     ///

@@ -4,7 +4,6 @@
 import CSystem
 import FoundationEssentials
 import StratusKit
-import StratusLayout
 import StratusLevelDB
 import StratusModel
 import StratusRecords

@@ -43,19 +43,13 @@ final class StoreSession {
         }
     }
 
-    /// Opens the store that the arguments name, runs `body`, and closes the store, also after an error.
+    /// Opens the store that the arguments name, runs `body`, and closes the store, also after an error. `database` is
+    /// one that the arguments do not name.
     static func with<Result>(
-        _ arguments: some StoreOptions, _ opening: Opening, _ body: (StoreSession) throws -> Result
-    ) throws -> Result {
-        try with(arguments, arguments.database, opening, body)
-    }
-
-    /// Does the same with a database that the arguments do not name.
-    static func with<Result>(
-        _ arguments: some StoreOptions, _ database: DatabaseChoice, _ opening: Opening,
+        _ arguments: some StoreOptions, in database: DatabaseChoice? = nil, _ opening: Opening,
         _ body: (StoreSession) throws -> Result
     ) throws -> Result {
-        let session = try StoreSession(at: arguments.store, database, opening)
+        let session = try StoreSession(at: arguments.store, database ?? arguments.database, opening)
         defer { session.close() }
         if let copy = session.opened.copy { Console.readsCopy(of: copy.date) }
         if !arguments.json { for note in session.opened.notes { Console.note(note) } }
@@ -91,10 +85,6 @@ final class StoreSession {
 
     /// The host's socket, if the store is used through one.
     var served: ServedStore? { opened.served }
-    /// Whether change tokens are valid only now: the store has no secret for tokens, and its copy has a temporary one.
-    var forgetsTokens: Bool {
-        get throws { try copyDate != nil && service.tokenKeeper.hasMadeSecret }
-    }
     /// When the copy that is read was begun; nil if the store itself is read.
     var copyDate: Date? { opened.copy?.date }
     /// The directory that is read.
@@ -183,21 +173,6 @@ final class StoreSession {
     }
 
     func zone(_ name: ZoneName) throws -> ZoneID { ZoneID(database: try database, name: name) }
-
-    /// The zone as its owner's client; nil if the store was opened with the engine only, or if the owner has no
-    /// account.
-    func client(of zone: ZoneID) throws -> ZoneClient? {
-        guard let host = opened.host, let account, let found = try host.account(id: account.id.text) else { return nil }
-        return ZoneClient(host.container(zone.database.container.text, signedInAs: found), zone, as: account)
-    }
-
-    /// The zone as its owner's client.
-    ///
-    /// Throws `notFound` if the owner has no account.
-    func existingClient(of zone: ZoneID) throws -> ZoneClient {
-        guard let client = try client(of: zone) else { throw choice.noAccount }
-        return client
-    }
 
     /// The server's rules.
     var service: CloudService {
@@ -297,12 +272,16 @@ extension StoreSession {
         return plan
     }
 
-    /// Deletes records as one durable commit: through CloudKit's API if the owner has an account, so that assets and
+    /// Whether the owner of the database can use CloudKit's API: not if the store was opened with the engine only, nor
+    /// without an account.
+    private var ownerIsClient: Bool { opened.host != nil && account != nil }
+
+    /// Deletes records as one durable commit: through CloudKit's API if the person has an account, so that assets and
     /// records that refer to them are deleted too.
     ///
     /// Throws `ItemsRefused`, or `RequestRefused` without an account, if a rule forbids it; then nothing is deleted.
-    func delete(_ names: [RecordName], in zone: ZoneID) throws {
-        if let client = try client(of: zone) { return try client.delete(names) }
+    func delete(_ names: [RecordName], in zone: ZoneID, _ acting: ActingArguments? = nil) throws {
+        if acting?.person != nil || ownerIsClient { return try client(of: zone, acting).delete(names) }
         try apply(names.map { .delete($0) }, in: zone)
     }
 
@@ -310,18 +289,17 @@ extension StoreSession {
     @discardableResult
     func createZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
         guard try engine.read({ try $0.zone(zone) == nil }) else { return false }
-        try (acting.map { try client(of: zone, $0) } ?? existingClient(of: zone)).makeZone()
+        try client(of: zone, acting).makeZone()
         return true
     }
 
     /// Deletes a zone with all its records. Returns whether it existed. Purging removes its entries later.
     func deleteZone(_ zone: ZoneID, _ acting: ActingArguments? = nil) throws -> Bool {
         guard try engine.read({ try $0.zone(zone) != nil }) else { return false }
-        guard let client = try acting?.person == nil ? client(of: zone) : acting.map({ try client(of: zone, $0) })
-        else {
+        guard acting?.person != nil || ownerIsClient else {
             return try engine.transact { try $0.deleteZone(zone, releasingAssetsOf: zone.database.owner) }
         }
-        try client.deleteZone()
+        try client(of: zone, acting).deleteZone()
         return true
     }
 }

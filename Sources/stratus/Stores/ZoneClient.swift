@@ -223,3 +223,20 @@ extension ItemsRefused {
         if !errors.isEmpty { throw ItemsRefused(errors: errors) }
     }
 }
+
+extension CKContainer {
+    /// Shares a record of the person's own zones, and everything below it. Invites no one.
+    ///
+    /// Throws `ItemsRefused` if a rule forbids it.
+    func makeShare(of root: CKRecord.ID, named name: String?) throws -> CKShare {
+        let database = privateCloudDatabase
+        return try Blocking.wait {
+            let record = try await database.record(for: root)
+            let share =
+                name.map { CKShare(rootRecord: record, shareID: CKRecord.ID(recordName: $0, zoneID: root.zoneID)) }
+                ?? CKShare(rootRecord: record)
+            try await ItemsRefused.check(database.modifyRecords(saving: [record, share], deleting: []).saveResults)
+            return share
+        }
+    }
+}

@@ -8,12 +8,14 @@
 
 import ArgumentParser
 import CSystem
-import FoundationEssentials
+import Foundation
 import Synchronization
 
 /// The two outputs of one run. Use it on one thread, except for `Console.note`.
 final class Console {
+    /// A style by the terminal's code for it.
     enum Style: UInt32, CaseIterable {
+        case end = 0
         case bold = 1
         case dim = 2
         case red = 31
@@ -22,20 +24,12 @@ final class Console {
         case blue = 34
         case cyan = 36
 
-        /// A placeholder for the style until the line is written: a noncharacter, which `VisibleText` never lets
+        /// The placeholders for the styles until the line is written: noncharacters, which `VisibleText` never lets
         /// through.
-        fileprivate var mark: String { Self.marks.first { $0.value == rawValue }.map { String($0.key) } ?? "" }
-        fileprivate static let endMark = Unicode.Scalar(0xFDEF as UInt32).map { String($0) } ?? ""
+        fileprivate static let marks = Dictionary(
+            uniqueKeysWithValues: zip((0xFDD0...0xFDEF).compactMap { Unicode.Scalar($0 as UInt32) }, allCases))
 
-        /// The terminal's code for each placeholder.
-        fileprivate static let marks: [Unicode.Scalar: UInt32] = {
-            var marks: [Unicode.Scalar: UInt32] = [:]
-            for scalar in endMark.unicodeScalars { marks[scalar] = 0 }
-            for (index, style) in allCases.enumerated() {
-                if let mark = Unicode.Scalar(0xFDD0 + UInt32(index)) { marks[mark] = style.rawValue }
-            }
-            return marks
-        }()
+        fileprivate var mark: String { Self.marks.first { $0.value == self }.map { String($0.key) } ?? "" }
     }
 
     private static let output: Int32 = 1
@@ -63,7 +57,7 @@ final class Console {
     }
 
     func styled(_ text: String, _ style: Style) -> String {
-        colours ? style.mark + text + Style.endMark : text
+        colours ? style.mark + text + Style.end.mark : text
     }
 
     /// Writes a line for people. Writes nothing with JSON.
@@ -71,15 +65,13 @@ final class Console {
     /// Throws `outputFailed` or `pipeBroken` if standard output cannot be written.
     func line(_ text: String = "") throws {
         guard !usesJSON else { return }
-        try append(colours ? Self.painted(text) : VisibleText.of(text))
-    }
-
-    /// A line with terminal codes for its styles, and no other control characters.
-    private static func painted(_ text: String) -> String {
-        text.replacingScalars { scalar in
-            if let code = Style.marks[scalar] { return "\u{1B}[\(code)m" }
+        guard colours else { return try append(VisibleText.of(text)) }
+        // Terminal codes for styles, and no other control characters.
+        let painted = text.replacingScalars { scalar in
+            if let style = Style.marks[scalar] { return "\u{1B}[\(style.rawValue)m" }
             return VisibleText.isDangerous(scalar) ? DisplayText.spelled(scalar) : nil
         }
+        try append(painted)
     }
 
     /// Writes an object for programs, with the date of the copy that is read. Writes nothing without JSON.
@@ -197,7 +189,7 @@ final class Console {
         do throws(FileError) {
             try Disk.write(bytes, to: descriptor)
         } catch {
-            if error.number == FileError.brokenPipe { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
+            if error.number == EPIPE { throw ToolError(.pipeBroken, "The reader has closed the pipe.") }
             throw ToolError(
                 .outputFailed, "The output cannot be written: free space, or write it to another disk.",
                 ["reason": error.reason])

@@ -10,7 +10,6 @@
 import ArgumentParser
 import CSystem
 import Foundation
-import StratusKit
 import Synchronization
 
 final class DraftFile: Sendable {
@@ -71,7 +70,7 @@ final class DraftFile: Sendable {
     /// Gives the file its name, and with `replacing` replaces an existing file. Everything is on the disk when this
     /// returns. Never returns if a signal has removed the draft.
     ///
-    /// Throws `FileError` and leaves nothing: `alreadyThere` if the name is taken. A file that has replaced another
+    /// Throws `FileError` and leaves nothing: `EEXIST` if the name is taken. A file that has replaced another
     /// stays if its folder cannot be synced.
     func finish(replacing: Bool) throws {
         try FileError.check(cfiletree_sync(descriptor))
@@ -91,7 +90,7 @@ final class DraftFile: Sendable {
     }
 
     private func takeName(_ replacing: Bool) throws {
-        let (draft, path) = (draft, path)
+        let (draft, path, folder) = (draft, path, folder)
         // Unlike a rename, a link never replaces a file.
         var named = replacing ? cfiletree_rename(draft.span, path.span) : cfiletree_link(draft.span, path.span)
         var isLinked = !replacing
@@ -103,18 +102,13 @@ final class DraftFile: Sendable {
         try FileError.check(named)
         do {
             if isLinked { try FileError.check(cfiletree_remove_file(draft.span)) }
-            try syncFolder()
+            let descriptor = try FileError.check(cfiletree_open_directory(folder.span))
+            defer { cfiletree_close(descriptor) }
+            try FileError.check(cfiletree_sync(descriptor))
         } catch {
             if !replacing { _ = cfiletree_remove_file(path.span) }
             throw error
         }
-    }
-
-    private func syncFolder() throws {
-        let folder = folder
-        let descriptor = try FileError.check(cfiletree_open_directory(folder.span))
-        defer { cfiletree_close(descriptor) }
-        try FileError.check(cfiletree_sync(descriptor))
     }
 
     // MARK: Drafts in a folder
@@ -123,15 +117,15 @@ final class DraftFile: Sendable {
         for number in 1...maximumNumber {
             let draft = Array("\(folder)/\(prefix)\(ProcessInfo.processInfo.processIdentifier)-\(number)".utf8)
             let descriptor = cfiletree_create_file(draft.span)
-            if descriptor == -FileError.alreadyThere { continue }
+            if descriptor == -EEXIST { continue }
             try FileError.check(descriptor)
             // Without locks, no verb takes the draft for that of a dead process. Another verb may have removed the
             // draft before it was locked: check that it is still there.
             let locked = cfiletree_lock(descriptor)
-            if locked != -FileError.wouldBlock, isOpen(descriptor, at: draft) { return (draft, descriptor) }
+            if locked != -EWOULDBLOCK, isOpen(descriptor, at: draft) { return (draft, descriptor) }
             cfiletree_close(descriptor)
         }
-        throw FileError(number: FileError.alreadyThere)
+        throw FileError(number: EEXIST)
     }
 
     /// Removes the drafts of dead processes in a folder. Returns their paths.
@@ -206,7 +200,7 @@ struct OutputArguments: ParsableArguments {
             try DraftFile.write(text, to: path, replacing: force)
             return path
         } catch let error as FileError {
-            if error.number == FileError.alreadyThere, !force { throw Self.taken(path) }
+            if error.number == EEXIST, !force { throw Self.taken(path) }
             throw ToolError(
                 .outputFailed, "The file cannot be written: name a path with free space that you may write to.",
                 ["file": path, "reason": error.reason])

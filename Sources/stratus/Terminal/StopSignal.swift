@@ -127,17 +127,15 @@ enum StopSignal {
     }
 
     private static func end(by signal: Int32) -> Never {
-        making.withLock { _ -> Never in cleanUpAndEnd(by: signal) }
-    }
-
-    private static func cleanUpAndEnd(by signal: Int32) -> Never {
-        let cleanUps = state.withLock { state in
-            state.isEnding = true
-            return state.cleanUps
+        making.withLock { _ -> Never in
+            let cleanUps = state.withLock { state in
+                state.isEnding = true
+                return state.cleanUps
+            }
+            for cleanUp in cleanUps { cleanUp() }
+            cfiletree_end_by_signal(signal)
+            // Not reached.
+            exit(128 + signal)
         }
-        for cleanUp in cleanUps { cleanUp() }
-        cfiletree_end_by_signal(signal)
-        // Not reached.
-        exit(128 + signal)
     }
 }

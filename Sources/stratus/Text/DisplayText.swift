@@ -189,29 +189,19 @@ enum Quantities {
     }
 }
 
-/// A table with aligned columns. It is in memory as a whole: use it for summaries, never for lists of records.
+/// A table of names, on the left, and numbers, aligned on the right. It is in memory as a whole: use it for summaries,
+/// never for lists of records.
 struct Table {
-    enum Alignment {
-        case left
-        case right
-    }
-
-    private let columns: [(title: String, alignment: Alignment)]
-    private var rows: [[String]] = []
-
-    init(_ columns: [(title: String, alignment: Alignment)]) { self.columns = columns }
-
-    mutating func addRow(_ cells: [String]) { rows.append(cells) }
+    let titles: [String]
+    var rows: [[String]] = []
 
     var lines: [String] {
-        let widths = columns.indices.map { index in
-            ([columns[index].title] + rows.map { $0[index] }).map(\.count).max() ?? 0
-        }
+        let widths = titles.indices.map { index in ([titles] + rows).map { $0[index].count }.max() ?? 0 }
         let rule = widths.map { String(repeating: "-", count: $0) }
-        return ([columns.map(\.title), rule] + rows).map { cells in
+        return ([titles, rule] + rows).map { cells in
             let padded = cells.indices.map { index in
                 let padding = String(repeating: " ", count: widths[index] - cells[index].count)
-                return columns[index].alignment == .left ? cells[index] + padding : padding + cells[index]
+                return index == 0 ? cells[index] + padding : padding + cells[index]
             }
             let line = padded.joined(separator: "  ")
             return String(line.reversed().drop { $0 == " " }.reversed())

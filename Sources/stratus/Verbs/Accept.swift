@@ -3,8 +3,6 @@
 import ArgumentParser
 import Foundation
 import StratusKit
-import StratusModel
-import StratusRecords
 
 struct Accept: ParsableCommand {
     static let configuration = CommandConfiguration(

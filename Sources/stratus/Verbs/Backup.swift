@@ -1,7 +1,6 @@
 // stratus backup and stratus restore: verified copies of a whole store, in both directions.
 
 import ArgumentParser
-import Foundation
 import StratusKit
 
 struct Backup: ParsableCommand {

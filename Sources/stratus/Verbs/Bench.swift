@@ -4,7 +4,6 @@ import ArgumentParser
 import Foundation
 import StratusKit
 import StratusModel
-import StratusRecords
 
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -41,77 +40,61 @@ struct Bench: ParsableCommand {
         let scratch = try StoreFiles.Scratch.make(in: base, for: .measuring)
         defer { scratch.remove() }
         let path = scratch.path + "/store"
-        let choice = DatabaseChoice(
-            container: "iCloud.bench", owner: PersonArgument("bench"), isPublic: false, zone: nil)
+        let choice = DatabaseChoice(container: "iCloud.bench", owner: PersonArgument("bench"))
         let session = try StopSignal.making { try StoreSession(at: path, choice, .creatingForItself) }
         defer { session.close() }
         let zone = try session.zone("bench")
         try session.createZone(zone)
-        try run(try session.existingClient(of: zone), session, console)
+        try run(session.client(of: zone), session, console)
         try console.flush()
     }
 
     private func run(_ client: ZoneClient, _ session: StoreSession, _ console: Console) throws {
-        let names = (0..<records).map { RecordName("record-\($0)") }
-        let some = stride(from: 0, to: records, by: max(1, records / 1_000)).map { names[$0] }
-        try step("save, 400 a request", records, session, console) {
-            let tally = SaveTally()
-            for start in stride(from: 0, to: records, by: ZoneClient.requestItemCount) {
-                $0.update(start)
-                let batch = (start..<min(start + ZoneClient.requestItemCount, records)).map { number in
-                    let record = CKRecord(recordType: "Item", recordID: client.recordID(names[number]))
-                    record["number"] = Int64(number)
-                    record["title"] = "The title of item \(number)"
-                    return record
+        /// Measures a request for each of the items, which are `count` records together.
+        func step<Item>(_ title: String, _ count: Int, _ items: [Item], _ request: (Item) throws -> Void) throws {
+            let progress = ProgressLine(title, total: count, on: console)
+            let (_, cost) = try StepCost.measuring(session) {
+                for (index, item) in items.enumerated() {
+                    progress.update(index * count / items.count)
+                    try request(item)
                 }
-                try client.save(batch, tally)
+                try client.finish()
             }
-            try client.finish()
+            let rate = Double(count) / max(0.000_001, Quantities.seconds(cost.duration))
+            try console.line(
+                "\(title): \(Quantities.count(Int(rate)))/s  (\(Quantities.count(count)) in "
+                    + "\(Quantities.duration(cost.duration)), \(Quantities.count(cost.commits, "commit")))")
+            try console.object(["step": title, "items": count, "itemsPerSecond": rate.rounded(), "cost": cost.object])
+            try console.flush()
+        }
+        let names = (0..<records).map { RecordName("record-\($0)") }
+        let batches = stride(from: 0, to: records, by: ZoneClient.requestItemCount).map {
+            $0..<min($0 + ZoneClient.requestItemCount, records)
+        }
+        let some = Array(stride(from: 0, to: records, by: max(1, records / 1_000)))
+        let tally = SaveTally()
+        try step("save, 400 a request", records, batches) { batch in
+            let batch = batch.map { number in
+                let record = CKRecord(recordType: "Item", recordID: client.recordID(names[number]))
+                record["number"] = Int64(number)
+                record["title"] = "The title of item \(number)"
+                return record
+            }
+            try client.save(batch, tally)
         }
         try session.finishIndexes(console)
-        try step("save, one a request", some.count, session, console) {
-            for (index, name) in some.enumerated() {
-                $0.update(index)
-                let record = CKRecord(recordType: "Item", recordID: client.recordID(RecordName("\(name.text)-more")))
-                record["number"] = Int64(-1)
-                try client.put(record)
-            }
+        try step("save, one a request", some.count, some) { number in
+            let name = RecordName("\(names[number].text)-more")
+            let record = CKRecord(recordType: "Item", recordID: client.recordID(name))
+            record["number"] = Int64(-1)
+            try client.put(record)
         }
-        try step("fetch, one a request", some.count, session, console) {
-            for (index, name) in some.enumerated() {
-                $0.update(index)
-                _ = try client.fetch(name)
-            }
+        try step("fetch, one a request", some.count, some) { _ = try client.fetch(names[$0]) }
+        try step("query by a number", some.count, some) { number in
+            let predicate = NSPredicate(format: "number == \(number)", argumentArray: [])
+            let query = CKQuery(recordType: "Item", predicate: predicate)
+            try client.visitResults(of: query, limit: 1) { _ in }
         }
-        try step("query by a number", some.count, session, console) {
-            for (index, number) in stride(from: 0, to: records, by: max(1, records / 1_000)).enumerated() {
-                $0.update(index)
-                let predicate = NSPredicate(format: "number == \(number)", argumentArray: [])
-                let query = CKQuery(recordType: "Item", predicate: predicate)
-                try client.visitResults(of: query, limit: 1) { _ in }
-            }
-        }
-        try step("delete, 400 a request", records, session, console) {
-            for start in stride(from: 0, to: records, by: ZoneClient.requestItemCount) {
-                $0.update(start)
-                try client.delete(Array(names[start..<min(start + ZoneClient.requestItemCount, records)]))
-            }
-        }
-    }
-
-    private func step(
-        _ title: String, _ count: Int, _ session: StoreSession, _ console: Console,
-        _ body: (ProgressLine) throws -> Void
-    ) throws {
-        let progress = ProgressLine(title, total: count, on: console)
-        let (_, cost) = try StepCost.measuring(session) {
-            try body(progress)
-        }
-        let rate = Double(count) / max(0.000_001, Quantities.seconds(cost.duration))
-        try console.line(
-            "\(title): \(Quantities.count(Int(rate)))/s  (\(Quantities.count(count)) in "
-                + "\(Quantities.duration(cost.duration)), \(Quantities.count(cost.commits, "commit")))")
-        try console.object(["step": title, "items": count, "itemsPerSecond": rate.rounded(), "cost": cost.object])
-        try console.flush()
+        try step("delete, 400 a request", records, batches) { try client.delete(Array(names[$0])) }
     }
 }

@@ -52,7 +52,9 @@ struct Changes: PlaceCommand {
         while true {
             let (count, next) = try StoreSession.with(store, .readingAsClient) { session in
                 let (count, next) = try pages(since: token, session, console)
-                return (count, try session.forgetsTokens ? nil : next)
+                // A copy of a store without a secret for tokens has a temporary one: its tokens are valid only now.
+                let isLasting = try session.copyDate == nil || !session.service.tokenKeeper.hasMadeSecret
+                return (count, isLasting ? next : nil)
             }
             if !follow || count > 0 || token == nil {
                 let text = next.map { Data($0).base64EncodedString() }
@@ -74,25 +76,32 @@ struct Changes: PlaceCommand {
         }
     }
 
+    private static let pageCount = 200
+
     /// Lists everything up to now. Returns the number of changes, and the token for the next time.
     private func pages(
         since token: [UInt8]?, _ session: StoreSession, _ console: Console
     ) throws -> (count: Int, token: [UInt8]) {
         let id = try zones ? session.zone(zone) : session.existingZone(zone)
-        let feed = try Feed(session, id, session.actor(acting))
+        let (service, actor) = (try session.service, try session.actor(acting))
+        let caller = Caller(container: id.database.container, account: actor.id)
+        let (database, address) = id.place(for: actor.userName)
         // A long feed may list little: it skips what the person does not see, and lists a record once however often it
         // was saved. With --follow, waiting is expected.
         let progress = follow || zones ? nil : ProgressLine("looking", on: console)
         var (count, lookCount, token, isMoreComing) = (0, 0, token, true)
         while isMoreComing {
             if zones {
-                let page = try feed.zones(since: token)
+                let request = FetchDatabaseChangesRequest(token: token, limit: Self.pageCount)
+                let page = try service.fetchDatabaseChanges(request, as: caller, in: database)
                 for zone in page.changed { try show(zone, reason: nil, console) }
                 for gone in page.deleted { try show(gone.zone, reason: "\(gone.reason)", console) }
                 count += page.changed.count + page.deleted.count
                 (token, isMoreComing) = (page.token, page.isMoreComing)
             } else {
-                let page = try feed.records(since: token)
+                let request = FetchZoneChangesRequest(
+                    zone: address, token: token, limit: Self.pageCount, desiredKeys: [])
+                let page = try service.fetchZoneChanges(request, as: caller, in: database)
                 lookCount += page.lookCount
                 for record in page.changed { try show(record, console) }
                 for gone in page.deleted { try show(gone, console) }
@@ -132,31 +141,5 @@ struct Changes: PlaceCommand {
             "change": "deleted", "record": gone.address.recordName, "zone": gone.address.zone.zoneName,
             "owner": gone.address.zone.ownerName, "type": gone.type,
         ])
-    }
-}
-
-/// The feeds of a person.
-private struct Feed {
-    private static let pageCount = 200
-
-    private let service: CloudService
-    private let caller: Caller
-    private let database: DatabaseSelector
-    private let zone: ZoneAddress
-
-    init(_ session: StoreSession, _ zone: ZoneID, _ actor: StoredAccount) throws {
-        service = try session.service
-        caller = Caller(container: zone.database.container, account: actor.id)
-        (database, self.zone) = zone.place(for: actor.userName)
-    }
-
-    func zones(since token: [UInt8]?) throws -> FetchDatabaseChangesResponse {
-        let request = FetchDatabaseChangesRequest(token: token, limit: Self.pageCount)
-        return try service.fetchDatabaseChanges(request, as: caller, in: database)
-    }
-
-    func records(since token: [UInt8]?) throws -> FetchZoneChangesResponse {
-        let request = FetchZoneChangesRequest(zone: zone, token: token, limit: Self.pageCount, desiredKeys: [])
-        return try service.fetchZoneChanges(request, as: caller, in: database)
     }
 }

@@ -1,9 +1,6 @@
 // stratus compact and stratus migrate: two kinds of upkeep of a whole store.
 
 import ArgumentParser
-import StratusCloud
-import StratusLayout
-import StratusModel
 import StratusRecords
 
 struct Compact: ParsableCommand {
@@ -23,7 +20,10 @@ struct Compact: ParsableCommand {
     func run() throws {
         StopSignal.stopAtSafePoints()
         try StoreSession.with(store, .existing) { session, console in
-            let ((before, after), cost) = try StepCost.measuring(session) { try compact(session, console) }
+            let progress = ProgressLine("compacting", unit: .bytes, on: console)
+            let ((before, after), cost) = try StepCost.measuring(session) {
+                try session.compact { progress.update($0, of: $1) }
+            }
             try console.line(
                 "files: about \(Quantities.bytes(before)) before, \(Quantities.bytes(after)) after "
                     + "(\(Quantities.duration(cost.duration)))")
@@ -31,11 +31,6 @@ struct Compact: ParsableCommand {
                 "bytesBefore": before, "bytesAfter": after, "milliseconds": Quantities.milliseconds(cost.duration),
             ])
         }
-    }
-
-    private func compact(_ session: StoreSession, _ console: Console) throws -> (before: Int, after: Int) {
-        let progress = ProgressLine("compacting", unit: .bytes, on: console)
-        return try session.compact { progress.update($0, of: $1) }
     }
 }
 

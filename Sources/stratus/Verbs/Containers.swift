@@ -17,12 +17,7 @@ struct Containers: ParsableCommand {
             Example: stratus containers --store ./store
             """)
 
-    private struct Tally {
-        var databases = 0
-        var zones = 0
-        var records = 0
-        var types = 0
-    }
+    private typealias Tally = (databases: Int, zones: Int, records: Int, types: Int)
 
     @OptionGroup var store: WholeStoreArguments
 
@@ -46,16 +41,15 @@ struct Containers: ParsableCommand {
         var tallies: [ContainerName: Tally] = [:]
         let progress = try reader.progressOfDatabases(console)
         try reader.visitDatabases { id, _ in
-            let counts = try reader.zoneAndRecordCount(in: id)
-            tallies[id.container, default: Tally()].databases += 1
-            tallies[id.container, default: Tally()].zones += counts.zones
-            tallies[id.container, default: Tally()].records += counts.records
+            let (zones, records) = try reader.zoneAndRecordCount(in: id)
+            let old = tallies[id.container] ?? (0, 0, 0, 0)
+            tallies[id.container] = (old.databases + 1, old.zones + zones, old.records + records, 0)
             progress.add()
             return .next
         }
         try reader.store.forEach(in: GlobalKeys.keyspace(.schema)) { key, _ in
             let parts = try GlobalKeys.readSchemaKey(key)
-            tallies[parts.container, default: Tally()].types += parts.type == nil ? 0 : 1
+            tallies[parts.container, default: (0, 0, 0, 0)].types += parts.type == nil ? 0 : 1
         }
         return tallies
     }
@@ -69,14 +63,9 @@ extension RecordReader {
 
     /// The number of zones and records in a database.
     fileprivate func zoneAndRecordCount(in database: DatabaseID) throws -> (zones: Int, records: Int) {
-        var (zones, records) = (0, 0)
-        try visitZones(in: database) { listing in
-            zones += 1
-            let header = try existingZone(ZoneID(database: database, name: listing.name)).header()
-            records += Int(summable: header.recordCount)
-            return .next
-        }
-        return (zones, records)
+        let zones = try zones(in: database).map { ZoneID(database: database, name: $0.name) }
+        let records = try zones.reduce(0) { try $0 + Int(summable: existingZone($1).header().recordCount) }
+        return (zones.count, records)
     }
 }
 
@@ -99,26 +88,20 @@ struct Databases: ParsableCommand {
             try session.engine.read { reader in
                 let progress = try reader.progressOfDatabases(console)
                 try reader.visitDatabases { id, _ in
-                    try show(id, reader, session, console)
+                    let owner = try session.owner(of: id, in: reader)
+                    let (zones, records) = try reader.zoneAndRecordCount(in: id)
+                    let address = PlaceAddress(id, ownedBy: owner).text
+                    try console.line(
+                        "\(VisibleText.of(address))  \(Quantities.count(zones, "zone")), "
+                            + Quantities.count(records, "record"))
+                    try console.object([
+                        "address": address, "container": id.container.text, "scope": "\(id.scope)",
+                        "owner": id.owner?.text, "externalID": owner?.externalID, "zones": zones, "records": records,
+                    ])
                     progress.add()
                     return .next
                 }
             }
         }
-    }
-
-    private func show(
-        _ id: DatabaseID, _ reader: RecordReader, _ session: StoreSession, _ console: Console
-    ) throws {
-        let owner = try session.owner(of: id, in: reader)
-        let (zones, records) = try reader.zoneAndRecordCount(in: id)
-        let address = PlaceAddress(id, ownedBy: owner).text
-        try console.line(
-            "\(VisibleText.of(address))  \(Quantities.count(zones, "zone")), "
-                + Quantities.count(records, "record"))
-        try console.object([
-            "address": address, "container": id.container.text, "scope": "\(id.scope)", "owner": id.owner?.text,
-            "externalID": owner?.externalID, "zones": zones, "records": records,
-        ])
     }
 }

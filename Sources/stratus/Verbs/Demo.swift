@@ -26,9 +26,9 @@ struct Demo: ParsableCommand {
         let options = ImportOptions(path: directory)
         _ = try TreeImporter.walker(options)
         let cast = DemoCast()
-        let choice = DatabaseChoice(container: cast.container, owner: cast.owner, isPublic: false, zone: nil)
+        let choice = DatabaseChoice(container: cast.container, owner: cast.owner)
         StopSignal.stopAtSafePoints()
-        let verification = try StoreSession.with(store, choice, .creatingForItself) { session in
+        let verification = try StoreSession.with(store, in: choice, .creatingForItself) { session in
             try Demonstration(session, cast, zone: session.zone("demo"), options: options, console).run()
         }
         try verification.show(console)

@@ -35,16 +35,11 @@ struct Explain: ParsableCommand {
         try StoreSession.with(store.at(record.place), .readingAsClient) { session, console in
             let zone = try session.zone(zone)
             let name = try session.read(zone) { try $0.resolve(record, console) }
-            let explanation = try session.service.explainAccess(to: name, in: zone, for: user(in: session))
+            let user = try person.plainUserName ?? session.person(person).userName
+            let explanation = try session.service.explainAccess(to: name, in: zone, for: user)
             for line in explanation.reasons { try console.line(VisibleText.of(line)) }
             try console.object(explanation.object)
         }
-    }
-
-    private func user(in session: StoreSession) throws -> UserName {
-        // A user name needs no account.
-        if case .userName(let name) = person.form { return name }
-        return try session.person(person).userName
     }
 }
 

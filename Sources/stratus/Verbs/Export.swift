@@ -3,7 +3,6 @@
 import ArgumentParser
 import Foundation
 import StratusCloud
-import StratusModel
 import StratusRecords
 import StratusStore
 
@@ -93,7 +92,7 @@ final class LineWriter {
         }
         try StorePath.requireOutside(path)
         do {
-            if (try? Disk.facts(of: path)) != nil { throw FileError(number: FileError.alreadyThere) }
+            if (try? Disk.facts(of: path)) != nil { throw FileError(number: EEXIST) }
             draft = try DraftFile(for: path, notedAs: path)
         } catch let error as FileError { throw TextFile.refused(path, error) }
     }
@@ -111,7 +110,7 @@ final class LineWriter {
         do {
             try draft?.finish(replacing: false)
         } catch let error as FileError {
-            throw error.number == FileError.alreadyThere ? TextFile.refused(path, error) : failed(error.reason)
+            throw error.number == EEXIST ? TextFile.refused(path, error) : failed(error.reason)
         }
     }
 

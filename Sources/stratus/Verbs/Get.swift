@@ -3,7 +3,6 @@
 import ArgumentParser
 import StratusLayout
 import StratusModel
-import StratusRecords
 
 struct Get: PlaceCommand {
     static let configuration = CommandConfiguration(
@@ -29,17 +28,15 @@ struct Get: PlaceCommand {
     func run() throws {
         try StoreSession.with(store.at(record.place), acting.opening) { session, console in
             let stored = try session.read(zone, acting) { try $0.listedRecord($0.resolve(record, $1, console)) }
-            if exact { return try showFields(stored.record.fields) }
+            if exact {
+                // One object and nothing else, with or without --json.
+                let console = Console(usesJSON: true)
+                try console.object(FieldJSON.object(of: stored.record.fields) { !$0.holdsAsset }, isDated: false)
+                return try console.flush()
+            }
             try show(stored, console)
             try console.object(Self.object(of: stored))
         }
-    }
-
-    /// Prints one object and nothing else, with or without --json.
-    private func showFields(_ fields: RecordFields) throws {
-        let console = Console(usesJSON: true)
-        try console.object(FieldJSON.object(of: fields) { !$0.holdsAsset }, isDated: false)
-        try console.flush()
     }
 
     private func show(_ stored: StoredRecord, _ console: Console) throws {

@@ -3,7 +3,6 @@
 import ArgumentParser
 import Foundation
 import StratusKit
-import StratusModel
 
 struct Import: ParsableCommand {
     static let configuration = CommandConfiguration(

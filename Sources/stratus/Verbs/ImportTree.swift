@@ -71,14 +71,11 @@ struct ImportTree: ParsableCommand {
             var importer = try TreeImporter(session, zone: session.zone(zone), options: options)
             StopSignal.stopAtSafePoints()
             let (_, cost) = try StepCost.measuring(session) { try importer.run(total: total, console) }
-            try show(importer.report, cost, console)
+            let report = importer.report
+            let rate = Int(Double(report.recordCount) / max(0.000_001, Quantities.seconds(cost.duration)))
+            for line in report.lines { try console.line(line) }
+            try console.line("\(cost.summary), \(Quantities.count(rate)) records/s")
+            try console.object(report.object + ["cost": cost.object, "recordsPerSecond": rate])
         }
-    }
-
-    private func show(_ report: ImportReport, _ cost: StepCost, _ console: Console) throws {
-        let rate = Int(Double(report.recordCount) / max(0.000_001, Quantities.seconds(cost.duration)))
-        for line in report.lines { try console.line(line) }
-        try console.line("\(cost.summary), \(Quantities.count(rate)) records/s")
-        try console.object(report.object + ["cost": cost.object, "recordsPerSecond": rate])
     }
 }

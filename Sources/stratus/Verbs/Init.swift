@@ -1,11 +1,8 @@
 // stratus init and stratus reset: create an empty store, and empty one.
 
 import ArgumentParser
-import Foundation
-import StratusCloud
 import StratusKit
 import StratusLayout
-import StratusModel
 import StratusRecords
 import Synchronization
 

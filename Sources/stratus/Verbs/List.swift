@@ -1,7 +1,6 @@
 // stratus ls, stratus path and stratus children: the neighbours of a record in the hierarchy.
 
 import ArgumentParser
-import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -112,23 +111,13 @@ struct Children: PlaceCommand {
         let looked =
             count || !sight.isWhole ? try LookCounter(count ? "counting" : "looking", of: zone, on: console) : nil
         var found = 0
-        if recursive {
-            try zone.visitAllSeen(below: parent, sight, looking: { looked?.add() }) { child, parent in
-                found += 1
-                try show(child, below: parent, console)
-            }
-            return found
-        }
-        try zone.visitSeen(below: parent, sight, looking: { looked?.add() }) { child in
+        let deepest = recursive ? Int.max : 0
+        try zone.visitAllSeen(below: parent, sight, deepest: deepest, looking: { looked?.add() }) { child, parent, _ in
             found += 1
-            try show(child, below: parent, console)
+            if count { return }
+            try console.line(VisibleText.of(child.name.text))
+            try console.object(["record": child.name.text, "parent": parent?.text, "hasChildren": child.hasChildren])
         }
         return found
-    }
-
-    private func show(_ child: Child, below parent: RecordName?, _ console: Console) throws {
-        if count { return }
-        try console.line(VisibleText.of(child.name.text))
-        try console.object(["record": child.name.text, "parent": parent?.text, "hasChildren": child.hasChildren])
     }
 }

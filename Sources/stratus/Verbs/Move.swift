@@ -85,15 +85,10 @@ struct Remove: PlaceCommand {
             let progress = ProgressLine("deleting", total: count, on: console)
             let countBefore = try session.read(zone) { try $0.header().recordCount }
             let (deleted, cost) = try StepCost.measuring(session) {
-                let client = acting.person == nil ? nil : try session.client(of: zone, acting)
-                func delete(_ names: [RecordName]) throws {
-                    if let client { try client.delete(names) } else { try session.delete(names, in: zone) }
-                }
                 if recursive {
-                    return try RecordEdit.deleteSubtree(
-                        name, in: zone, session, delete: delete, progress: progress.update)
+                    return try RecordEdit.deleteSubtree(name, in: zone, session, acting, progress: progress.update)
                 }
-                try delete([name])
+                try session.delete([name], in: zone, acting)
                 return 1
             }
             let left = try session.read(zone) { try $0.header().recordCount }
@@ -111,7 +106,7 @@ struct Remove: PlaceCommand {
 
     /// Throws `refused` if the record has others below it and --recursive is missing.
     private func requireLeaf(_ name: RecordName, in zone: ZoneID, _ session: StoreSession) throws {
-        guard !recursive, try session.read(zone, { try $0.node(name)?.hasChildren ?? false }) else { return }
+        guard !recursive, try session.read(zone, { try $0.child(name).hasChildren }) else { return }
         throw ToolError(
             .refused, "The record has others below it: use --recursive to delete them too, or move them first.",
             ["record": name.text])

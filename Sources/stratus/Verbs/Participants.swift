@@ -1,7 +1,6 @@
 // stratus participants: lists, changes and removes the participants of a share.
 
 import ArgumentParser
-import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
@@ -41,19 +40,17 @@ struct Participants: ParsableCommand {
                     let content = try zone.share(of: zone.resolve(record, sight, console)).content
                     let people = People(reader: reader, viewer: sight.viewer)
                     for one in sight.seen(content).participants {
-                        try show(one, people, console)
+                        let (role, permission) = ("\(one.role)", "\(one.permission)")
+                        try console.line(
+                            "\(try people.title(of: one.user, one))  \(role), \(permission), \(one.status) "
+                                + "since \(Quantities.date(one.added))")
+                        let person = try people.object(of: one.user, one, role: role, permission: permission)
+                        try console.object(
+                            ["id": one.id.text] + person
+                                + ["status": "\(one.status)", "added": Quantities.timestamp(one.added)])
                     }
                 }
             }
-        }
-
-        private func show(_ one: ShareParticipant, _ people: People, _ console: Console) throws {
-            try console.line(
-                "\(try people.title(of: one.user, one))  \(one.role), \(one.permission), \(one.status) "
-                    + "since \(Quantities.date(one.added))")
-            let person = try people.object(of: one.user, one, role: "\(one.role)", permission: "\(one.permission)")
-            try console.object(
-                ["id": one.id.text] + person + ["status": "\(one.status)", "added": Quantities.timestamp(one.added)])
         }
     }
 

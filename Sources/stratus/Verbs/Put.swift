@@ -4,7 +4,6 @@ import ArgumentParser
 import Foundation
 import StratusKit
 import StratusModel
-import StratusRecords
 
 struct Put: PlaceCommand {
     static let configuration = CommandConfiguration(

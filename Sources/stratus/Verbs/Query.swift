@@ -3,7 +3,6 @@
 import ArgumentParser
 import Foundation
 import StratusKit
-import StratusLayout
 import StratusModel
 import StratusRecords
 
@@ -74,8 +73,12 @@ struct Query: PlaceCommand {
     }
 
     private func explanation(in zone: ZoneID, _ session: StoreSession) throws -> Stratus.QueryExplanation {
+        let (actor, client) = (try session.actor(acting), try session.client(of: zone, acting))
         do {
-            return try session.explainQuery(query, in: zone, acting, limit: limit)
+            let host = try session.ownHost
+            return try host.explainQuery(
+                query, inZoneWith: client.zoneID, of: client.database.databaseScope,
+                inContainer: zone.database.container.text, as: host.account(id: actor.id.text), resultsLimit: limit)
         } catch let error as StratusError {
             guard error.code == .invalidArgument else { throw error }
             throw ToolError(.usage, error.message, error.fields)
@@ -96,11 +99,7 @@ struct Query: PlaceCommand {
 
     /// Shows a record by its record name. Shows nothing if the record was deleted after the query.
     private func show(_ name: RecordName, in zone: ZoneID, _ session: StoreSession, _ console: Console) throws {
-        let line = try session.read(zone) { zone -> RecordLine? in
-            guard let node = try zone.node(name) else { return nil }
-            return try RecordLine(Child(name: name, hasChildren: node.hasChildren), zone)
-        }
-        guard let line else { return }
+        guard let line = try session.read(zone, { try RecordLine($0.child(name), $0) }) else { return }
         try console.line(line.columns(console) + VisibleText.of(name.text))
         try console.object(line.object)
     }

@@ -44,6 +44,8 @@ struct Report: ParsableCommand {
     func run() throws {
         try target.check()
         let console = Console(usesJSON: store.json)
+        let opening: StoreSession.Opening =
+            person != nil ? .readingAsClient : verify ? .readingAssets : .reading
         let report = try StoreSession.with(store, opening) { session in
             let verification = try verify ? Verification(of: session, console) : nil
             // A report about a store with damaged bytes could be wrong.
@@ -58,10 +60,6 @@ struct Report: ParsableCommand {
         try write(report, console)
         try console.flush()
         guard report.verification?.isClean ?? true else { throw ExitCode(ExitStatus.failure.rawValue) }
-    }
-
-    private var opening: StoreSession.Opening {
-        person != nil ? .readingAsClient : verify ? .readingAssets : .reading
     }
 
     private func write(_ report: StoreReport, _ console: Console) throws {

@@ -1,7 +1,6 @@
 // stratus schema: shows, imports and exports the record types of a container.
 
 import ArgumentParser
-import Foundation
 import StratusCloud
 import StratusKit
 import StratusModel

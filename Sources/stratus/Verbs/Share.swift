@@ -2,7 +2,6 @@
 
 import ArgumentParser
 import Foundation
-import StratusCloud
 import StratusKit
 import StratusModel
 import StratusRecords
@@ -118,14 +117,13 @@ struct Share: ParsableCommand {
                 let id = try session.zone(zone)
                 let name = try session.read(id) { try $0.resolve(record, console) }
                 let root = try session.client(of: id, acting).recordID(name)
-                let sharing = try ShareClient(container: session.container(acting))
-                let (made, cost) = try StepCost.measuring(session) { try sharing.share(root, named: self.share) }
-                let share = made.recordID.recordName
-                try console.line(
-                    "\(VisibleText.of(name.text)) is the root of share \(VisibleText.of(share))")
+                let container = try session.container(acting)
+                let (made, cost) = try StepCost.measuring(session) { try container.makeShare(of: root, named: share) }
+                let madeName = made.recordID.recordName
+                try console.line("\(VisibleText.of(name.text)) is the root of share \(VisibleText.of(madeName))")
                 if secret.url, let url = made.url { try console.line(url.absoluteString) }
                 try console.line(cost.summary)
-                var object: JSONObject = ["record": name.text, "share": share, "cost": cost.object]
+                var object: JSONObject = ["record": name.text, "share": madeName, "cost": cost.object]
                 if secret.url { object.add("url", made.url?.absoluteString) }
                 try console.object(object)
             }
@@ -211,7 +209,14 @@ struct Share: ParsableCommand {
                 let found = try session.read(id) { zone in
                     let name = try zone.resolve(record, console)
                     let found = try zone.share(of: name)
-                    try Self.require(name, found.content.root, found.name)
+                    guard name == found.name || name == found.content.root else {
+                        throw ToolError(
+                            .refused, "The record is not the root of its share: name the share or its root.",
+                            [
+                                "record": name.text, "share": found.name.text,
+                                "root": found.content.root?.text ?? "the whole zone",
+                            ])
+                    }
                     return found
                 }
                 let others = found.content.participants.count - 1
@@ -226,14 +231,6 @@ struct Share: ParsableCommand {
                 try console.line(cost.summary)
                 try console.object(object + ["cost": cost.object])
             }
-        }
-
-        /// Throws `refused` for a record that is in the share but is not its root.
-        private static func require(_ name: RecordName, _ root: RecordName?, _ share: RecordName) throws {
-            guard name != share, name != root else { return }
-            throw ToolError(
-                .refused, "The record is not the root of its share: name the share or its root.",
-                ["record": name.text, "share": share.text, "root": root?.text ?? "the whole zone"])
         }
     }
 }

@@ -82,7 +82,7 @@ struct Stats: ParsableCommand {
         let database = zone.id.database
         let files = try session.files
         let byteCount = try files.approximateByteCount(of: zone.keys.all)
-        var table = Table([("keyspace", .left), ("entries", .right), ("bytes of files", .right)])
+        var table = Table(titles: ["keyspace", "entries", "bytes of files"])
         var keyspaces: [JSONObject] = []
         let byteCounts = try ZoneKeyspace.allCases.map {
             try files.approximateByteCount(of: zone.keys.keyspace($0))
@@ -92,7 +92,7 @@ struct Stats: ParsableCommand {
         for (index, keyspace) in ZoneKeyspace.allCases.enumerated() {
             let (bytes, entries) = (byteCounts[index], entryCounts?[index])
             if bytes > 0 || (entries ?? 0) > 0 {
-                table.addRow(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
+                table.rows.append(["\(keyspace)", entries.map { Quantities.count($0) } ?? "?", Quantities.bytes(bytes)])
             }
             keyspaces.append(["keyspace": "\(keyspace)", "bytes": bytes, "entries": entries])
         }

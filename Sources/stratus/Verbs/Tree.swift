@@ -1,10 +1,8 @@
 // stratus tree: shows everything below a record, as indented text or as a picture.
 
 import ArgumentParser
-import StratusLayout
 import StratusModel
 import StratusRecords
-import StratusStore
 
 struct Tree: PlaceCommand {
     static let configuration = CommandConfiguration(
@@ -88,6 +86,8 @@ struct Tree: PlaceCommand {
         let picture = try StoreSession.with(store.at(record.place), acting.opening) { session in
             let id = try session.zone(zone)
             let sight = try session.sight(of: id, acting)
+            let levels = format == .html ? min(depth ?? .max, PictureLimits.pageLevelCount) : depth
+            let limits = PictureLimits(nodeCount: nodes ?? format.nodeCount, depth: levels)
             return try TreePainter(session: session, zone: id, limits: limits).picture(of: record, sight, console)
         }
         guard let file = try target.write(text(of: picture), console) else { return }
@@ -96,11 +96,6 @@ struct Tree: PlaceCommand {
             "file": file, "format": format.rawValue, "records": picture.recordCount, "drawn": picture.nodes.count,
             "shares": picture.shares.count + picture.moreShareCount,
         ])
-    }
-
-    private var limits: PictureLimits {
-        let levels = format == .html ? min(depth ?? .max, PictureLimits.pageLevelCount) : depth
-        return PictureLimits(nodeCount: nodes ?? format.nodeCount, depth: levels)
     }
 
     private func text(of picture: TreePicture) -> String {
@@ -149,41 +144,22 @@ struct Tree: PlaceCommand {
 
     /// Lists the records that the person sees. Returns whether --depth hides some.
     private func list(_ zone: ZoneReader, _ sight: Sight, _ console: Console) throws -> Bool {
-        let root = try record.isTop ? nil : zone.resolve(record, sight, console)
+        let root = try record.isTop ? nil : zone.child(zone.resolve(record, sight, console))
         // A growing tree shows progress, unless the person sees little of it.
         let looked = sight.isWhole ? nil : try LookCounter("looking", of: zone, on: console)
-        guard let root else {
-            var hidesRecords = false
-            try zone.visitSeen(below: nil, sight, looking: { looked?.add() }) { top in
-                if try show(top, zone, sight, looked, console) { hidesRecords = true }
-            }
-            return hidesRecords
-        }
-        let hasChildren = try zone.node(root)?.hasChildren ?? false
-        return try show(Child(name: root, hasChildren: hasChildren), zone, sight, looked, console)
-    }
-
-    /// Lists a record and everything below it. Returns whether --depth hides some.
-    private func show(
-        _ root: Child, _ zone: ZoneReader, _ sight: Sight, _ looked: LookCounter?, _ console: Console
-    ) throws -> Bool {
-        try show(root, level: 0, zone, console)
-        if depth == 0 { return root.hasChildren }
         var hidesRecords = false
-        try zone.visitSubtree(below: root.name) { child, level in
-            looked?.add()
-            guard try sight.sees(child.name) else { return .skipChildren }
-            try show(child, level: level, zone, console)
-            guard let depth, level >= depth else { return .next }
-            if child.hasChildren { hidesRecords = true }
-            return .skipChildren
+        func show(_ child: Child, level: Int) throws {
+            if level == depth, child.hasChildren { hidesRecords = true }
+            guard let line = try RecordLine(child, zone) else { return }
+            try console.line(String(repeating: "  ", count: level) + line.label(console))
+            try console.object(line.object + ["level": level])
+        }
+        if let root { try show(root, level: 0) }
+        let top = root == nil ? 0 : 1
+        let deepest = depth.map { $0 - top } ?? .max
+        try zone.visitAllSeen(below: root?.name, sight, deepest: deepest, looking: { looked?.add() }) {
+            try show($0, level: top + $2)
         }
         return hidesRecords
-    }
-
-    private func show(_ child: Child, level: Int, _ zone: ZoneReader, _ console: Console) throws {
-        guard let line = try RecordLine(child, zone) else { return }
-        try console.line(String(repeating: "  ", count: level) + line.label(console))
-        try console.object(line.object + ["level": level])
     }
 }

@@ -1,7 +1,6 @@
 // stratus watch: shows the requests of a host as they happen.
 
 import ArgumentParser
-import FoundationEssentials
 import StratusKit
 
 struct Watch: ParsableCommand {

@@ -57,8 +57,11 @@ struct Zones: ParsableCommand {
         }
 
         private func show(_ container: CKContainer, _ console: Console) throws {
-            let client = ShareClient(container: container)
-            for zone in try client.privateZones() + client.sharedZones() {
+            let zones = try Blocking.wait {
+                try await container.privateCloudDatabase.allRecordZones()
+                    + container.sharedCloudDatabase.allRecordZones()
+            }
+            for zone in zones.map(\.zoneID) {
                 let owner = zone.ownerName == CKCurrentUserDefaultName ? nil : zone.ownerName
                 try console.line(VisibleText.of(zone.zoneName) + (owner.map { "  of \(VisibleText.of($0))" } ?? ""))
                 try console.object(["zone": zone.zoneName, "owner": owner])
