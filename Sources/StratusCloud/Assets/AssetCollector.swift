@@ -17,8 +17,8 @@ package struct AssetSweepPosition: Hashable, Sendable {
 
 /// The state of a session's sweep.
 enum AssetSessionSweep: Hashable, Sendable {
-    case notBegun
-    case at(AssetSweepPosition)
+    /// It must begin, or continue at a position.
+    case isDue(from: AssetSweepPosition?)
     case isRunning
     case isDone
 }
@@ -31,8 +31,6 @@ package struct AssetSweepReport: Hashable, Sendable {
     package var foreignNames = 0
     /// Where to continue; nil after the last file.
     package var position: AssetSweepPosition?
-
-    package init() {}
 }
 
 /// Collects contents that no record holds.
@@ -67,32 +65,20 @@ package struct AssetCollector: Sendable {
     package func collect(shouldContinue: () -> Bool = { true }) throws -> Int {
         for path in store.releasedCopies.takeDue() { removeFile(path) }
         let count = try collectOrphans()
-        guard let position = beginSweep() else { return count }
+        let before = store.sweep.withLock { state in
+            // Forgotten orphans may be anywhere, also before the position of a sweep.
+            if state != .isRunning, store.leases.takeOverflow() { state = .isDue(from: nil) }
+            defer { if state != .isDone { state = .isRunning } }
+            return state
+        }
+        guard case .isDue(let position) = before else { return count }
         do {
             let report = try sweep(from: position) { _ in shouldContinue() }
-            store.sweep.withLock { $0 = report.position.map { .at($0) } ?? .isDone }
+            store.sweep.withLock { $0 = report.position.map { .isDue(from: $0) } ?? .isDone }
             return count + report.filesRemoved
         } catch {
-            store.sweep.withLock { $0 = position.map { .at($0) } ?? .notBegun }
+            store.sweep.withLock { $0 = before }
             throw error
-        }
-    }
-
-    /// Where the sweep must continue, nil for its beginning; `.none` if no sweep is needed.
-    private func beginSweep() -> AssetSweepPosition?? {
-        store.sweep.withLock { state in
-            if state == .isRunning { return nil }
-            // Forgotten orphans may be anywhere, also before the position of a sweep.
-            let isAnew = store.leases.takeOverflow()
-            switch state {
-            case .isDone where !isAnew: return nil
-            case .at(let position) where !isAnew:
-                state = .isRunning
-                return .some(position)
-            default:
-                state = .isRunning
-                return .some(nil)
-            }
         }
     }
 

@@ -31,7 +31,7 @@ package final class AssetStore: Sendable {
     let byteCountLimit: Int64?
     let releasedCopies: ReleasedCopies
     /// The state of this session's sweep of all files.
-    let sweep = Locked(AssetSessionSweep.notBegun)
+    let sweep = Locked(AssetSessionSweep.isDue(from: nil))
     private let fileNumber = Atomic<UInt64>(0)
     /// Existing directories whose names are synced.
     private let knownDirectories = Locked(Set<String>())
@@ -269,7 +269,18 @@ extension AssetStore {
             try files.openFile(path)
         }
         do throws(CloudError) {
-            return (descriptor, try checkedFacts(descriptor, path))
+            let facts = try facts(descriptor, path)
+            guard facts.isRegular else {
+                throw CloudError(
+                    .assetNotAvailable,
+                    "The asset is not a regular file. Folders, pipes and devices cannot be assets.", ["path": path])
+            }
+            if let limit = byteCountLimit, facts.byteCount > limit {
+                throw CloudError(
+                    .limitExceeded, "The asset's file is too large for the server. Make it smaller.",
+                    ["byteCount": "\(facts.byteCount)", "limit": "\(limit)", "path": path])
+            }
+            return (descriptor, facts)
         } catch {
             files.close(descriptor)
             throw error
@@ -278,21 +289,6 @@ extension AssetStore {
 
     private func facts(_ descriptor: Int32, _ path: String) throws(CloudError) -> AssetFileFacts {
         try explaining({ Self.unreadable($0, path) }) { () throws(FileFailure) in try files.facts(descriptor) }
-    }
-
-    private func checkedFacts(_ descriptor: Int32, _ path: String) throws(CloudError) -> AssetFileFacts {
-        let facts = try facts(descriptor, path)
-        guard facts.isRegular else {
-            throw CloudError(
-                .assetNotAvailable, "The asset is not a regular file. Folders, pipes and devices cannot be assets.",
-                ["path": path])
-        }
-        if let limit = byteCountLimit, facts.byteCount > limit {
-            throw CloudError(
-                .limitExceeded, "The asset's file is too large for the server. Make it smaller.",
-                ["byteCount": "\(facts.byteCount)", "limit": "\(limit)", "path": path])
-        }
-        return facts
     }
 
     /// Copies a file and returns the digest of its content, which is the same before and after.

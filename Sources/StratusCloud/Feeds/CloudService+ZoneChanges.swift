@@ -28,7 +28,11 @@ extension CloudService {
                 let account = database == .public ? nil : try accountDirectory.requireAccount(of: caller, in: reader)
                 let zone = try ScopeVerdict.zone(
                     request.zone, in: database, container: caller.container, caller: account?.userName)
-                guard !zone.isDefault, let account else { throw Self.noSync }
+                guard !zone.isDefault, let account else {
+                    throw CloudError(
+                        .serverRejectedRequest, inner: CloudError.InnerCode.defaultZoneSync,
+                        "AppDefaultZone does not support sync semantics", ["rule": "T-02"])
+                }
                 let feed = ZoneFeed(
                     service: self, zone: zone, account: account, container: caller.container, database: database,
                     seal: seal, reader: reader)
@@ -39,11 +43,6 @@ extension CloudService {
         }
     }
 
-    private static var noSync: CloudError {
-        CloudError(
-            .serverRejectedRequest, inner: CloudError.InnerCode.defaultZoneSync,
-            "AppDefaultZone does not support sync semantics", ["rule": "T-02"])
-    }
 }
 
 /// One request for changes of a zone, in one snapshot.

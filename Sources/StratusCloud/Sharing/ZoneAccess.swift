@@ -158,9 +158,11 @@ extension CloudService {
         of user: UserName, in container: ContainerName, _ reader: RecordReader
     ) throws -> [(id: ZoneID, owner: UserName, listing: ZoneListing)] {
         var found: [ZoneID: (owner: UserName, identities: Set<UUID>)] = [:]
-        try acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
+        try reader.store.forEach(in: GlobalKeys.acceptances(of: user)) { key, value in
+            let identity = try GlobalKeys.readAcceptanceKey(key).zone
+            let acceptance = try AcceptanceEntry(decoding: value)
             guard acceptance.container == container, SharedAccess(acceptance).isAdmitted else { return }
-            found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(parts.zone)
+            found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(identity)
         }
         return try found.compactMap { id, known in
             // A deleted zone, or a new one of the same name, is not the one that was shared.

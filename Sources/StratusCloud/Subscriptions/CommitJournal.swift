@@ -10,24 +10,9 @@
 // were in. Delivery reads no records, which may be gone by then.
 
 import StratusLayout
-package import StratusModel
+import StratusModel
 import StratusRecords
 import StratusStore
-
-/// The device that sent a commit. It gets no notifications of its own changes (N-05).
-package struct CommitOrigin: Hashable, Sendable {
-    package var account: AccountID?
-    /// Nil if it gets no notifications.
-    package var device: String?
-
-    /// No device: the host's own work.
-    package init() {}
-
-    package init(_ caller: Caller) {
-        account = caller.account
-        device = caller.device
-    }
-}
 
 /// Applies changes of records and zones, and notes them in the outbox.
 package struct CommitJournal: Sendable {
@@ -42,7 +27,8 @@ package struct CommitJournal: Sendable {
     let mode: SchemaEnvironment
     let metresPerUnit: Double
     let bell: DeliveryBell
-    let origin: CommitOrigin
+    /// Who sends the commit; nil for the host's own work. The device gets no notifications of its own changes (N-05).
+    let origin: Caller?
 
     /// The minimum number of bytes that applying a plan in this zone writes in addition.
     func byteCount(in zone: ZoneID, _ transaction: RecordTransaction) throws -> Int {
@@ -148,7 +134,7 @@ package struct CommitJournal: Sendable {
             entry: OutboxEntry(
                 container: zone.id.database.container, owner: zone.id.database.owner, zone: zone.id.name,
                 zoneNumber: zone.keys.zone, identity: header.identity, sequence: header.sequence,
-                originAccount: origin.account, originDevice: origin.device, news: .records(nil)),
+                originAccount: origin?.account, originDevice: origin?.device, news: .records(nil)),
             database: zone.keys.database, counter: header.databaseCounter)
     }
 

@@ -30,12 +30,9 @@ extension SubscriptionDirectory {
 
     /// The people who see a share, except its owner; nil if its content cannot be read, which delivery reports.
     private func viewers(of share: RecordName, in zone: ZoneReader) throws -> [UserName]? {
-        do {
+        try StoreError.unlessDamaged {
             guard let content = try zone.record(share)?.record.shareContent() else { return [] }
             return content.viewers.subtracting([zone.id.database.owner].compactMap { $0 }).sorted()
-        } catch let error as StoreError {
-            guard error.isDamagedEntry else { throw error }
-            return nil
         }
     }
 }
@@ -46,8 +43,6 @@ package final class DeliveryBell: Sendable {
     private let isRung = Atomic(false)
     /// Devices that got notifications in deliveries by the server itself.
     private let devices = Locked(Set<DeviceAddress>())
-
-    package init() {}
 
     func ring() { isRung.store(true, ordering: .releasing) }
 

@@ -45,11 +45,6 @@ package final class SubscriptionDirectory: Sendable {
         var answers: RecentEntries<Question, Reading>
         var publics: [ContainerName: PublicSubscriptions] = [:]
         var lastPublished: StoreVersion = 0
-
-        mutating func noteSubscription(in container: ContainerName) {
-            guard case .flag(false)? = answers.find(.isSubscribed(container))?.answer else { return }
-            answers.remove(.isSubscribed(container))
-        }
     }
 
     /// The size of a kept answer without its own bytes.
@@ -59,9 +54,6 @@ package final class SubscriptionDirectory: Sendable {
 
     /// Keeps `byteCount` bytes, not counting subscriptions to the public database.
     package init(byteCount: Int) { state = Locked(State(answers: RecentEntries(room: byteCount))) }
-
-    /// The number of kept answers.
-    package var keptCount: Int { state.withLock { $0.answers.count } }
 
     // MARK: Look-ups
 
@@ -171,7 +163,10 @@ package final class SubscriptionDirectory: Sendable {
                 state.lastPublished = max(state.lastPublished, version)
                 for (parts, new) in changes {
                     state.answers.remove(.person(parts.container, parts.user))
-                    if new != nil { state.noteSubscription(in: parts.container) }
+                    let isSubscribed = Question.isSubscribed(parts.container)
+                    if new != nil, case .flag(false)? = state.answers.find(isSubscribed)?.answer {
+                        state.answers.remove(isSubscribed)
+                    }
                     state.publics[parts.container]?.set(parts, to: new)
                 }
             }

@@ -108,11 +108,6 @@ extension CloudService {
         }
     }
 
-    /// Draws a new secret for a share that is imported without one.
-    package func makeShareToken() -> ShareToken? {
-        ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
-    }
-
     /// The encryption scope of a zone.
     package func encryptionScope(of id: ZoneID, in reader: RecordReader) throws -> ZoneEncryptionScope {
         guard let database = try reader.databaseEntry(id.database) else { return .perRecord }

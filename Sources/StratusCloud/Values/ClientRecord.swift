@@ -44,7 +44,7 @@ struct ToldRecord: Hashable, Codable, Sendable {
     var lastModifiedUserName: String
     var parent: ClientReference?
     var share: ClientReference?
-    var fields: ClientFields = [:]
+    var fields = ClientFields([:])
     var sharing: ClientShare?
 }
 

@@ -48,7 +48,7 @@ struct ZoneChanges {
                 return shares
             }
             response.endedShares += (try? ended.get()) ?? []
-            response.deletes.append(ended.map { _ in })
+            response.deletes.append(ended.map { _ in Done() })
         }
         for (index, zone) in request.saves.enumerated() {
             response.saves.append(
@@ -152,14 +152,13 @@ struct ZoneChanges {
         var hasLeft = false
         for name in try accepted(in: zone, transaction) {
             guard let reader = try transaction.zone(zone.id) else { continue }
-            let writer = ShareWriter(
-                acceptances: service.acceptanceDirectory, zone: reader, transaction: transaction, journal: journal)
-            if try writer.leave(name, user, stamp: leaving.stamp, tagSalt: leaving.tagSalt) { hasLeft = true }
+            let writer = ShareWriter(acceptances: service.acceptanceDirectory, zone: reader, transaction: transaction)
+            if try writer.leave(name, stamp: leaving.stamp, tagSalt: leaving.tagSalt, journal) { hasLeft = true }
         }
         return hasLeft
     }
 
-    private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
+    private var journal: CommitJournal { service.journal(caller) }
 
     /// A database's zones before one is added.
     struct KnownZones {

@@ -28,7 +28,7 @@ struct GuestReferenceTests {
         try bench.modify(saves, policy: .changedKeys, atomic: atomic, by: bench.bob, in: .shared).saves
     }
 
-    private func delete(_ name: String, atomic: Bool = true) throws -> Result<Void, CloudError> {
+    private func delete(_ name: String, atomic: Bool = true) throws -> Result<Done, CloudError> {
         try bench.modify(deleting: [bench.shared(name)], atomic: atomic, by: bench.bob, in: .shared).deletes[0]
     }
 

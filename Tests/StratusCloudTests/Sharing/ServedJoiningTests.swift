@@ -31,7 +31,7 @@ struct ServedJoiningTests {
             try bench.service.acceptShares([url], as: bench.caller(account))[0]
         }
 
-        func ask(_ url: String, by account: StoredAccount) throws -> Result<Void, CloudError> {
+        func ask(_ url: String, by account: StoredAccount) throws -> Result<Done, CloudError> {
             try bench.service.requestShareAccess([url], as: bench.caller(account))[0]
         }
 

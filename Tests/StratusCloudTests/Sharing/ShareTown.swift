@@ -146,8 +146,7 @@ final class ShareTown: Sendable {
             var new = old
             change(&new)
             _ = try ShareWriter(acceptances: self.service.acceptanceDirectory, zone: reader, transaction: transaction)
-                .write(
-                    new, replacing: old, in: stored, stamp: stamp, actor: stamp.user, tagSalt: 2)
+                .write(new, replacing: old, in: stored, stamp: stamp, tagSalt: 2, self.service.journal())
         }
     }
 
@@ -232,7 +231,7 @@ final class ShareTown: Sendable {
         try service.acceptShares([url], as: caller(account))[0]
     }
 
-    func ask(_ url: String, as account: StoredAccount) throws -> Result<Void, CloudError> {
+    func ask(_ url: String, as account: StoredAccount) throws -> Result<Done, CloudError> {
         try service.requestShareAccess([url], as: caller(account))[0]
     }
 }

@@ -100,7 +100,7 @@ extension RecordBench {
 
     /// What is wrong with subscriptions and queues.
     func subscriptionFindings() throws -> [String] {
-        try SubscriptionVerifier(engine: service.engine).findings().map(\.description)
+        try SubscriptionVerifier(engine: service.engine).verify().findings.map(\.description)
     }
 }
 
