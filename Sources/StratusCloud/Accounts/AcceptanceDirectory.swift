@@ -48,11 +48,10 @@ package final class AcceptanceDirectory: Sendable {
         let acceptances = GlobalKeys.keyspace(.acceptances)
         let keys = written.filter { acceptances.contains($0) }
         guard !keys.isEmpty else { return }
-        let (cache, visibilities) = (cache, visibilities)
         let visitors = keys.compactMap { key in
             (try? GlobalKeys.readAcceptanceKey(key.span)).map { Visitor(user: $0.user, zone: $0.zone) }
         }
-        transaction.onPublish { version in
+        transaction.onPublish { [cache, visibilities] version in
             for key in keys { cache.publish(key, nil, version: version) }
             for visitor in visitors { visibilities.publish(visitor, nil, version: version) }
         }

@@ -67,7 +67,7 @@ package final class AccountDirectory: Sendable {
     /// Throws `CloudError` with `notAuthenticated`, `managedAccountRestricted` or `accountTemporarilyUnavailable`
     /// (S-17).
     package func requireAccount(of caller: Caller, in reader: RecordReader) throws -> StoredAccount {
-        guard let id = caller.account else { throw AccountVerdict.notSignedIn }
+        guard let id = caller.account else { return try AccountVerdict.require(nil) }
         return try AccountVerdict.require(account(id, in: reader))
     }
 

@@ -111,9 +111,11 @@ package enum AccountVerdict {
         }
     }
 
-    /// The account, if it may be used. Source: S-17.
+    /// The account, if it may be used; nil means that none is signed in, or that it was deleted. Source: S-17.
     package static func require(_ account: StoredAccount?) throws(CloudError) -> StoredAccount {
-        guard let account else { throw notSignedIn }
+        guard let account else {
+            throw CloudError(.notAuthenticated, "No account is signed in. Sign in, then try again.")
+        }
         switch account.standing {
         case .good: return account
         case .restricted:
@@ -126,10 +128,5 @@ package enum AccountVerdict {
             throw CloudError(
                 .notAuthenticated, "The host has closed the account. Sign in with another one, or have it restored.")
         }
-    }
-
-    /// The error if no account is signed in, or the account was deleted.
-    package static var notSignedIn: CloudError {
-        CloudError(.notAuthenticated, "No account is signed in. Sign in, then try again.")
     }
 }

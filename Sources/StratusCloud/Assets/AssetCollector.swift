@@ -147,28 +147,18 @@ package struct AssetCollector: Sendable {
 
     /// The number of an owner's contents that have files.
     func fileCount(of owner: UserName) throws -> Int {
-        let directory = store.directory.owner(owner)
-        return try store.names(in: directory).reduce(0) { sum, folder in
-            let names = try store.names(in: "\(directory)/\(folder)")
-            return sum + names.count { AssetDirectory.digest(ofFile: $0, in: folder) != nil }
+        try store.names(in: store.directory.owner(owner)).reduce(0) { sum, folder in
+            try sum + store.contents(of: owner, in: folder).keys.count
         }
     }
 
     private func sweep(_ owner: UserName, _ folder: String, _ report: inout AssetSweepReport) throws {
-        var keys: [AssetKey] = []
-        for name in try store.names(in: store.directory.owner(owner) + "/" + folder) {
-            guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
-                report.foreignNames += 1
-                continue
-            }
-            report.filesSeen += 1
-            keys.append(AssetKey(owner: owner, digest: digest))
-            if keys.count == Self.batchCount {
-                report.filesRemoved += try collect(keys)
-                keys.removeAll(keepingCapacity: true)
-            }
+        let (keys, foreignNames) = try store.contents(of: owner, in: folder)
+        report.foreignNames += foreignNames.count
+        report.filesSeen += keys.count
+        for start in stride(from: 0, to: keys.count, by: Self.batchCount) {
+            report.filesRemoved += try collect(Array(keys[start...].prefix(Self.batchCount)))
         }
-        if !keys.isEmpty { report.filesRemoved += try collect(keys) }
     }
 
     /// Removes those of the contents that no record holds: marks them, reads the ledger, then removes what is still

@@ -130,6 +130,19 @@ package final class AssetStore: Sendable {
         }
     }
 
+    /// The contents with files in one folder of an owner, and the names of other files there.
+    func contents(of owner: UserName, in folder: String) throws -> (keys: [AssetKey], foreignNames: [String]) {
+        var (keys, foreignNames): ([AssetKey], [String]) = ([], [])
+        for name in try names(in: directory.owner(owner) + "/" + folder) {
+            if let digest = AssetDirectory.digest(ofFile: name, in: folder) {
+                keys.append(AssetKey(owner: owner, digest: digest))
+            } else {
+                foreignNames.append(name)
+            }
+        }
+        return (keys, foreignNames)
+    }
+
     func nextFileNumber() -> UInt64 { fileNumber.add(1, ordering: .relaxed).newValue }
 
     static func unavailable(_ failure: FileFailure) -> CloudError {

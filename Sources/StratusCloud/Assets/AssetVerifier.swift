@@ -66,12 +66,9 @@ package struct AssetVerifier: Sendable {
                 folders.insert(byte)
                 ledger = try self.ledger(of: owner, in: byte)
             }
-            for name in try store.names(in: path + "/" + folder) {
-                guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
-                    report.note(.foreign(path: "\(path)/\(folder)/\(name)"))
-                    continue
-                }
-                let key = AssetKey(owner: owner, digest: digest)
+            let (keys, foreignNames) = try store.contents(of: owner, in: folder)
+            for name in foreignNames { report.note(.foreign(path: "\(path)/\(folder)/\(name)")) }
+            for key in keys {
                 guard let entry = ledger.removeValue(forKey: key) else {
                     report.note(.orphaned(key))
                     continue

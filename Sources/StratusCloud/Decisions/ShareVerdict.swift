@@ -120,9 +120,8 @@ extension ShareRevision {
             let known = roles[participant.id]
             switch participant.role {
             case .owner where known != .owner && !participant.isOwnerPlaceholder(isNew: isNew),
-                .publicUser where known != .publicUser:
-                throw roleRefused(participant)
-            case .administrator where known == .owner, .privateUser where known == .owner:
+                .publicUser where known != .publicUser, .administrator where known == .owner,
+                .privateUser where known == .owner:
                 throw roleRefused(participant)
             default: continue
             }

@@ -297,10 +297,12 @@ extension CloudService {
             let workCounts = try departures.map { departure in
                 try counter.map { try workCount(of: departure, $0) } ?? 0
             }
-            let meter = tell.map {
-                WorkMeter(
-                    total: workCounts.reduce(0, +) + fileCount(of: departures),
-                    FreeingPart.departures.telling($0))
+            let meter = tell.map { tell in
+                // Counts nothing for a directory that cannot be read: the last step throws its error, after everything
+                // else is done.
+                let fileCount = departures.reduce(0) { $0 + ((try? runner($1).fileCount()) ?? 0) }
+                return WorkMeter(
+                    total: workCounts.reduce(0, +) + fileCount, FreeingPart.departures.telling(tell))
             }
             do {
                 for (departure, workCount) in zip(departures, workCounts) {
@@ -337,12 +339,6 @@ extension CloudService {
 
     private func workCount(of departure: Departure, _ counter: WorkCounter) throws -> Int {
         try engine.read { try runner(departure).workCount(in: $0, counter) }
-    }
-
-    /// Counts nothing for a directory that cannot be read: the last step throws its error, after everything else is
-    /// done.
-    private func fileCount(of departures: [Departure]) -> Int {
-        departures.reduce(0) { $0 + ((try? runner($1).fileCount()) ?? 0) }
     }
 
     private func runner(

@@ -223,13 +223,6 @@ enum ClientTokens {
         return entry.data
     }
 
-    static func note(
-        _ data: [UInt8], sequence: UInt64, of user: UserName, in zone: ZoneReader, _ transaction: RecordTransaction
-    ) throws {
-        try transaction.set(
-            zone.keys.clientToken(of: user), to: ClientTokenEntry(sequence: sequence, data: data).encoded())
-    }
-
     /// Deletes the token of a person who no longer participates.
     static func forget(_ user: UserName, in zone: ZoneReader, _ transaction: RecordTransaction) throws {
         let key = zone.keys.clientToken(of: user)

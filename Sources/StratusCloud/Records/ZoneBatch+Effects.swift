@@ -318,7 +318,7 @@ extension ZoneBatch {
     /// who has just left the zone: nothing of theirs stays in it.
     func noteClientToken() throws {
         guard let token = request.clientToken, errors.isEmpty, try judge.access.isZoneVisible() else { return }
-        try ClientTokens.note(
-            token, sequence: zone.header().sequence, of: account.userName, in: zone, transaction)
+        let entry = ClientTokenEntry(sequence: try zone.header().sequence, data: token)
+        try transaction.set(zone.keys.clientToken(of: account.userName), to: entry.encoded())
     }
 }

@@ -393,9 +393,11 @@ extension ZoneBatch {
         }
     }
 
+    /// Whether a record sets a field of unknown type to an empty list. Another record may give the field its type.
     private func hasEmptyListOfNoType(_ save: JudgedSave) throws -> Bool {
-        try service.schemaKeeper.hasEmptyListOfNoType(
-            save.record, replacing: save.old?.record, container: outset.caller.container, in: transaction)
+        let known = try service.schemaKeeper.schema(
+            of: save.record.type, container: outset.caller.container, in: transaction)
+        return SchemaVerdict.emptyListError(save.record, known, replacing: { _ in save.old?.record }) != nil
     }
 
     /// Saves a unit, all or none, and notes its members' errors.

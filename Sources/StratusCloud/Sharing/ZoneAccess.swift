@@ -178,14 +178,12 @@ extension CloudService {
 final class RecordPresenter {
     let zone: ResolvedZone
     private let service: CloudService
-    private let viewer: UserName?
     private let reader: RecordReader
     private let showing: RecordShowing
 
     init(service: CloudService, zone: ResolvedZone, viewer: StoredAccount?, reader: RecordReader) {
         self.service = service
         self.zone = zone
-        self.viewer = viewer?.userName
         self.reader = reader
         showing = RecordShowing(
             zone: zone.address, viewer: viewer?.userName, hidesParentsOfRoots: zone.isShared)
@@ -194,7 +192,8 @@ final class RecordPresenter {
     func shown(_ decoded: DecodedRecord) throws -> ClientRecord {
         var record = ClientRecord(decoded, showing)
         if decoded.stored.record.type == ShareContent.recordType {
-            record.sharing = try service.sharing(of: decoded.stored, zone: zone.address, viewer: viewer, in: reader)
+            record.sharing = try service.sharing(
+                of: decoded.stored, zone: showing.zone, viewer: showing.viewer, in: reader)
         }
         return record
     }

@@ -141,8 +141,7 @@ package struct CommitJournal: Sendable {
     private func write(_ note: OutboxNote, in transaction: RecordTransaction) throws {
         guard !note.entries.isEmpty else { return }
         for (key, value) in note.entries { try transaction.set(key, to: value) }
-        let bell = bell
-        transaction.onPublish { _ in bell.ring() }
+        transaction.onPublish { [bell] _ in bell.ring() }
     }
 }
 
@@ -221,14 +220,9 @@ struct CommitChanges {
     /// The maximum number of types in the news of one zone or share.
     private static let typeCount = 32
 
-    private struct Old {
-        let type: RecordType
-        /// The share it is in, or that it is.
-        let share: RecordName?
-    }
-
     private let plan: MutationPlan
-    private var old: [RecordName: Old] = [:]
+    /// The records before the change, each with the share that it is in, or that it is.
+    private var old: [RecordName: (type: RecordType, share: RecordName?)] = [:]
     /// The shares among the records.
     private var contents: [RecordName: (old: ShareContent?, new: ShareContent?)] = [:]
     /// Whether other people may be interested, because something in the zone is or becomes shared.
@@ -250,9 +244,9 @@ struct CommitChanges {
             guard holdsShares else { continue }
             if type == ShareContent.recordType {
                 contents[name] = (try before?.record.shareContent(), try stored.record.shareContent())
-                if before != nil { old[name] = Old(type: type, share: name) }
+                if before != nil { old[name] = (type, name) }
             } else if try zone.node(name) != nil {
-                old[name] = Old(type: type, share: try Self.share(of: name, isZoneWide, in: zone))
+                old[name] = (type, try Self.share(of: name, isZoneWide, in: zone))
             }
         }
         for (name, type) in plan.deleted {
@@ -265,7 +259,7 @@ struct CommitChanges {
                 if isShare { contents[name] = (try before.record.shareContent(), nil) }
             }
             guard isSharedNow else { continue }
-            old[name] = Old(type: type, share: isShare ? name : try Self.share(of: name, isZoneWide, in: zone))
+            old[name] = (type, isShare ? name : try Self.share(of: name, isZoneWide, in: zone))
         }
         types = found.count > Self.typeCount ? nil : found.sorted()
     }
@@ -276,12 +270,9 @@ struct CommitChanges {
         return share == ShareContent.zoneWideName && !isZoneWide ? nil : share
     }
 
-    /// The records of one share that changed.
-    private struct Touch {
-        var types: Set<RecordType> = []
-        /// Whether a record moved into or out of the share, with everything below it: records of any type.
-        var isMoved = false
-    }
+    /// The types of the records of one share that changed, and whether a record moved into or out of it, with
+    /// everything below it: records of any type.
+    private typealias Touch = (types: Set<RecordType>, isMoved: Bool)
 
     /// The news of shares. Call it after applying the plan.
     ///
@@ -292,7 +283,7 @@ struct CommitChanges {
         var touches: [RecordName: Touch] = [:]
         func touch(_ share: RecordName?, _ type: RecordType, isMoved: Bool = false) {
             guard let share else { return }
-            touches[share, default: Touch()].types.insert(type)
+            touches[share, default: ([], false)].types.insert(type)
             if isMoved { touches[share]?.isMoved = true }
         }
         for stored in plan.saved {

@@ -64,7 +64,9 @@ package final class SubscriptionDirectory: Sendable {
             let queries = try publicQueries(in: container, transaction)
             return queries.isEmpty ? nil : ZoneInterest(queries: queries)
         }
-        guard try isSubscribed(container, transaction) else { return nil }
+        let isSubscribed = try flag(
+            .isSubscribed(container), transaction, GlobalKeys.subscriptions(in: container))
+        guard isSubscribed else { return nil }
         let interest = try person(owner, in: container, transaction).interest(in: zone.name)
         return interest.isEmpty ? nil : interest
     }
@@ -79,10 +81,6 @@ package final class SubscriptionDirectory: Sendable {
     func isShared(_ zone: ZoneReader, _ header: ZoneHeader, _ transaction: RecordTransaction) throws -> Bool {
         let question = Question.isShared(header.identity, header.incarnation)
         return try flag(question, transaction, zone.keys.types(of: ShareContent.recordType))
-    }
-
-    private func isSubscribed(_ container: ContainerName, _ transaction: RecordTransaction) throws -> Bool {
-        try flag(.isSubscribed(container), transaction, GlobalKeys.subscriptions(in: container))
     }
 
     private func person(

@@ -206,11 +206,22 @@ struct ZoneLookUp {
     /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of
     /// others in which the caller sees something, by owner and name (Z-05).
     func all() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
-        guard database != .shared else { return try others() }
-        var zones = [
-            (ZoneAddress.defaultZone, Result<ClientZone, CloudError>.success(ClientZone(address: .defaultZone)))
-        ]
-        guard database == .private, let user else { return zones }
+        var zones: [(ZoneAddress, Result<ClientZone, CloudError>)] = []
+        if database != .shared { zones.append((.defaultZone, .success(ClientZone(address: .defaultZone)))) }
+        guard database != .public, let user else { return zones }
+        guard database == .private else {
+            for (id, _, listing) in try service.visibleZones(of: user, in: caller.container, reader) {
+                let zone = ResolvedZone(id: id, as: user)
+                let found = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
+                zones.append((zone.address, .success(found)))
+            }
+            return zones.sorted { left, right in
+                let (one, other) = (left.0, right.0)
+                return one.ownerName == other.ownerName
+                    ? ZoneName(one.zoneName) < ZoneName(other.zoneName)
+                    : UserName(one.ownerName) < UserName(other.ownerName)
+            }
+        }
         let database = DatabaseID(container: caller.container, owner: user, scope: .private)
         for listing in try reader.zones(in: database) where listing.name.text != ZoneAddress.defaultZoneName {
             let address = ZoneAddress(zoneName: listing.name.text)
@@ -219,21 +230,6 @@ struct ZoneLookUp {
             zones.append((address, .success(found)))
         }
         return zones
-    }
-
-    private func others() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
-        guard let user else { return [] }
-        let zones = try service.visibleZones(of: user, in: caller.container, reader).map { id, _, listing in
-            let zone = ResolvedZone(id: id, as: user)
-            let shown = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
-            return (zone.address, Result<ClientZone, CloudError>.success(shown))
-        }
-        return zones.sorted { left, right in
-            let (one, other) = (left.0, right.0)
-            return one.ownerName == other.ownerName
-                ? ZoneName(one.zoneName) < ZoneName(other.zoneName)
-                : UserName(one.ownerName) < UserName(other.ownerName)
-        }
     }
 }
 

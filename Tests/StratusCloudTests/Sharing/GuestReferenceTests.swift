@@ -28,8 +28,10 @@ struct GuestReferenceTests {
         try bench.modify(saves, policy: .changedKeys, atomic: atomic, by: bench.bob, in: .shared).saves
     }
 
-    private func delete(_ name: String, atomic: Bool = true) throws -> Result<Done, CloudError> {
-        try bench.modify(deleting: [bench.shared(name)], atomic: atomic, by: bench.bob, in: .shared).deletes[0]
+    private func delete(_ name: String, atomic: Bool = true) throws -> Result<Void, CloudError> {
+        try bench.modify(deleting: [bench.shared(name)], atomic: atomic, by: bench.bob, in: .shared).deletes[0].map {
+            _ in
+        }
     }
 
     /// Bob's feed of the zone after a token, and the next token.

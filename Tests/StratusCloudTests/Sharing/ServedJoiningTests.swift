@@ -31,8 +31,8 @@ struct ServedJoiningTests {
             try bench.service.acceptShares([url], as: bench.caller(account))[0]
         }
 
-        func ask(_ url: String, by account: StoredAccount) throws -> Result<Done, CloudError> {
-            try bench.service.requestShareAccess([url], as: bench.caller(account))[0]
+        func ask(_ url: String, by account: StoredAccount) throws -> Result<Void, CloudError> {
+            try bench.service.requestShareAccess([url], as: bench.caller(account))[0].map { _ in }
         }
 
         func url(_ share: ClientRecord) throws -> String { try #require(share.sharing?.url) }

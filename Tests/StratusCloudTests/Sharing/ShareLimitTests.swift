@@ -96,7 +96,7 @@ struct ShareLimitTests {
         let share = try town.share { $0.publicPermission = .readOnly }
         for _ in 0..<2 {
             _ = try town.accept(share.url, as: town.bob).get()
-            try town.bench.modify(deleting: [town.bench.shared("Share-folder")], by: town.bob, in: .shared)
+            _ = try town.bench.modify(deleting: [town.bench.shared("Share-folder")], by: town.bob, in: .shared)
                 .deletes[0].get()
         }
         let error = try #require(try town.accept(share.url, as: town.bob).error)

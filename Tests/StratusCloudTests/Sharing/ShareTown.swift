@@ -231,7 +231,7 @@ final class ShareTown: Sendable {
         try service.acceptShares([url], as: caller(account))[0]
     }
 
-    func ask(_ url: String, as account: StoredAccount) throws -> Result<Done, CloudError> {
-        try service.requestShareAccess([url], as: caller(account))[0]
+    func ask(_ url: String, as account: StoredAccount) throws -> Result<Void, CloudError> {
+        try service.requestShareAccess([url], as: caller(account))[0].map { _ in }
     }
 }

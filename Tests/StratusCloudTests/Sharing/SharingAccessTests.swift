@@ -364,10 +364,10 @@ struct SharingAccessTests {
         #expect(try named.map { try $0.1.get() } == zones)
         let own = try bench.service.fetchZones(.named([whole]), as: bench.caller(bench.alice), in: .private)[0].1.get()
         #expect(own.share?.target == RecordAddress(recordName: "cloudkit.zoneshare", zone: whole))
-        func delete(_ zone: ZoneAddress) throws -> Result<Done, CloudError> {
+        func delete(_ zone: ZoneAddress) throws -> Result<Void, CloudError> {
             try bench.service.modifyZones(
                 ModifyZonesRequest(deletes: [zone]), as: bench.caller(bench.bob), in: .shared
-            ).deletes[0]
+            ).deletes[0].map { _ in }
         }
         try delete(bench.others()).get()
         #expect(try bench.zones(of: bench.bob).map(\.address) == [bench.others(whole)])

@@ -61,7 +61,7 @@ struct ReleaseBench {
     }
 
     func deleteZone(_ zone: ZoneAddress) throws {
-        try service.modifyZones(ModifyZonesRequest(deletes: [zone]), as: caller, in: .private).deletes[0].get()
+        _ = try service.modifyZones(ModifyZonesRequest(deletes: [zone]), as: caller, in: .private).deletes[0].get()
     }
 
     /// Saves a record for each number, holding that file.
