@@ -377,10 +377,6 @@ extension AssetStore {
         return path
     }
 
-    /// Notes that no object refers to some copies any longer. The collector removes those that still exist after a
-    /// wait, and `unseen`, whose paths no client knows, without a wait. Returns at once.
-    package func releaseCopies(_ paths: [String], unseen: [String] = []) { releasedCopies.add(paths, unseen: unseen) }
-
     /// Keeps every content until the hold is released. A hold from before a snapshot keeps all contents of the
     /// snapshot.
     package func hold() -> AssetHold { AssetHold(leases) }

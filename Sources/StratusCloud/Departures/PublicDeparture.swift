@@ -194,11 +194,9 @@ extension DepartureRunner {
     private func leaveShare(
         _ parts: AcceptanceKeyParts, _ entry: AcceptanceEntry, in transaction: RecordTransaction
     ) throws -> Bool {
-        let database = DatabaseID(container: entry.container, owner: entry.owner, scope: .private)
-        let id = ZoneID(database: database, name: entry.zone)
-        guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id) else {
-            return false
-        }
+        guard try transaction.listing(of: entry.zoneID)?.entry.identity == parts.zone,
+            let zone = try transaction.zone(entry.zoneID)
+        else { return false }
         let writer = ShareWriter(acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction)
         guard try writer.leave(parts.share, stamp: stamp, tagSalt: tagSalt, journal) else { return false }
         try ClientTokens.forget(departure.userName, in: zone, transaction)

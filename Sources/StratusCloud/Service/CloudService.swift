@@ -134,7 +134,7 @@ extension CloudService {
     /// Notes that no client's object refers to these copies any longer. They are removed after a wait, and `unseen`,
     /// whose paths no client knows, without a wait. Returns at once.
     package func releaseCopies(_ paths: [String], unseen: [String] = []) {
-        assets?.releaseCopies(paths, unseen: unseen)
+        assets?.releasedCopies.add(paths, unseen: unseen)
     }
 
     /// The owner of a database's assets: its owner, or the app for a public one.

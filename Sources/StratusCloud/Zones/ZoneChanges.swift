@@ -19,8 +19,8 @@ struct ZoneChanges {
     private(set) var deleteFaults: [CloudError?] = []
     /// The stamp and the salt with which the caller leaves shares; nil if the request can leave none.
     private(set) var leaving: (stamp: Stamp, tagSalt: UInt32)?
-    /// The custom zones of the database, after the first look-up.
-    private(set) var known: KnownZones?
+    /// The number of custom zones of the database, and the identities of all its zones, after the first look-up.
+    private(set) var known: (customCount: Int, identities: Set<UUID>)?
     private(set) var hasWritten = false
     /// The maximum number of shares of one deleted zone in an answer.
     static let endedShareLimit = 1_000
@@ -77,7 +77,14 @@ struct ZoneChanges {
             }
             return found
         }
-        var known = try known ?? KnownZones(of: zone.id.database, in: transaction)
+        var known = known ?? (0, [])
+        if self.known == nil {
+            try transaction.visitZones(in: zone.id.database) { listing in
+                known.customCount += listing.name.text == ZoneAddress.defaultZoneName ? 0 : 1
+                known.identities.insert(listing.entry.identity)
+                return .next
+            }
+        }
         guard known.customCount < service.options.zoneCount else {
             throw CloudError.overLimit(
                 "The database has the maximum number of zones. Delete one first.", limit: service.options.zoneCount)
@@ -159,20 +166,6 @@ struct ZoneChanges {
     }
 
     private var journal: CommitJournal { service.journal(caller) }
-
-    /// A database's zones before one is added.
-    struct KnownZones {
-        var customCount = 0
-        var identities: Set<UUID> = []
-
-        init(of database: DatabaseID, in reader: RecordReader) throws {
-            try reader.visitZones(in: database) { listing in
-                customCount += listing.name.text == ZoneAddress.defaultZoneName ? 0 : 1
-                identities.insert(listing.entry.identity)
-                return .next
-            }
-        }
-    }
 
     private func resolved(_ address: ZoneAddress) throws(CloudError) -> ResolvedZone {
         try ScopeVerdict.zone(address, in: database, container: caller.container, caller: user)

@@ -77,7 +77,7 @@ struct ShareLimitTests {
             let deletion = try town.bench.modify(
                 deleting: [town.bench.shared("Share-folder")], by: town.bob, in: .shared
             ).deletes[0]
-            try deletion.get()
+            _ = try deletion.get()
         }
         let all = try town.events()
         #expect(all.count == 13)

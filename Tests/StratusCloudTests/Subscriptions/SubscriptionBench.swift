@@ -67,7 +67,7 @@ extension RecordBench {
     func delete(_ name: String, on device: String) throws {
         let request = ModifyRecordsRequest(deletes: [.note(name)])
         for result in try service.modifyRecords(request, as: caller(alice, on: device), in: .private).deletes {
-            try result.get()
+            _ = try result.get()
         }
     }
 
