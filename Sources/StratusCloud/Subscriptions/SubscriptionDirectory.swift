@@ -55,6 +55,9 @@ package final class SubscriptionDirectory: Sendable {
     /// Keeps `byteCount` bytes, not counting subscriptions to the public database.
     package init(byteCount: Int) { state = Locked(State(answers: RecentEntries(room: byteCount))) }
 
+    /// The number of kept answers.
+    package var keptCount: Int { state.withLock { $0.answers.count } }
+
     // MARK: Look-ups
 
     /// The subscriptions that changes in a zone may concern; nil if there are none.
