@@ -72,7 +72,8 @@ enum ShareSamples {
                 address: RecordAddress(recordName: name, zone: zone), type: "cloudkit.share", changeTag: tag,
                 creationDate: date, modificationDate: date + seconds, creatorUserName: CKCurrentUserDefaultName,
                 lastModifiedUserName: CKCurrentUserDefaultName,
-                fields: ["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)], sharing: sharing))
+                fields: ClientFields(["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)]),
+                sharing: sharing))
     }
 
     /// A share that was fetched.
