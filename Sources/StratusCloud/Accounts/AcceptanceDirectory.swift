@@ -13,9 +13,9 @@ import StratusStore
 /// Finds acceptances.
 package final class AcceptanceDirectory: Sendable {
     /// By the store's keys.
-    private let cache: PublishedCache<[UInt8], AcceptanceEntry?>
+    private let cache = PublishedCache<[UInt8], AcceptanceEntry?>(maximumCount: 50_000)
     /// The zone of the first acceptance under an identity with which the visitor sees something; nil if there is none.
-    private let visibilities: PublishedCache<Visitor, ZoneID?>
+    private let visibilities = PublishedCache<Visitor, ZoneID?>(maximumCount: 50_000)
 
     /// A person who looks at a zone.
     private struct Visitor: Hashable, Sendable {
@@ -23,30 +23,24 @@ package final class AcceptanceDirectory: Sendable {
         let zone: UUID
     }
 
-    package init(maximumCount: Int = 50_000) {
-        cache = PublishedCache(maximumCount: maximumCount)
-        visibilities = PublishedCache(maximumCount: maximumCount)
-    }
-
-    /// A person's acceptance in a zone, or nil.
+    /// A person's acceptance in a zone, or nil. From the cache if possible; in a transaction only if no change of the
+    /// acceptance is in flight.
     package func acceptance(
         _ parts: AcceptanceKeyParts, in zone: ZoneID, _ reader: RecordReader
     ) throws -> AcceptanceEntry? {
-        guard let entry = try acceptance(parts, in: reader), entry.isOf(zone) else { return nil }
-        return entry
-    }
-
-    /// The stored acceptance, from the cache if possible; in a transaction only if no change of the acceptance is in
-    /// flight.
-    private func acceptance(_ parts: AcceptanceKeyParts, in reader: RecordReader) throws -> AcceptanceEntry? {
         let key = GlobalKeys.acceptance(parts)
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(forKey: key) != true
         let version = reader.store.version
-        if mayUseCache, let known = cache.value(for: key, at: version) { return known }
-        let entry = try reader.store.withValue(forKey: key) { try AcceptanceEntry(decoding: $0) }
-        if transaction == nil { cache.fill(key, entry, at: version) }
-        return entry
+        let stored: AcceptanceEntry?
+        if mayUseCache, let known = cache.value(for: key, at: version) {
+            stored = known
+        } else {
+            stored = try reader.store.withValue(forKey: key) { try AcceptanceEntry(decoding: $0) }
+            if transaction == nil { cache.fill(key, stored, at: version) }
+        }
+        guard let stored, stored.isOf(zone) else { return nil }
+        return stored
     }
 
     /// Removes the acceptances among these keys from the cache when the transaction becomes visible.
@@ -54,11 +48,10 @@ package final class AcceptanceDirectory: Sendable {
         let acceptances = GlobalKeys.keyspace(.acceptances)
         let keys = written.filter { acceptances.contains($0) }
         guard !keys.isEmpty else { return }
-        let (cache, visibilities) = (cache, visibilities)
         let visitors = keys.compactMap { key in
             (try? GlobalKeys.readAcceptanceKey(key.span)).map { Visitor(user: $0.user, zone: $0.zone) }
         }
-        transaction.onPublish { version in
+        transaction.onPublish { [cache, visibilities] version in
             for key in keys { cache.publish(key, nil, version: version) }
             for visitor in visitors { visibilities.publish(visitor, nil, version: version) }
         }
@@ -88,15 +81,6 @@ package final class AcceptanceDirectory: Sendable {
         }
         if transaction == nil { visibilities.fill(visitor, first, at: version) }
         return isVisible
-    }
-
-    /// Visits all acceptances of a person, by zone and share.
-    package func visitAcceptances(
-        of user: UserName, in reader: RecordReader, _ visit: (AcceptanceKeyParts, AcceptanceEntry) throws -> Void
-    ) throws {
-        try reader.store.forEach(in: GlobalKeys.acceptances(of: user)) { key, value in
-            try visit(GlobalKeys.readAcceptanceKey(key), AcceptanceEntry(decoding: value))
-        }
     }
 }
 

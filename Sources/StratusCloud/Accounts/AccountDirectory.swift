@@ -53,17 +53,13 @@ package final class AccountDirectory: Sendable {
     package func accounts(after id: AccountID?, limit: Int, in reader: RecordReader) throws -> AccountPage {
         let limit = min(max(limit, 1), AccountLimits.pageCount)
         let range = id.map { GlobalKeys.accounts(after: $0) } ?? GlobalKeys.keyspace(.accounts)
-        var accounts: [StoredAccount] = []
-        var hasMore = false
-        try reader.store.scan(range, .forward, limit: limit + 1) { key, value in
-            guard accounts.count < limit else {
-                hasMore = true
-                return .stop
-            }
-            accounts.append(try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key)))
-            return .next
+        // One more account shows whether there are more.
+        var accounts = try reader.store.collect(range, limit: limit + 1) { key, value in
+            try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
         }
-        return AccountPage(accounts: accounts, next: hasMore ? accounts.last?.id : nil)
+        guard accounts.count > limit else { return AccountPage(accounts: accounts, next: nil) }
+        accounts.removeLast()
+        return AccountPage(accounts: accounts, next: accounts.last?.id)
     }
 
     /// The caller's account, if it may be used now.
@@ -71,12 +67,12 @@ package final class AccountDirectory: Sendable {
     /// Throws `CloudError` with `notAuthenticated`, `managedAccountRestricted` or `accountTemporarilyUnavailable`
     /// (S-17).
     package func requireAccount(of caller: Caller, in reader: RecordReader) throws -> StoredAccount {
-        guard let id = caller.account else { throw AccountVerdict.notSignedIn }
+        guard let id = caller.account else { return try AccountVerdict.require(nil) }
         return try AccountVerdict.require(account(id, in: reader))
     }
 
     private func account(under key: [UInt8], in reader: RecordReader) throws -> StoredAccount? {
-        guard let id = try owner(of: key, in: reader) else { return nil }
+        guard let id = try reader.accountID(under: key) else { return nil }
         guard let account = try account(id, in: reader) else {
             throw CloudError(
                 .internalError, "An identity leads to an account that does not exist. Restore the store from a backup.",
@@ -84,10 +80,12 @@ package final class AccountDirectory: Sendable {
         }
         return account
     }
+}
 
+extension RecordReader {
     /// The account that an identity leads to.
-    func owner(of identityKey: [UInt8], in reader: RecordReader) throws -> AccountID? {
-        try reader.store.withValue(forKey: identityKey) { try AccountIDEntry(decoding: $0).account }
+    func accountID(under identityKey: [UInt8]) throws -> AccountID? {
+        try store.withValue(forKey: identityKey) { try AccountIDEntry(decoding: $0).account }
     }
 }
 
@@ -164,36 +162,27 @@ extension AccountDirectory {
                 throw CloudError.repeatedIdentity
             }
         }
-        try claim(GlobalKeys.identity(.userRecord, new.userName.text), for: new.id, in: transaction) {
-            CloudError.repeatedIdentity
+        func isTaken(_ key: [UInt8]) throws -> Bool {
+            guard let owner = try transaction.accountID(under: key) else { return false }
+            return owner != new.id
+        }
+        if try isTaken(GlobalKeys.identity(.userRecord, new.userName.text)) { throw CloudError.repeatedIdentity }
+        for handle in new.handles.sorted(by: { $0.text < $1.text }) where try isTaken(GlobalKeys.identity(handle)) {
+            throw CloudError(
+                .constraintViolation,
+                "The handle belongs to another account. Remove it there first, or verify its owner again.",
+                ["handle": handle.text])
+        }
+        if let externalID = new.externalID, try isTaken(GlobalKeys.identity(.externalID, externalID)) {
+            throw CloudError(
+                .constraintViolation,
+                "An account with this external identifier exists. Look it up, or choose another identifier.",
+                ["externalID": externalID])
         }
         let entry = AccountIDEntry(account: new.id).encoded()
-        for handle in new.handles.sorted(by: { $0.text < $1.text }) {
-            try claim(GlobalKeys.identity(handle), for: new.id, in: transaction) {
-                CloudError(
-                    .constraintViolation,
-                    "The handle belongs to another account. Remove it there first, or verify its owner again.",
-                    ["handle": handle.text])
-            }
-        }
-        if let externalID = new.externalID {
-            try claim(GlobalKeys.identity(.externalID, externalID), for: new.id, in: transaction) {
-                CloudError(
-                    .constraintViolation,
-                    "An account with this external identifier exists. Look it up, or choose another identifier.",
-                    ["externalID": externalID])
-            }
-        }
         for key in newKeys.subtracting(oldKeys) { try transaction.set(key, to: entry) }
         try transaction.set(GlobalKeys.account(new.id), to: AccountEntry(new).encoded())
         publish(new.id, new, in: transaction)
-    }
-
-    /// Throws `error` if the identity leads to another account.
-    private func claim(
-        _ key: [UInt8], for id: AccountID, in transaction: RecordTransaction, _ error: () -> CloudError
-    ) throws {
-        if let owner = try owner(of: key, in: transaction), owner != id { throw error() }
     }
 
     /// The keys of all identities of an account.
@@ -252,9 +241,11 @@ package enum AccountVerdict {
         }
     }
 
-    /// The account, if it may be used. Source: S-17.
+    /// The account, if it may be used; nil means that none is signed in, or that it was deleted. Source: S-17.
     package static func require(_ account: StoredAccount?) throws(CloudError) -> StoredAccount {
-        guard let account else { throw notSignedIn }
+        guard let account else {
+            throw CloudError(.notAuthenticated, "No account is signed in. Sign in, then try again.")
+        }
         switch account.standing {
         case .good: return account
         case .restricted:
@@ -267,10 +258,5 @@ package enum AccountVerdict {
             throw CloudError(
                 .notAuthenticated, "The host has closed the account. Sign in with another one, or have it restored.")
         }
-    }
-
-    /// The error if no account is signed in, or the account was deleted.
-    package static var notSignedIn: CloudError {
-        CloudError(.notAuthenticated, "No account is signed in. Sign in, then try again.")
     }
 }

@@ -47,12 +47,10 @@ package enum AccountLimits {
 
     /// Throws `invalidArguments` if an account exceeds a limit.
     static func check(_ account: StoredAccount) throws(CloudError) {
-        if let externalID = account.externalID {
-            guard (1...externalIDByteCount).contains(externalID.utf8.count) else {
-                throw CloudError(
-                    .invalidArguments, "The external identifier is empty or too long. Use another one.",
-                    ["byteCount": "\(externalID.utf8.count)", "limit": "\(externalIDByteCount)"])
-            }
+        if let count = account.externalID?.utf8.count, !(1...externalIDByteCount).contains(count) {
+            throw CloudError(
+                .invalidArguments, "The external identifier is empty or too long. Use another one.",
+                ["byteCount": "\(count)", "limit": "\(externalIDByteCount)"])
         }
         guard account.handles.count <= handleCount else {
             throw CloudError(

@@ -61,11 +61,6 @@ package struct AccountVerifier: Sendable {
 
     package init(engine: RecordEngine) { self.engine = engine }
 
-    /// The first findings of each kind of `verify`.
-    package func findings(countsRecords: Bool = true) throws -> [AccountFinding] {
-        try verify(countsRecords: countsRecords).findings
-    }
-
     /// Compares accounts, identities, departures and owners in one snapshot, and counts every record if `countsRecords`
     /// is set. Keeps no accounts in memory. `progress` gets how many accounts, identities, databases, counters and
     /// records were checked.
@@ -126,7 +121,7 @@ private struct AccountCheck {
                 report.note(.predictable(account.id))
             }
             for key in AccountDirectory.identityKeys(of: account) {
-                let found = try reader.store.withValue(forKey: key) { try AccountIDEntry(decoding: $0).account }
+                let found = try reader.accountID(under: key)
                 // `verifyIdentities` reports an identity that leads to an account that does not own it.
                 guard try found.map({ try $0 != account.id && owns($0, key) }) ?? true else { continue }
                 if found != nil, key == GlobalKeys.identity(.userRecord, account.userName.text) {
@@ -202,10 +197,7 @@ private struct AccountCheck {
 extension RecordReader {
     /// The account that a user name leads to, if it has that name, as stored.
     func account(of user: UserName) throws -> AccountID? {
-        let key = GlobalKeys.identity(.userRecord, user.text)
-        guard let id = try store.withValue(forKey: key, { try AccountIDEntry(decoding: $0).account }) else {
-            return nil
-        }
+        guard let id = try accountID(under: GlobalKeys.identity(.userRecord, user.text)) else { return nil }
         let found = try store.withValue(forKey: GlobalKeys.account(id)) { try AccountEntry(decoding: $0) }
         return found?.content.userName == user ? id : nil
     }

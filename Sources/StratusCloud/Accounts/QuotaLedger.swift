@@ -113,8 +113,8 @@ extension Int64 {
 package struct UsageReport: Hashable, Sendable {
     /// One counter.
     package struct Count: Hashable, Sendable {
-        package var recordedByteCount: Int64
-        package var foundByteCount: Int64
+        package var recordedByteCount: Int64 = 0
+        package var foundByteCount: Int64 = 0
     }
 
     /// The owner's counter, and the sum of everything found.
@@ -138,11 +138,17 @@ extension QuotaLedger {
         try reader.store.forEach(in: GlobalKeys.zoneUsages(of: owner)) { key, value in
             let zone = try GlobalKeys.readZoneUsageKey(key).zone
             let recorded = Int64(clamping: try UsageEntry(decoding: value).byteCount)
-            zones[zone] = UsageReport.Count(recordedByteCount: recorded, foundByteCount: 0)
+            zones[zone] = UsageReport.Count(recordedByteCount: recorded)
         }
-        for (id, identity) in try zonesByIdentity(of: owner, in: reader) {
-            let found = try foundByteCount(in: reader.existingZone(id), onRecord)
-            zones[identity, default: .init(recordedByteCount: 0, foundByteCount: 0)].foundByteCount = found
+        for container in try reader.containers() {
+            let isApp = owner == AssetLedger.publicOwner(of: container)
+            let database = DatabaseID(
+                container: container, owner: isApp ? nil : owner, scope: isApp ? .public : .private)
+            for listing in try reader.zones(in: database) {
+                let zone = try reader.existingZone(ZoneID(database: database, name: listing.name))
+                let found = try foundByteCount(in: zone, onRecord)
+                zones[listing.entry.identity, default: .init()].foundByteCount = found
+            }
         }
         let total = UsageReport.Count(
             recordedByteCount: try usage(of: owner, in: reader),
@@ -150,21 +156,8 @@ extension QuotaLedger {
         return UsageReport(total: total, zones: zones)
     }
 
-    private static func zonesByIdentity(
-        of owner: UserName, in reader: RecordReader
-    ) throws -> [(id: ZoneID, identity: UUID)] {
-        try reader.containers().flatMap { container in
-            let isApp = owner == AssetLedger.publicOwner(of: container)
-            let database = DatabaseID(
-                container: container, owner: isApp ? nil : owner, scope: isApp ? .public : .private)
-            return try reader.zones(in: database).map {
-                (ZoneID(database: database, name: $0.name), $0.entry.identity)
-            }
-        }
-    }
-
     /// Every live record has an entry among the parents.
-    private static func foundByteCount(in zone: ZoneReader, _ onRecord: () -> Void = {}) throws -> Int64 {
+    private static func foundByteCount(in zone: ZoneReader, _ onRecord: () -> Void) throws -> Int64 {
         var sum: Int64 = 0
         try zone.store.forEach(in: zone.keys.keyspace(.parents)) { key, _ in
             if let record = try zone.record(zone.keys.readParentKey(key)) {

@@ -121,10 +121,7 @@ package struct AssetBackup {
         for ownerDirectory in try store.names(in: store.directory.content) {
             guard let owner = AssetDirectory.owner(ofDirectory: ownerDirectory) else { continue }
             for folder in try store.names(in: store.directory.owner(owner)) {
-                for name in try store.names(in: store.directory.owner(owner) + "/" + folder) {
-                    guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else { continue }
-                    try body(AssetKey(owner: owner, digest: digest))
-                }
+                for key in try store.contents(of: owner, in: folder).keys { try body(key) }
             }
         }
     }

@@ -17,8 +17,8 @@ package struct AssetSweepPosition: Hashable, Sendable {
 
 /// The state of a session's sweep.
 enum AssetSessionSweep: Hashable, Sendable {
-    case notBegun
-    case at(AssetSweepPosition)
+    /// It must begin, or continue at a position.
+    case isDue(from: AssetSweepPosition?)
     case isRunning
     case isDone
 }
@@ -31,8 +31,6 @@ package struct AssetSweepReport: Hashable, Sendable {
     package var foreignNames = 0
     /// Where to continue; nil after the last file.
     package var position: AssetSweepPosition?
-
-    package init() {}
 }
 
 /// Collects contents that no record holds.
@@ -67,32 +65,20 @@ package struct AssetCollector: Sendable {
     package func collect(shouldContinue: () -> Bool = { true }) throws -> Int {
         for path in store.releasedCopies.takeDue() { removeFile(path) }
         let count = try collectOrphans()
-        guard let position = beginSweep() else { return count }
+        let before = store.sweep.withLock { state in
+            // Forgotten orphans may be anywhere, also before the position of a sweep.
+            if state != .isRunning, store.leases.takeOverflow() { state = .isDue(from: nil) }
+            defer { if state != .isDone { state = .isRunning } }
+            return state
+        }
+        guard case .isDue(let position) = before else { return count }
         do {
             let report = try sweep(from: position) { _ in shouldContinue() }
-            store.sweep.withLock { $0 = report.position.map { .at($0) } ?? .isDone }
+            store.sweep.withLock { $0 = report.position.map { .isDue(from: $0) } ?? .isDone }
             return count + report.filesRemoved
         } catch {
-            store.sweep.withLock { $0 = position.map { .at($0) } ?? .notBegun }
+            store.sweep.withLock { $0 = before }
             throw error
-        }
-    }
-
-    /// Where the sweep must continue, nil for its beginning; `.none` if no sweep is needed.
-    private func beginSweep() -> AssetSweepPosition?? {
-        store.sweep.withLock { state in
-            if state == .isRunning { return nil }
-            // Forgotten orphans may be anywhere, also before the position of a sweep.
-            let isAnew = store.leases.takeOverflow()
-            switch state {
-            case .isDone where !isAnew: return nil
-            case .at(let position) where !isAnew:
-                state = .isRunning
-                return .some(position)
-            default:
-                state = .isRunning
-                return .some(nil)
-            }
         }
     }
 
@@ -161,28 +147,18 @@ package struct AssetCollector: Sendable {
 
     /// The number of an owner's contents that have files.
     func fileCount(of owner: UserName) throws -> Int {
-        let directory = store.directory.owner(owner)
-        return try store.names(in: directory).reduce(0) { sum, folder in
-            let names = try store.names(in: "\(directory)/\(folder)")
-            return sum + names.count { AssetDirectory.digest(ofFile: $0, in: folder) != nil }
+        try store.names(in: store.directory.owner(owner)).reduce(0) { sum, folder in
+            try sum + store.contents(of: owner, in: folder).keys.count
         }
     }
 
     private func sweep(_ owner: UserName, _ folder: String, _ report: inout AssetSweepReport) throws {
-        var keys: [AssetKey] = []
-        for name in try store.names(in: store.directory.owner(owner) + "/" + folder) {
-            guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
-                report.foreignNames += 1
-                continue
-            }
-            report.filesSeen += 1
-            keys.append(AssetKey(owner: owner, digest: digest))
-            if keys.count == Self.batchCount {
-                report.filesRemoved += try collect(keys)
-                keys.removeAll(keepingCapacity: true)
-            }
+        let (keys, foreignNames) = try store.contents(of: owner, in: folder)
+        report.foreignNames += foreignNames.count
+        report.filesSeen += keys.count
+        for start in stride(from: 0, to: keys.count, by: Self.batchCount) {
+            report.filesRemoved += try collect(Array(keys[start...].prefix(Self.batchCount)))
         }
-        if !keys.isEmpty { report.filesRemoved += try collect(keys) }
     }
 
     /// Removes those of the contents that no record holds: marks them, reads the ledger, then removes what is still

@@ -28,7 +28,27 @@ package struct AssetLedger: Sendable {
         atUptimeSeconds uptimeSeconds: Double? = nil, in transaction: RecordTransaction
     ) throws {
         for change in Self.changes(adding: added, removing: removed) {
-            try settle(change, owner, uptimeSeconds, in: transaction)
+            let key = AssetKey(owner: owner, digest: change.digest)
+            let ledgerKey = GlobalKeys.asset(owner: key.owner, digest: key.digest)
+            let entry = try Self.entry(of: key, in: transaction)
+            let (count, isOverflow) = Int64(clamping: entry?.count ?? 0).addingReportingOverflow(Int64(change.count))
+            guard !isOverflow, count >= 0 else {
+                throw StoreError(
+                    .corruption, "An asset is removed more often than it is counted. Verify the assets of the store.",
+                    ["digest": Hex.text(key.digest), "owner": key.owner.text])
+            }
+            if entry == nil {
+                let isLeased = uptimeSeconds.map { leases?.renew(key, atUptimeSeconds: $0) == true }
+                guard isLeased == true else { throw Self.unavailableError(digest: key.digest) }
+            }
+            guard count > 0 else {
+                try transaction.delete(ledgerKey)
+                transaction.onPublish { [leases] _ in leases?.noteOrphan(key) }
+                continue
+            }
+            let new = AssetEntry(count: UInt64(count), byteCount: entry?.byteCount ?? change.byteCount)
+            try transaction.set(ledgerKey, to: new.encoded())
+            if entry == nil { transaction.onPublish { [leases] _ in leases?.noteCommitted(key) } }
         }
     }
 
@@ -70,32 +90,6 @@ package struct AssetLedger: Sendable {
         for (asset, count) in added { note(asset, count) }
         for (asset, count) in removed { note(asset, -count) }
         return changes.values.filter { $0.count != 0 }.sorted { $0.digest.lexicographicallyPrecedes($1.digest) }
-    }
-
-    private func settle(
-        _ change: Change, _ owner: UserName, _ uptimeSeconds: Double?, in transaction: RecordTransaction
-    ) throws {
-        let key = AssetKey(owner: owner, digest: change.digest)
-        let ledgerKey = GlobalKeys.asset(owner: key.owner, digest: key.digest)
-        let entry = try Self.entry(of: key, in: transaction)
-        let (count, isOverflow) = Int64(clamping: entry?.count ?? 0).addingReportingOverflow(Int64(change.count))
-        guard !isOverflow, count >= 0 else {
-            throw StoreError(
-                .corruption, "An asset is removed more often than it is counted. Verify the assets of the store.",
-                ["digest": Hex.text(key.digest), "owner": key.owner.text])
-        }
-        if entry == nil {
-            let isLeased = uptimeSeconds.map { leases?.renew(key, atUptimeSeconds: $0) == true }
-            guard isLeased == true else { throw Self.unavailableError(digest: key.digest) }
-        }
-        guard count > 0 else {
-            try transaction.delete(ledgerKey)
-            transaction.onPublish { [leases] _ in leases?.noteOrphan(key) }
-            return
-        }
-        let new = AssetEntry(count: UInt64(count), byteCount: entry?.byteCount ?? change.byteCount)
-        try transaction.set(ledgerKey, to: new.encoded())
-        if entry == nil { transaction.onPublish { [leases] _ in leases?.noteCommitted(key) } }
     }
 
     /// The count of a content; nil if no record holds it.

@@ -31,7 +31,7 @@ package final class AssetStore: Sendable {
     let byteCountLimit: Int64?
     let releasedCopies: ReleasedCopies
     /// The state of this session's sweep of all files.
-    let sweep = Locked(AssetSessionSweep.notBegun)
+    let sweep = Locked(AssetSessionSweep.isDue(from: nil))
     private let fileNumber = Atomic<UInt64>(0)
     /// Existing directories whose names are synced.
     private let knownDirectories = Locked(Set<String>())
@@ -115,6 +115,19 @@ package final class AssetStore: Sendable {
             throw CloudError(
                 .serviceUnavailable, "A directory of assets cannot be read.", ["path": path], cause: error.reason)
         }
+    }
+
+    /// The contents with files in one folder of an owner, and the names of other files there.
+    func contents(of owner: UserName, in folder: String) throws -> (keys: [AssetKey], foreignNames: [String]) {
+        var (keys, foreignNames): ([AssetKey], [String]) = ([], [])
+        for name in try names(in: directory.owner(owner) + "/" + folder) {
+            if let digest = AssetDirectory.digest(ofFile: name, in: folder) {
+                keys.append(AssetKey(owner: owner, digest: digest))
+            } else {
+                foreignNames.append(name)
+            }
+        }
+        return (keys, foreignNames)
     }
 
     func nextFileNumber() -> UInt64 { fileNumber.add(1, ordering: .relaxed).newValue }
@@ -256,7 +269,18 @@ extension AssetStore {
             try files.openFile(path)
         }
         do throws(CloudError) {
-            return (descriptor, try checkedFacts(descriptor, path))
+            let facts = try facts(descriptor, path)
+            guard facts.isRegular else {
+                throw CloudError(
+                    .assetNotAvailable,
+                    "The asset is not a regular file. Folders, pipes and devices cannot be assets.", ["path": path])
+            }
+            if let limit = byteCountLimit, facts.byteCount > limit {
+                throw CloudError(
+                    .limitExceeded, "The asset's file is too large for the server. Make it smaller.",
+                    ["byteCount": "\(facts.byteCount)", "limit": "\(limit)", "path": path])
+            }
+            return (descriptor, facts)
         } catch {
             files.close(descriptor)
             throw error
@@ -265,21 +289,6 @@ extension AssetStore {
 
     private func facts(_ descriptor: Int32, _ path: String) throws(CloudError) -> AssetFileFacts {
         try explaining({ Self.unreadable($0, path) }) { () throws(FileFailure) in try files.facts(descriptor) }
-    }
-
-    private func checkedFacts(_ descriptor: Int32, _ path: String) throws(CloudError) -> AssetFileFacts {
-        let facts = try facts(descriptor, path)
-        guard facts.isRegular else {
-            throw CloudError(
-                .assetNotAvailable, "The asset is not a regular file. Folders, pipes and devices cannot be assets.",
-                ["path": path])
-        }
-        if let limit = byteCountLimit, facts.byteCount > limit {
-            throw CloudError(
-                .limitExceeded, "The asset's file is too large for the server. Make it smaller.",
-                ["byteCount": "\(facts.byteCount)", "limit": "\(limit)", "path": path])
-        }
-        return facts
     }
 
     /// Copies a file and returns the digest of its content, which is the same before and after.
@@ -354,10 +363,6 @@ extension AssetStore {
         isWhole = true
         return path
     }
-
-    /// Notes that no object refers to some copies any longer. The collector removes those that still exist after a
-    /// wait, and `unseen`, whose paths no client knows, without a wait. Returns at once.
-    package func releaseCopies(_ paths: [String], unseen: [String] = []) { releasedCopies.add(paths, unseen: unseen) }
 
     /// Keeps every content until the hold is released. A hold from before a snapshot keeps all contents of the
     /// snapshot.

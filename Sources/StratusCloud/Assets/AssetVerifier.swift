@@ -41,7 +41,9 @@ package struct AssetVerifier: Sendable {
             try check(owner, readsContents, meter, &report)
         }
         var range = GlobalKeys.keyspace(.assets)
-        while let owner = try ledgerOwner(in: range) {
+        while let owner = try engine.read({ reader in
+            try reader.store.first(in: range) { key, _ in try GlobalKeys.readAssetKey(key).owner }
+        }) {
             // Owners with a directory were checked before.
             if try store.namesIfThere(in: store.directory.owner(owner)) == nil {
                 try check(owner, readsContents, meter, &report)
@@ -64,12 +66,9 @@ package struct AssetVerifier: Sendable {
                 folders.insert(byte)
                 ledger = try self.ledger(of: owner, in: byte)
             }
-            for name in try store.names(in: path + "/" + folder) {
-                guard let digest = AssetDirectory.digest(ofFile: name, in: folder) else {
-                    report.note(.foreign(path: "\(path)/\(folder)/\(name)"))
-                    continue
-                }
-                let key = AssetKey(owner: owner, digest: digest)
+            let (keys, foreignNames) = try store.contents(of: owner, in: folder)
+            for name in foreignNames { report.note(.foreign(path: "\(path)/\(folder)/\(name)")) }
+            for key in keys {
                 guard let entry = ledger.removeValue(forKey: key) else {
                     report.note(.orphaned(key))
                     continue
@@ -199,13 +198,6 @@ package struct AssetVerifier: Sendable {
             sum += UInt64(count)
         }
         return sum
-    }
-
-    /// The first owner in a part of the ledger: one seek.
-    private func ledgerOwner(in range: KeyRange) throws -> UserName? {
-        try engine.read { reader in
-            try reader.store.first(in: range) { key, _ in try GlobalKeys.readAssetKey(key).owner }
-        }
     }
 
     /// The size of all contents in the ledger.

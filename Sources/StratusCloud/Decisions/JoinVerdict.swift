@@ -106,7 +106,11 @@ enum JoinVerdict: Hashable, Sendable {
             return content
         }
         let count = content.participants.count { $0.role != .owner }
-        guard count < limit else { throw Self.tooMany(limit: limit) }
+        guard count < limit else {
+            throw CloudError(
+                .tooManyParticipants, "The share has the maximum number of participants. Its owner must remove some.",
+                ["limit": "\(limit)"])
+        }
         content.participants.append(participant)
         return content
     }
@@ -120,12 +124,6 @@ enum JoinVerdict: Hashable, Sendable {
         CloudError(
             .participantAlreadyInvited,
             "The person has another invitation to the share. Accept that one with the share's own URL.")
-    }
-
-    static func tooMany(limit: Int) -> CloudError {
-        CloudError(
-            .tooManyParticipants, "The share has the maximum number of participants. Its owner must remove some.",
-            ["limit": "\(limit)"])
     }
 
     /// The answer to an outsider. They may know of the share only if it allows requests for access (M-04). If it has

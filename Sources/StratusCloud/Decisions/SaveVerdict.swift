@@ -9,15 +9,10 @@ import StratusRecords
 
 /// A save after comparing its tag.
 enum SaveVerdict {
-    /// The keys whose values are merged into the stored record, or into a new one.
-    case write(keys: Set<String>, parent: ParentChange)
+    /// The keys whose values are merged into the stored record, or into a new one, and whether its parent becomes the
+    /// sent one.
+    case write(keys: Set<String>, setsParent: Bool)
     case refused(Reason)
-
-    /// The parent of the record after the save.
-    enum ParentChange: Hashable, Sendable {
-        case asSent
-        case asStored
-    }
 
     enum Reason: Hashable, Sendable {
         /// A record without a tag over an existing one (S-04).
@@ -37,8 +32,8 @@ enum SaveVerdict {
         case (_?, nil) where comparesTags: self = .refused(.exists)
         case (let stored?, let base?) where comparesTags && base != stored: self = .refused(.changed)
         default:
-            let sendsParent = storedTag == nil || save.isParentChanged || policy == .allKeys && save.parent != nil
-            self = .write(keys: save.sentKeys(policy), parent: sendsParent ? .asSent : .asStored)
+            let setsParent = storedTag == nil || save.isParentChanged || policy == .allKeys && save.parent != nil
+            self = .write(keys: save.sentKeys(policy), setsParent: setsParent)
         }
     }
 

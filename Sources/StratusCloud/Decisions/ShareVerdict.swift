@@ -70,7 +70,11 @@ extension ShareRevision {
             situation.stored
             ?? ShareContent(
                 root: situation.root, token: situation.token, publicPermission: claim.publicPermission ?? .none,
-                participants: [Self.owner(situation)])
+                participants: [
+                    ShareParticipant(
+                        id: situation.secrets.ownerID, role: .owner, permission: .readWrite, status: .accepted,
+                        user: situation.owner, added: situation.secrets.date)
+                ])
         guard content.participants.contains(where: { $0.user == situation.editor && $0.managesShare }) else {
             throw Self.notAllowed
         }
@@ -100,12 +104,6 @@ extension ShareRevision {
         content.participants.remove(at: found)
     }
 
-    private static func owner(_ situation: ShareSituation) -> ShareParticipant {
-        ShareParticipant(
-            id: situation.secrets.ownerID, role: .owner, permission: .readWrite, status: .accepted,
-            user: situation.owner, added: situation.secrets.date)
-    }
-
     /// Checks the claim alone and against the stored content.
     private static func check(
         _ claim: ShareClaim, _ content: ShareContent, isNew: Bool
@@ -122,9 +120,8 @@ extension ShareRevision {
             let known = roles[participant.id]
             switch participant.role {
             case .owner where known != .owner && !participant.isOwnerPlaceholder(isNew: isNew),
-                .publicUser where known != .publicUser:
-                throw roleRefused(participant)
-            case .administrator where known == .owner, .privateUser where known == .owner:
+                .publicUser where known != .publicUser, .administrator where known == .owner,
+                .privateUser where known == .owner:
                 throw roleRefused(participant)
             default: continue
             }
@@ -205,28 +202,47 @@ extension ShareRevision {
         let old = content.publicPermission
         let new = claim.publicPermission ?? old
         let isPublicChanged = situation.stored != nil && new != old
-        if isPublicChanged {
-            content.publicPermission = new
-        }
-        let claims = Claims(claim.participants, content, situation)
+        if isPublicChanged { content.publicPermission = new }
+        let (known, newPlaces) = Self.split(claim.participants, content, situation)
         var kept = Array(content.participants.prefix(1))
         for stored in content.participants.dropFirst() {
-            guard let claimed = claims.claim(of: stored),
-                Self.stays(stored, isAdded: claimed.isAdded, isPublicChanged: isPublicChanged, new)
-            else { continue }
-            kept.append(try revised(stored, claimed, new))
+            guard let claimed = known[stored.id] else { continue }
+            // When the public permission changes, a participant stays only if they have accepted, or, when the share
+            // becomes private, only if they were added again (P-06, P-07).
+            let stays = new == .none ? claimed.isAdded : stored.status == .accepted
+            if stays || !isPublicChanged { kept.append(try revised(stored, claimed, new)) }
         }
         content.participants = kept
-        for place in claims.newPlaces { try add(claim.participants[place], at: place, situation) }
+        for place in newPlaces { try add(claim.participants[place], at: place, situation) }
     }
 
-    /// Whether a participant stays when the public permission changes: only if they have accepted, or, when the share
-    /// becomes private, only if they were added again (P-06, P-07).
-    private static func stays(
-        _ stored: ShareParticipant, isAdded: Bool, isPublicChanged: Bool, _ new: ParticipantPermission
-    ) -> Bool {
-        guard isPublicChanged else { return true }
-        return new == .none ? isAdded : stored.status == .accepted
+    /// The claims of existing participants, and the indexes of new ones.
+    private static func split(
+        _ claims: [ParticipantClaim], _ content: ShareContent, _ situation: ShareSituation
+    ) -> (known: [ParticipantID: ParticipantClaim], newPlaces: [Int]) {
+        var known: [ParticipantID: ParticipantClaim] = [:]
+        var newPlaces: [Int] = []
+        let ids = Set(content.participants.map(\.id))
+        for claim in claims where ids.contains(ParticipantID(claim.id)) { known[ParticipantID(claim.id)] = claim }
+        for (place, claim) in claims.enumerated() where !ids.contains(ParticipantID(claim.id)) {
+            if claim.isOwnerPlaceholder(isNew: situation.stored == nil) { continue }
+            let person = claim.isOneTime ? nil : situation.people[place]
+            // Adding an existing participant again in the same way changes them (C-16).
+            let same = content.participants.dropFirst().first { stored in
+                guard let person else { return false }
+                return stored.isPerson(person.user, person.handle, situation.handleOwners)
+                    && stored.isInvited(as: person)
+            }
+            guard let same else {
+                newPlaces.append(place)
+                continue
+            }
+            var again = claim
+            again.id = same.id.text
+            again.isAdded = true
+            known[same.id] = again
+        }
+        return (known, newPlaces)
     }
 
     /// A participant who stays, with their new role and permission.
@@ -321,38 +337,6 @@ extension ShareRevision {
         else { return nil }
         return id
     }
-}
-
-/// A claim's participants, split into existing and new ones.
-private struct Claims {
-    private var byID: [ParticipantID: ParticipantClaim] = [:]
-    /// The indexes of new participants.
-    private(set) var newPlaces: [Int] = []
-
-    init(_ claims: [ParticipantClaim], _ content: ShareContent, _ situation: ShareSituation) {
-        let known = Set(content.participants.map(\.id))
-        for claim in claims where known.contains(ParticipantID(claim.id)) { byID[ParticipantID(claim.id)] = claim }
-        for (place, claim) in claims.enumerated() where !known.contains(ParticipantID(claim.id)) {
-            if claim.isOwnerPlaceholder(isNew: situation.stored == nil) { continue }
-            let person = claim.isOneTime ? nil : situation.people[place]
-            // Adding an existing participant again in the same way changes them (C-16).
-            let same = content.participants.dropFirst().first { stored in
-                guard let person else { return false }
-                return stored.isPerson(person.user, person.handle, situation.handleOwners)
-                    && stored.isInvited(as: person)
-            }
-            guard let same else {
-                newPlaces.append(place)
-                continue
-            }
-            var again = claim
-            again.id = same.id.text
-            again.isAdded = true
-            byID[same.id] = again
-        }
-    }
-
-    func claim(of participant: ShareParticipant) -> ParticipantClaim? { byID[participant.id] }
 }
 
 extension ShareParticipant {

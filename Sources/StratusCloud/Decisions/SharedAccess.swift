@@ -53,11 +53,6 @@ extension SharedAccess {
 package struct AcceptedPart: Hashable, Sendable {
     package var access: SharedAccess
     package var participant: ParticipantID
-
-    package init(role: ParticipantRole, permission: ParticipantPermission, participant: ParticipantID) {
-        access = SharedAccess(role: role, permission: permission)
-        self.participant = participant
-    }
 }
 
 extension ShareContent {
@@ -66,8 +61,8 @@ extension ShareContent {
         var parts: [UserName: AcceptedPart] = [:]
         for participant in participants where participant.status == .accepted && participant.role != .owner {
             guard let user = participant.user, parts[user] == nil else { continue }
-            parts[user] = AcceptedPart(
-                role: participant.role, permission: permission(of: participant), participant: participant.id)
+            let access = SharedAccess(role: participant.role, permission: permission(of: participant))
+            parts[user] = AcceptedPart(access: access, participant: participant.id)
         }
         return parts
     }

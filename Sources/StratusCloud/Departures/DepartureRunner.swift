@@ -56,10 +56,11 @@ struct DepartureRunner {
                     try $0 + ShareReleaser.shareCount(of: $1, in: reader, counter)
                 }
             }
-            if let entry = try reader.databaseEntry(publicDatabase(container)) {
+            let publicZone = publicZone(container)
+            if let entry = try reader.databaseEntry(publicZone.database) {
                 count += try reader.entryCount(
                     in: DatabaseKeys(entry.number).subscriptions(of: departure.userName), counter)
-                count += try publicDeparture(container).workCount(in: reader, counter)
+                count += try recordCount(in: publicZone, reader, counter)
             }
         }
         for container in try reader.subscribedContainers() {
@@ -83,11 +84,19 @@ struct DepartureRunner {
         try service.deliverBetween()
         for container in try engine.read({ try $0.containers() }) {
             try abandonReleases(of: privateDatabase(container))
-            try removePublic(in: container)
+            let publicZone = publicZone(container)
+            guard let entry = try engine.read({ try $0.databaseEntry(publicZone.database) }) else { continue }
+            try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
+            try removeUserRecord(from: publicZone)
         }
         try engine.transact { try $0.delete(GlobalKeys.usage(of: departure.userName)) }
         for range in ownRanges { try removeEntries(range) }
-        for container in try engine.read({ try $0.subscribedContainers() }) { try removeSubscriptions(in: container) }
+        for container in try engine.read({ try $0.subscribedContainers() }) {
+            try removeEntries(GlobalKeys.subscriptions(of: departure.userName, in: container)) { keys, transaction in
+                let parts = try keys.map { try GlobalKeys.readSubscriptionKey($0.span) }
+                service.subscriptionDirectory.note(parts.map { ($0, nil) }, in: transaction)
+            }
+        }
         // Some of it was deleted with others.
         meter.map { $0.add(max(0, doneBefore + workCount - $0.done)) }
     }
@@ -122,8 +131,9 @@ struct DepartureRunner {
         DatabaseID(container: container, owner: departure.userName, scope: .private)
     }
 
-    private func publicDatabase(_ container: ContainerName) -> DatabaseID {
-        DatabaseID(container: container, owner: nil, scope: .public)
+    private func publicZone(_ container: ContainerName) -> ZoneID {
+        let database = DatabaseID(container: container, owner: nil, scope: .public)
+        return ZoneID(database: database, name: ZoneName(ZoneAddress.defaultZoneName))
     }
 
     private func removeZones(of database: DatabaseID) throws {
@@ -168,25 +178,6 @@ struct DepartureRunner {
                     try transaction.advance(release, to: nil)
                 }
             }
-        }
-    }
-
-    /// Removes the person's user record with its cascade, and their subscriptions, in a container's public database.
-    private func removePublic(in container: ContainerName) throws {
-        guard let entry = try engine.read({ try $0.databaseEntry(publicDatabase(container)) }) else { return }
-        try removeEntries(DatabaseKeys(entry.number).subscriptions(of: departure.userName))
-        try publicDeparture(container).run()
-    }
-
-    private func publicDeparture(_ container: ContainerName) -> PublicDeparture {
-        let zone = ZoneID(database: publicDatabase(container), name: ZoneName(ZoneAddress.defaultZoneName))
-        return PublicDeparture(runner: self, zone: zone)
-    }
-
-    private func removeSubscriptions(in container: ContainerName) throws {
-        try removeEntries(GlobalKeys.subscriptions(of: departure.userName, in: container)) { keys, transaction in
-            let parts = try keys.map { try GlobalKeys.readSubscriptionKey($0.span) }
-            service.subscriptionDirectory.note(parts.map { ($0, nil) }, in: transaction)
         }
     }
 
@@ -306,10 +297,12 @@ extension CloudService {
             let workCounts = try departures.map { departure in
                 try counter.map { try workCount(of: departure, $0) } ?? 0
             }
-            let meter = tell.map {
-                WorkMeter(
-                    total: workCounts.reduce(0, +) + fileCount(of: departures),
-                    FreeingPart.departures.telling($0))
+            let meter = tell.map { tell in
+                // Counts nothing for a directory that cannot be read: the last step throws its error, after everything
+                // else is done.
+                let fileCount = departures.reduce(0) { $0 + ((try? runner($1).fileCount()) ?? 0) }
+                return WorkMeter(
+                    total: workCounts.reduce(0, +) + fileCount, FreeingPart.departures.telling(tell))
             }
             do {
                 for (departure, workCount) in zip(departures, workCounts) {
@@ -346,12 +339,6 @@ extension CloudService {
 
     private func workCount(of departure: Departure, _ counter: WorkCounter) throws -> Int {
         try engine.read { try runner(departure).workCount(in: $0, counter) }
-    }
-
-    /// Counts nothing for a directory that cannot be read: the last step throws its error, after everything else is
-    /// done.
-    private func fileCount(of departures: [Departure]) -> Int {
-        departures.reduce(0) { $0 + ((try? runner($1).fileCount()) ?? 0) }
     }
 
     private func runner(

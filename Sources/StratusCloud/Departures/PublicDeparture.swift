@@ -1,6 +1,6 @@
 // Two parts of deleting an account: its data in public databases, and its places in other people's shares.
 //
-// `PublicDeparture` removes the user record from a container's public database, with its whole cascade of any
+// `removeUserRecord` removes the user record from a container's public database, with its whole cascade of any
 // length. It deletes records before those that they refer to with `deleteSelf`, the user record last, so that after a
 // crash the user record still leads to the rest. A record that is the parent of others stays, without its contents
 // . That is decided after everything else is deleted, because the others may be deleted too.
@@ -14,38 +14,38 @@ import StratusModel
 import StratusRecords
 import StratusStore
 
-/// Removes one person's user record from one public zone.
-struct PublicDeparture {
+// MARK: The user record
+
+extension DepartureRunner {
     /// Records removed in one commit; fewer if they are too large for one.
-    static let batchCount = 200
+    private static let recordBatchCount = 200
     /// The maximum number of records that are counted before, because counting keeps their names in memory.
-    private static let countedCount = 200_000
+    private static let countedRecordCount = 200_000
 
-    let runner: DepartureRunner
-    let zone: ZoneID
+    private var userRecord: RecordName { RecordName(departure.userName.text) }
 
-    private var userRecord: RecordName { RecordName(runner.departure.userName.text) }
-
-    /// How many records must be removed or emptied, up to the maximum that is counted.
-    func workCount(in reader: RecordReader, _ counter: WorkCounter) throws -> Int {
+    /// How many records of a public zone must be removed or emptied, up to the maximum that is counted.
+    func recordCount(in zone: ZoneID, _ reader: RecordReader, _ counter: WorkCounter) throws -> Int {
         guard let zone = try reader.zone(zone), try zone.record(userRecord, fields: .none) != nil else { return 0 }
         return try OwnedRecordWalk(zone: zone, root: userRecord)
-            .names(limit: Self.countedCount, passing: [], counter).count
+            .names(limit: Self.countedRecordCount, passing: [], counter).count
     }
 
-    func run() throws {
+    /// Removes the user record from a public zone, with its cascade.
+    func removeUserRecord(from zone: ZoneID) throws {
         var deferred: Set<RecordName> = []
-        var limit = Self.batchCount
+        var limit = Self.recordBatchCount
         var isLastRound = false
         while true {
-            try runner.checkpoint()
+            try checkpoint()
             do {
-                let batch = try runner.engine.transact { transaction in
-                    try remove(in: transaction, limit: limit, deferring: isLastRound ? nil : deferred)
+                let batch = try engine.transact { transaction in
+                    try removeRecords(
+                        of: zone, in: transaction, limit: limit, deferring: isLastRound ? nil : deferred)
                 }
                 deferred.formUnion(batch.refused)
-                runner.meter?.add(batch.count)
-                if batch.isEmpty {
+                meter?.add(batch.count)
+                if batch.count == 0, batch.refused.isEmpty {
                     guard !isLastRound, !deferred.isEmpty else { return }
                     isLastRound = true
                 }
@@ -61,13 +61,11 @@ struct PublicDeparture {
         var refused: Set<RecordName> = []
         /// Records that were removed or emptied.
         var count = 0
-        /// Whether there was nothing left to do.
-        var isEmpty = true
     }
 
     /// Removes some records. Skips those that must stay or, in the last round, empties them.
-    private func remove(
-        in transaction: RecordTransaction, limit: Int, deferring deferred: Set<RecordName>?
+    private func removeRecords(
+        of zone: ZoneID, in transaction: RecordTransaction, limit: Int, deferring deferred: Set<RecordName>?
     ) throws -> Batch {
         guard let reader = try transaction.zone(zone) else { return Batch() }
         let names = try OwnedRecordWalk(zone: reader, root: userRecord)
@@ -79,15 +77,13 @@ struct PublicDeparture {
         var going = Set(names.filter { records[$0] != nil && (deferred != nil || records[$0] != empty[$0]) })
         var emptied: Set<RecordName> = []
         var batch = Batch()
-        batch.isEmpty = going.isEmpty
         while !going.isEmpty || !emptied.isEmpty {
             let mutations =
                 going.sorted().map { RecordMutation.delete($0) }
                 + emptied.sorted().compactMap { name in empty[name].map { .save($0) } }
             let plan: MutationPlan
             do {
-                plan = try transaction.plan(
-                    MutationRequest(mutations, stamp: runner.stamp, tagSalt: runner.tagSalt), in: zone)
+                plan = try transaction.plan(MutationRequest(mutations, stamp: stamp, tagSalt: tagSalt), in: zone)
             } catch let refused as RequestRefused {
                 let stay = going.intersection(refused.refusals.keys)
                 guard !stay.isEmpty else { throw refused }
@@ -96,30 +92,24 @@ struct PublicDeparture {
                 continue
             }
             let changed = going.union(emptied).compactMap { records[$0] }
-            try releaseAssets(of: changed, in: reader, transaction)
-            try charge(changed, leaving: emptied.compactMap { empty[$0] }, in: reader, transaction)
-            try runner.journal.apply(plan, in: zone, transaction)
+            var assets: [AssetDescriptor: Int] = [:]
+            var byteCountChange: Int64 = 0
+            for record in changed {
+                assets.merge(record.assets, uniquingKeysWith: +)
+                byteCountChange = byteCountChange.addingCapped(-QuotaLedger.byteCount(of: record))
+            }
+            for record in emptied.compactMap({ empty[$0] }) {
+                byteCountChange = byteCountChange.addingCapped(QuotaLedger.byteCount(of: record))
+            }
+            try service.assetLedger.settle(adding: [:], removing: assets, in: reader, transaction)
+            try QuotaLedger.charge(
+                byteCount: byteCountChange, to: AssetLedger.publicOwner(of: zone.database.container),
+                zone: reader.header().identity, limit: nil, in: transaction)
+            try journal.apply(plan, in: zone, transaction)
             batch.count = changed.count
             break
         }
         return batch
-    }
-
-    /// Reduces the app's usage by the records' sizes.
-    private func charge(
-        _ records: [Record], leaving empty: [Record], in reader: ZoneReader, _ transaction: RecordTransaction
-    ) throws {
-        let change = { (sum: Int64, record: Record) in sum.addingCapped(QuotaLedger.byteCount(of: record)) }
-        try QuotaLedger.charge(
-            byteCount: empty.reduce(0, change).addingCapped(-records.reduce(0, change)),
-            to: AssetLedger.publicOwner(of: zone.database.container), zone: reader.header().identity, limit: nil,
-            in: transaction)
-    }
-
-    private func releaseAssets(of records: [Record], in reader: ZoneReader, _ transaction: RecordTransaction) throws {
-        var assets: [AssetDescriptor: Int] = [:]
-        for record in records { assets.merge(record.assets, uniquingKeysWith: +) }
-        try runner.service.assetLedger.settle(adding: [:], removing: assets, in: reader, transaction)
     }
 }
 
@@ -204,14 +194,11 @@ extension DepartureRunner {
     private func leaveShare(
         _ parts: AcceptanceKeyParts, _ entry: AcceptanceEntry, in transaction: RecordTransaction
     ) throws -> Bool {
-        let database = DatabaseID(container: entry.container, owner: entry.owner, scope: .private)
-        let id = ZoneID(database: database, name: entry.zone)
-        guard try transaction.listing(of: id)?.entry.identity == parts.zone, let zone = try transaction.zone(id) else {
-            return false
-        }
-        let writer = ShareWriter(
-            acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction, journal: journal)
-        guard try writer.leave(parts.share, departure.userName, stamp: stamp, tagSalt: tagSalt) else { return false }
+        guard try transaction.listing(of: entry.zoneID)?.entry.identity == parts.zone,
+            let zone = try transaction.zone(entry.zoneID)
+        else { return false }
+        let writer = ShareWriter(acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction)
+        guard try writer.leave(parts.share, stamp: stamp, tagSalt: tagSalt, journal) else { return false }
         try ClientTokens.forget(departure.userName, in: zone, transaction)
         return true
     }

@@ -6,21 +6,30 @@
 
 import StratusModel
 
-/// A request over one of these limits fails as a whole, and the client splits it (L-01).
-enum RequestLimits {
-    /// Throws `limitExceeded` for more bytes than a client may send with a change (T-11).
-    static func checkClientToken(_ token: [UInt8]?, _ options: CloudOptions) throws(CloudError) {
-        guard let token, token.count > options.clientChangeTokenByteCount else { return }
+/// The limits of a request as a whole (L-01), also for callers that need them before a request.
+package struct RequestSize: Hashable, Codable, Sendable {
+    /// Items of any kind.
+    package var itemCount: Int
+    /// Bytes of records, assets not counted.
+    package var byteCount: Int
+
+    package init(_ options: CloudOptions = CloudOptions()) {
+        itemCount = options.requestItemCount
+        byteCount = options.requestByteCount
+    }
+
+    /// Throws `limitExceeded` for more items than one request may have. The client splits the request.
+    package func check(itemCount: Int) throws(CloudError) {
+        guard itemCount > self.itemCount else { return }
         throw CloudError.overLimit(
-            "The client change token is too large. Send an identifier.", limit: options.clientChangeTokenByteCount,
-            ["bytes": "\(token.count)"])
+            "The request has too many items. Split it in half.", limit: self.itemCount, ["items": "\(itemCount)"])
     }
 
     /// Throws `limitExceeded` for more bytes than one request may have.
-    static func checkByteCount(_ byteCount: Int, _ options: CloudOptions) throws(CloudError) {
-        guard byteCount > options.requestByteCount else { return }
+    func check(byteCount: Int) throws(CloudError) {
+        guard byteCount > self.byteCount else { return }
         throw CloudError.overLimit(
-            "The request is too large. Split it in half.", limit: options.requestByteCount, ["bytes": "\(byteCount)"])
+            "The request is too large. Split it in half.", limit: self.byteCount, ["bytes": "\(byteCount)"])
     }
 }
 

@@ -28,7 +28,11 @@ extension CloudService {
                 let account = database == .public ? nil : try accountDirectory.requireAccount(of: caller, in: reader)
                 let zone = try ScopeVerdict.zone(
                     request.zone, in: database, container: caller.container, caller: account?.userName)
-                guard !zone.isDefault, let account else { throw Self.noSync }
+                guard !zone.isDefault, let account else {
+                    throw CloudError(
+                        .serverRejectedRequest, inner: CloudError.InnerCode.defaultZoneSync,
+                        "AppDefaultZone does not support sync semantics", ["rule": "T-02"])
+                }
                 let feed = ZoneFeed(
                     service: self, zone: zone, account: account, container: caller.container, database: database,
                     seal: seal, reader: reader)
@@ -39,11 +43,6 @@ extension CloudService {
         }
     }
 
-    private static var noSync: CloudError {
-        CloudError(
-            .serverRejectedRequest, inner: CloudError.InnerCode.defaultZoneSync,
-            "AppDefaultZone does not support sync semantics", ["rule": "T-02"])
-    }
 }
 
 /// One request for changes of a zone, in one snapshot.
@@ -222,13 +221,6 @@ enum ClientTokens {
         guard end > start, let entry = try entry(of: user, in: zone), entry.sequence > start, entry.sequence <= end
         else { return nil }
         return entry.data
-    }
-
-    static func note(
-        _ data: [UInt8], sequence: UInt64, of user: UserName, in zone: ZoneReader, _ transaction: RecordTransaction
-    ) throws {
-        try transaction.set(
-            zone.keys.clientToken(of: user), to: ClientTokenEntry(sequence: sequence, data: data).encoded())
     }
 
     /// Deletes the token of a person who no longer participates.

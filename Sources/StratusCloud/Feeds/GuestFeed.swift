@@ -65,24 +65,19 @@ struct GuestFeed {
         atNow = admissions.sight(at: now)
         while progress.round != nil || progress.base < now {
             if progress.round == nil { progress.round = GuestRound(end: now) }
-            beginWithRound()
+            atBase = admissions.sight(at: progress.base)
+            atEnd = admissions.sight(at: end)
+            changedShares = admissions.changed(
+                after: progress.base, upTo: end, countingReturns: progress.redelivers && !isFresh)
+            if changedShares.contains(ShareContent.zoneWideName) { changedShares = [ShareContent.zoneWideName] }
+            walker = nil
+            batch = []
             guard try finishRound() else {
                 page.isMoreComing = true
                 return
             }
             progress = GuestProgress(base: end, redelivers: progress.round?.willRedeliver ?? false)
         }
-    }
-
-    /// Prepares a round, without reading.
-    private mutating func beginWithRound() {
-        atBase = admissions.sight(at: progress.base)
-        atEnd = admissions.sight(at: end)
-        changedShares = admissions.changed(
-            after: progress.base, upTo: end, countingReturns: progress.redelivers && !isFresh)
-        if changedShares.contains(ShareContent.zoneWideName) { changedShares = [ShareContent.zoneWideName] }
-        walker = nil
-        batch = []
     }
 
     /// Continues the round. Returns false if the page is full before its end.
@@ -360,7 +355,8 @@ extension GuestFeed {
             }
             if reason == .covered {
                 // Its own change delivers it, in this round or, after a later change, in the next.
-                if !isFresh, isInRound(decoded.stored.system.changeSequence) { return }
+                let sequence = decoded.stored.system.changeSequence
+                if !isFresh, sequence > progress.base, sequence <= self.end { return }
                 if try !progress.redelivers && wasSeen(name, isShare: isShare, below) { return }
             }
             page.add(try view.shown(decoded), byteCount: QuotaLedger.byteCount(of: decoded.stored.record))
@@ -374,8 +370,6 @@ extension GuestFeed {
             page.add(deletionOf: name, before)
         }
     }
-
-    private func isInRound(_ sequence: UInt64) -> Bool { sequence > progress.base && sequence <= end }
 
     private func isSeenNow(_ name: RecordName, isShare: Bool) throws -> Bool {
         guard !isEndNow else { return true }

@@ -17,20 +17,19 @@ extension CloudService {
                 .invalidArguments, "The name of a device must have 1 to 255 bytes. Choose another.",
                 ["byteCount": "\(device.name.utf8.count)"])
         }
-        let key = GlobalKeys.device(of: device.account, device.name)
-        if try reading({ try $0.store.contains(key) }) { return }
+        if try reading({ try $0.store.contains(device.key) }) { return }
         // Larger than all orders of a removed device of this name, which tokens contain.
         let first = UInt64(clamping: Int64(max(0, environment.clock.now.timeIntervalSince1970 * 1_000_000)))
         try writing { transaction in
             guard try accountDirectory.account(device.account, in: transaction) != nil else {
                 throw AccountDirectory.unknownAccount
             }
-            guard try !transaction.store.contains(key) else { return }
+            guard try !transaction.store.contains(device.key) else { return }
             guard try transaction.deviceNames(of: device.account).count < options.deviceCount else {
                 throw CloudError.overLimit(
                     "The account has the maximum number of devices. Remove one first.", limit: options.deviceCount)
             }
-            try transaction.set(key, to: DeviceEntry(next: first).encoded())
+            try transaction.set(device.key, to: DeviceEntry(next: first).encoded())
         }
     }
 
@@ -38,11 +37,10 @@ extension CloudService {
 
     /// Removes a device with its waiting notifications. An unknown device is not an error.
     package func removeDevice(_ device: DeviceAddress) throws(CloudError) {
-        let key = GlobalKeys.device(of: device.account, device.name)
         try writing { transaction in
-            guard try transaction.store.contains(key) else { return }
-            let range = GlobalKeys.notifications(for: device.account, device.name)
-            for key in try [key] + transaction.store.keys(in: range) { try transaction.delete(key) }
+            guard try transaction.store.contains(device.key) else { return }
+            let waiting = try transaction.store.keys(in: device.notifications)
+            for key in [device.key] + waiting { try transaction.delete(key) }
         }
     }
 
@@ -73,11 +71,10 @@ extension CloudService {
         for device: DeviceAddress, limit: Int = .max
     ) throws(CloudError) -> [ClientNotification] {
         // Write nothing if no notifications wait.
-        guard limit > 0, try reading({ try waiting(for: device, in: $0) }) != nil else { return [] }
+        guard limit > 0, try reading({ try hasWaiting(device, in: $0) }) else { return [] }
         return try writing { transaction in
-            guard try waiting(for: device, in: transaction) != nil else { return [] }
-            let range = GlobalKeys.notifications(for: device.account, device.name)
-            let taken = try transaction.store.collect(range, limit: limit) { key, value in
+            guard try hasWaiting(device, in: transaction) else { return [] }
+            let taken = try transaction.store.collect(device.notifications, limit: limit) { key, value in
                 ([UInt8](copying: key), try ClientNotification(NotificationEntry(decoding: value)))
             }
             try remove(taken.map(\.0), from: device, in: transaction)
@@ -88,42 +85,32 @@ extension CloudService {
     /// Removes the notifications with these keys from those that wait for a device.
     func remove(_ keys: [[UInt8]], from device: DeviceAddress, in transaction: RecordTransaction) throws {
         guard !keys.isEmpty else { return }
-        let place = GlobalKeys.device(of: device.account, device.name)
         var header = try entry(of: device, in: transaction)
-        guard header.count >= UInt64(keys.count) else {
-            throw StoreError(
-                .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
-                ["device": device.name, "account": device.account.text])
-        }
-        header.count -= UInt64(keys.count)
+        try header.changeCount(by: -keys.count, of: device)
         for key in keys { try transaction.delete(key) }
-        try transaction.set(place, to: header.encoded())
+        try transaction.set(device.key, to: header.encoded())
     }
 
-    /// The device, if notifications wait that it may get; nil otherwise. Throws `unknownItem` for an unknown device.
-    private func waiting(for device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry? {
-        let entry = try entry(of: device, in: reader)
-        guard entry.count > 0 else { return nil }
-        let account = try accountDirectory.account(device.account, in: reader)
-        return AccountVerdict.status(of: account) == .available ? entry : nil
+    /// Whether notifications wait for a device that may get them. Throws `unknownItem` for an unknown device.
+    private func hasWaiting(_ device: DeviceAddress, in reader: RecordReader) throws -> Bool {
+        guard try entry(of: device, in: reader).count > 0 else { return false }
+        return AccountVerdict.status(of: try accountDirectory.account(device.account, in: reader)) == .available
     }
 
     /// Sets the app's badge, to which notifications add.
     ///
     /// Throws `unknownItem` for an unknown device, and the store's failures.
     package func setBadge(_ badge: Int, of device: DeviceAddress) throws(CloudError) {
-        let key = GlobalKeys.device(of: device.account, device.name)
         try writing { transaction in
             var header = try entry(of: device, in: transaction)
             header.badge = UInt64(clamping: badge)
-            try transaction.set(key, to: header.encoded())
+            try transaction.set(device.key, to: header.encoded())
         }
     }
 
     /// Throws `unknownItem` for an unknown device.
     private func entry(of device: DeviceAddress, in reader: RecordReader) throws -> DeviceEntry {
-        let key = GlobalKeys.device(of: device.account, device.name)
-        guard let entry = try reader.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
+        guard let entry = try reader.entry(of: device) else {
             throw CloudError.notFound("The device is unknown. Register it first.", ["device": device.name])
         }
         return entry
@@ -134,6 +121,32 @@ extension RecordReader {
     /// The names of an account's devices, in their byte order.
     func deviceNames(of account: AccountID) throws -> [String] {
         try store.collect(GlobalKeys.devices(of: account)) { key, _ in try GlobalKeys.readDeviceKey(key).name }
+    }
+
+    /// The entry of a device; nil if it is not registered.
+    func entry(of device: DeviceAddress) throws -> DeviceEntry? {
+        try store.withValue(forKey: device.key) { try DeviceEntry(decoding: $0) }
+    }
+}
+
+extension DeviceAddress {
+    /// The key of the device's entry.
+    var key: [UInt8] { GlobalKeys.device(of: account, name) }
+
+    /// The notifications that wait for the device.
+    var notifications: KeyRange { GlobalKeys.notifications(for: account, name) }
+}
+
+extension DeviceEntry {
+    /// Changes the number of waiting notifications. Throws `corruption` if fewer are counted than are removed.
+    fileprivate mutating func changeCount(by change: Int, of device: DeviceAddress) throws {
+        let new = Int(clamping: count) + change
+        guard new >= 0 else {
+            throw StoreError(
+                .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
+                ["device": device.name, "account": device.account.text])
+        }
+        count = UInt64(new)
     }
 }
 
@@ -157,16 +170,12 @@ struct DeviceQueue {
 
     /// Nil if the device is not registered.
     init?(_ address: DeviceAddress, limit: Int, in transaction: RecordTransaction) throws {
-        let key = GlobalKeys.device(of: address.account, address.name)
-        guard let header = try transaction.store.withValue(forKey: key, { try DeviceEntry(decoding: $0) }) else {
-            return nil
-        }
+        guard let header = try transaction.entry(of: address) else { return nil }
         self.address = address
         self.header = header
         self.limit = max(1, limit)
         guard header.count > 0 else { return }
-        let range = GlobalKeys.notifications(for: address.account, address.name)
-        waiting = try transaction.store.collect(range) { key, value in
+        waiting = try transaction.store.collect(address.notifications) { key, value in
             let entry = try NotificationEntry(decoding: value)
             return Waiting(
                 order: try GlobalKeys.readNotificationKey(key).order, slot: entry.slot, reason: entry.reason, added: nil
@@ -198,12 +207,8 @@ struct DeviceQueue {
     /// Writes the changes.
     func write(in transaction: RecordTransaction) throws {
         let added = waiting.filter { $0.added != nil }
-        let count = Int(clamping: header.count) + added.count - gone.count
-        guard count >= 0 else {
-            throw StoreError(
-                .corruption, "The count of waiting notifications is wrong. Restore the store from a backup.",
-                ["device": address.name, "account": address.account.text])
-        }
+        var header = header
+        try header.changeCount(by: added.count - gone.count, of: address)
         for order in gone {
             try transaction.delete(GlobalKeys.notification(for: address.account, address.name, order: order))
         }
@@ -212,9 +217,7 @@ struct DeviceQueue {
             let key = GlobalKeys.notification(for: address.account, address.name, order: item.order)
             try transaction.set(key, to: entry.encoded())
         }
-        var header = header
-        header.count = UInt64(count)
-        try transaction.set(GlobalKeys.device(of: address.account, address.name), to: header.encoded())
+        try transaction.set(address.key, to: header.encoded())
     }
 }
 

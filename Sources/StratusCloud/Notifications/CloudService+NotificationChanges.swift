@@ -92,10 +92,8 @@ extension CloudService {
         for device: DeviceAddress, from start: UInt64, because container: ContainerName, limit: Int,
         in reader: RecordReader
     ) throws -> WaitingPage {
-        let key = GlobalKeys.device(of: device.account, device.name)
-        let header = try reader.store.withValue(forKey: key) { try DeviceEntry(decoding: $0) }
-        var page = WaitingPage(next: max(start, header?.next ?? 0))
-        var range = GlobalKeys.notifications(for: device.account, device.name)
+        var page = WaitingPage(next: max(start, try reader.entry(of: device)?.next ?? 0))
+        var range = device.notifications
         range.lower = GlobalKeys.notification(for: device.account, device.name, order: start)
         try reader.store.scan(range) { key, value in
             let entry = try NotificationEntry(decoding: value)
@@ -112,10 +110,9 @@ extension CloudService {
     }
 
     private func remove(_ ids: Set<UUID>, because container: ContainerName, from device: DeviceAddress) throws {
-        let range = GlobalKeys.notifications(for: device.account, device.name)
         func keys(in reader: RecordReader) throws -> [[UInt8]] {
             var keys: [[UInt8]] = []
-            try reader.store.forEach(in: range) { key, value in
+            try reader.store.forEach(in: device.notifications) { key, value in
                 let entry = try NotificationEntry(decoding: value)
                 if entry.isBecause(of: container), entry.id.map({ ids.contains($0) }) ?? false {
                     keys.append([UInt8](copying: key))

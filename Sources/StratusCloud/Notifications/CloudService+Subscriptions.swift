@@ -28,7 +28,7 @@ extension CloudService {
             let byteCount = request.saves.reduce(request.deletes.reduce(0) { $0 + $1.utf8.count }) {
                 $0 + $1.id.utf8.count + SubscriptionCoding.entry(of: $1).encoded().count
             }
-            try RequestLimits.checkByteCount(byteCount, options)
+            try requestLimits().check(byteCount: byteCount)
             try requireAccount(caller)
             try Self.checkDuplicates(request)
             let (response, hasWritten) = try engine.transact { transaction in
@@ -119,13 +119,14 @@ struct SubscriptionChanges {
             container: caller.container, user: account.userName, database: database.rawValue, id: id)
     }
 
-    private mutating func delete(_ id: String, in transaction: RecordTransaction) throws {
+    private mutating func delete(_ id: String, in transaction: RecordTransaction) throws -> Done {
         if let error = SubscriptionVerdict.identifierError(id) { throw error }
         let key = GlobalKeys.subscription(parts(id))
         guard try transaction.store.contains(key) else { throw SubscriptionVerdict.unknown(id) }
         try transaction.delete(key)
         changes.append((parts(id), nil))
         count = count.map { $0 - 1 }
+        return Done()
     }
 
     private mutating func save(
@@ -143,7 +144,13 @@ struct SubscriptionChanges {
         case .zone(let zone, _): try requireZone(zone, in: transaction)
         case .database: break
         }
-        if service.options.duplicateSubscriptionFails { try refuseDuplicate(of: subscription, entry, in: transaction) }
+        if service.options.duplicateSubscriptionFails {
+            let id = RecordName(subscription.id)
+            for (parts, known) in try transaction.subscriptions(of: account.userName, in: caller.container, database)
+            where RecordName(parts.id) != id && known.subject.isEqual(to: entry.subject) {
+                throw SubscriptionVerdict.duplicate(subscription.id, of: parts.id)
+            }
+        }
         let parts = parts(subscription.id)
         let key = GlobalKeys.subscription(parts)
         if try !transaction.store.contains(key) {
@@ -158,17 +165,6 @@ struct SubscriptionChanges {
         try transaction.set(key, to: value)
         changes.append((parts, try KnownSubscription(parts, entry)))
         return subscription
-    }
-
-    /// Throws if an equal subscription has another identifier.
-    private func refuseDuplicate(
-        of subscription: ClientSubscription, _ entry: SubscriptionEntry, in transaction: RecordTransaction
-    ) throws {
-        let all = try transaction.subscriptions(of: account.userName, in: caller.container, database)
-        let id = RecordName(subscription.id)
-        let equal = all.first { RecordName($0.parts.id) != id && $0.entry.subject.isEqual(to: entry.subject) }
-        guard let equal else { return }
-        throw SubscriptionVerdict.duplicate(subscription.id, of: equal.parts.id)
     }
 
     private func requireZone(_ address: ZoneAddress, in transaction: RecordTransaction) throws {

@@ -40,8 +40,8 @@ struct DeliveryRun {
 
     /// Everything that is rolled back if an entry is damaged.
     private struct State {
+        /// By the keys of their devices.
         var queues: [[UInt8]: DeviceQueue] = [:]
-        var devices: Set<DeviceAddress> = []
         /// Subscriptions that have fired for the last time.
         var ended: [SubscriptionKeyParts] = []
         var noticeCount = 0
@@ -96,7 +96,7 @@ struct DeliveryRun {
         for queue in state.queues.values { try queue.write(in: transaction) }
         for parts in state.ended { try transaction.delete(GlobalKeys.subscription(parts)) }
         service.subscriptionDirectory.note(state.ended.map { ($0, nil) }, in: transaction)
-        step.devices = state.devices
+        step.devices = Set(state.queues.values.map(\.address))
         return step
     }
 
@@ -191,20 +191,19 @@ struct DeliveryRun {
             }
             guard state.userByteCount < Self.userByteCount else { return isTold }
             let address = DeviceAddress(account: account.id, name: name)
-            let key = GlobalKeys.device(of: account.id, name)
-            let limit = service.options.waitingNotificationCount
+            let (key, limit) = (address.key, service.options.waitingNotificationCount)
             guard var queue = try state.queues[key] ?? DeviceQueue(address, limit: limit, in: transaction) else {
                 continue
             }
             let id = identifier(state.noticeCount)
             var byteCount = 0
-            try queue.add(badges: filler.badges) { badge in
+            try queue.add(badges: template?.badges ?? false) { badge in
                 let notification = filler.notification(of: subject, values, id: id, badge: badge)
                 byteCount = notification.encoded().count
                 return notification
             }
             state.queues[key] = queue
-            state.devices.insert(address)
+
             state.noticeCount += 1
             state.byteCount += byteCount
             state.userByteCount += byteCount

@@ -66,24 +66,18 @@ struct Recipients {
 
     /// The people who see a share now and did at the commit.
     private func viewers(of share: RecordName) throws -> [UserName] {
-        guard let owner = entry.owner, let zone = try liveZone(),
-            let content = try zone.record(share)?.record.shareContent()
+        guard let owner = entry.owner else { return [] }
+        let place = SharePlace(
+            container: entry.container, owner: owner, zone: entry.zone, zoneIdentity: entry.identity, share: share)
+        // The zone, if it is still the one of the entry. Its deletion has its own entry.
+        guard try transaction.listing(of: place.zoneID)?.entry.identity == entry.identity,
+            let content = try transaction.zone(place.zoneID)?.record(share)?.record.shareContent()
         else { return [] }
-        guard let place = SharePlace(zone.id, identity: entry.identity, share: share) else { return [] }
         return try content.viewers.subtracting([owner]).filter { user in
             let key = place.acceptanceKey(of: user)
             let since = try transaction.store.withValue(forKey: key) { try AcceptanceEntry(decoding: $0).since }
             return since.map { $0 <= entry.sequence } ?? false
         }
-    }
-
-    /// The zone, if it is still the one of the entry. Its deletion has its own entry.
-    private func liveZone() throws -> ZoneReader? {
-        let database = DatabaseID(
-            container: entry.container, owner: entry.owner, scope: entry.owner == nil ? .public : .private)
-        let id = ZoneID(database: database, name: entry.zone)
-        guard try transaction.listing(of: id)?.entry.identity == entry.identity else { return nil }
-        return try transaction.zone(id)
     }
 
     /// The people who saw anything in a deleted zone. Its keys exist until its shares are released, which happens only
@@ -133,9 +127,6 @@ struct NotificationFiller {
         }
         return pruned(entry)
     }
-
-    /// Whether it increments the app's badge.
-    var badges: Bool { template?.badges ?? false }
 
     // MARK: Coalescing
 

@@ -57,9 +57,6 @@ package struct SubscriptionVerifier: Sendable {
         GlobalKeys.keyspace(.outbox),
     ]
 
-    /// The first findings of each kind of `verify`.
-    package func findings() throws -> [SubscriptionFinding] { try verify().findings }
-
     /// Compares subscriptions, devices, queues and accounts in one snapshot, and reads the outbox. Keeps none of them
     /// in memory. `progress` gets how many of the entries were checked.
     ///
@@ -160,20 +157,14 @@ private final class SubscriptionCheck {
     ) throws {
         try reader.store.forEach(in: range) { key, value in
             meter.add()
-            if let parts = try parts(key, value, read), let found = try judge(parts, KeyDescription.text(of: key)) {
-                report.note(found)
+            let parts: Parts
+            do {
+                parts = try read(key, value)
+            } catch let error as StoreError where error.isDamagedEntry {
+                report.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
+                return
             }
+            if let found = try judge(parts, KeyDescription.text(of: key)) { report.note(found) }
         }
-    }
-
-    private func parts<Parts>(
-        _ key: Span<UInt8>, _ value: Span<UInt8>, _ read: (Span<UInt8>, Span<UInt8>) throws -> Parts
-    ) throws -> Parts? {
-        do {
-            return try read(key, value)
-        } catch let error as StoreError where error.isDamagedEntry {
-            report.note(.unreadable(KeyDescription.text(of: key), reason: error.message))
-        }
-        return nil
     }
 }

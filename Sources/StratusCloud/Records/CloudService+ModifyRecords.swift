@@ -1,6 +1,6 @@
 // Saves and deletes records. The steps of a request:
 //
-//   1. Check the limits of the request: items, bytes.                     (RequestLimits)
+//   1. Check the limits of the request: items, bytes.                     (RequestSize)
 //   2. Check the caller's account and its status.                         (AccountVerdict)
 //   3. Sort the items by zone. A record named twice fails the request. Check planned faults, misuse noted by the
 //      client, the account that fetched the record, and names.            (RequestSorter, ScopeVerdict, NameRules)
@@ -41,8 +41,12 @@ extension CloudService {
             guard itemCount > 0 else { return ModifyRecordsResponse(saves: [], deletes: []) }
             try requestLimits().check(itemCount: itemCount)
             let byteCount = request.saves.reduce(0) { $0 + $1.contentByteCount(request.policy) }
-            try RequestLimits.checkByteCount(byteCount, options)
-            try RequestLimits.checkClientToken(request.clientChangeTokenData, options)
+            try requestLimits().check(byteCount: byteCount)
+            if let token = request.clientChangeTokenData, token.count > options.clientChangeTokenByteCount {
+                throw CloudError.overLimit(
+                    "The client change token is too large. Send an identifier.",
+                    limit: options.clientChangeTokenByteCount, ["bytes": "\(token.count)"])
+            }
             let account = try requireAccount(caller)
             let sorter = RequestSorter(
                 service: self, request: request, caller: caller, account: account, database: database)
@@ -70,9 +74,9 @@ extension CloudService {
     ) -> Result<ZoneAnswer, CloudError> {
         if let fault = request.error { return .success(request.answer(failing: fault)) }
         let outset = BatchOutset(
-            container: caller.container, stamp: Stamp(date: environment.clock.now, user: account.userName),
+            caller: caller, stamp: Stamp(date: environment.clock.now, user: account.userName),
             tagSalt: environment.identifiers.makeSalt(), birth: makeBirth(by: account.userName),
-            uptimeSeconds: environment.clock.uptimeSeconds, origin: CommitOrigin(caller))
+            uptimeSeconds: environment.clock.uptimeSeconds)
         do {
             let answer = try engine.transact { transaction in
                 // Again, because the account may have been deleted since.

@@ -50,12 +50,11 @@ extension RecordSave {
     /// Throws `invalidArguments` (L-09, R-01) and the errors of assets, `limitExceeded` for too many fields or bytes
     /// (L-03, L-06).
     func merged(
-        into stored: Record?, keys: Set<String>, parent change: SaveVerdict.ParentChange, _ claims: FieldClaims,
-        _ options: CloudOptions
+        into stored: Record?, keys: Set<String>, setsParent: Bool, _ claims: FieldClaims, _ options: CloudOptions
     ) throws(CloudError) -> Record {
         let name = RecordName(address.recordName)
         var record = stored ?? Record(name: name, type: RecordType(type))
-        if change == .asSent { record.parent = try parentName(claims) }
+        if setsParent { record.parent = try parentName(claims) }
         record.fields.reserveCapacity(keys.count)
         if stored == nil, let error = SchemaNames.error(of: record.type, record: address.recordName) { throw error }
         for key in keys {
@@ -78,14 +77,12 @@ extension RecordSave {
 }
 
 extension Record {
-    /// Fields of one record type, and so of one record (L-06).
-    static let maximumFieldCount = 256
 
     func checkSize(_ options: CloudOptions) throws(CloudError) {
-        guard fields.count <= Self.maximumFieldCount else {
+        guard fields.count <= SchemaVerdict.maximumFieldCount else {
             throw CloudError.overLimit(
-                "The record has too many fields. Split it into several records.", limit: Self.maximumFieldCount,
-                ["record": name.text, "fields": "\(fields.count)"])
+                "The record has too many fields. Split it into several records.",
+                limit: SchemaVerdict.maximumFieldCount, ["record": name.text, "fields": "\(fields.count)"])
         }
         try check(contentByteCount, limit: options.recordByteCount)
         // This includes the overhead of short items and assets, so that no record can fail the commit of another.

@@ -199,12 +199,6 @@ extension ZoneBatch {
         return changes
     }
 
-    /// What shares write outside the records of the plan.
-    func settlement(of changes: ShareChanges, with plan: MutationPlan) throws -> ShareSettlement? {
-        guard !changes.shares.isEmpty else { return nil }
-        return try shareWriter.settlement(of: changes.shares, with: plan, stamp: outset.stamp)
-    }
-
     /// Writes the settlement and notes whom the host must invite. Deletes the secrets of removed roots, shared or not
     ///
     mutating func settle(
@@ -218,7 +212,7 @@ extension ZoneBatch {
     }
 
     /// Writes everything except the records. The batch writes the records themselves.
-    private var shareWriter: ShareWriter {
+    var shareWriter: ShareWriter {
         ShareWriter(acceptances: service.acceptanceDirectory, zone: zone, transaction: transaction)
     }
 
@@ -234,7 +228,7 @@ extension ZoneBatch {
             if case .oneTime(let own)? = participant.invitation { token = own }
             let handle = participant.invitation?.handle
             return ShareInvitation(
-                container: outset.container, zone: request.zone.id.name, share: save.name, owner: owner,
+                container: outset.caller.container, zone: request.zone.id.name, share: save.name, owner: owner,
                 inviter: account.userName, participant: participant.id, handle: handle,
                 user: participant.user ?? handle.flatMap { draft.handleOwners[$0] }, role: participant.role,
                 permission: participant.permission, url: ShareLink.url(base, token), title: title)
@@ -276,12 +270,7 @@ extension ZoneBatch {
         return errors
     }
 
-    func settle(_ assets: AssetChange) throws {
-        try service.assetLedger.settle(
-            adding: assets.added, removing: assets.gone, in: zone, atUptimeSeconds: outset.uptimeSeconds, transaction)
-    }
-
-    /// The maximum number of bytes that `charge` and `settle` write.
+    /// The maximum number of bytes that charging the owner and settling the assets write.
     func ledgerByteCount(_ assets: AssetChange) -> Int {
         let entryByteCount =
             GlobalKeys.asset(owner: request.zone.assetOwner, digest: AssetIntake.unknownDigest).count + 24
@@ -321,7 +310,7 @@ extension ZoneBatch {
                 answer.saves[item.index] = .failure(.recordNotFound(item.name))
             }
         }
-        for item in request.deletes { answer.deletes[item.index] = .success(()) }
+        for item in request.deletes { answer.deletes[item.index] = .success(Done()) }
         return answer
     }
 
@@ -329,7 +318,7 @@ extension ZoneBatch {
     /// who has just left the zone: nothing of theirs stays in it.
     func noteClientToken() throws {
         guard let token = request.clientToken, errors.isEmpty, try judge.access.isZoneVisible() else { return }
-        try ClientTokens.note(
-            token, sequence: zone.header().sequence, of: account.userName, in: zone, transaction)
+        let entry = ClientTokenEntry(sequence: try zone.header().sequence, data: token)
+        try transaction.set(zone.keys.clientToken(of: account.userName), to: entry.encoded())
     }
 }

@@ -19,15 +19,14 @@ import StratusStore
 
 /// What a transaction gets from outside.
 struct BatchOutset: Sendable {
-    let container: ContainerName
+    let caller: Caller
     let stamp: Stamp
     let tagSalt: UInt32
     /// For the default zone, which the first write creates.
     let birth: ZoneBirth
     /// The time at which leases are checked.
     let uptimeSeconds: Double
-    /// The account and device that send the request.
-    let origin: CommitOrigin
+
 }
 
 /// One zone's items while they are applied.
@@ -136,7 +135,7 @@ struct ZoneBatch {
             }
         }
         for item in request.deletes {
-            answer.deletes[item.index] = errors[item.name].map { .failure($0) } ?? .success(())
+            answer.deletes[item.index] = errors[item.name].map { .failure($0) } ?? .success(Done())
         }
         return answer
     }
@@ -207,7 +206,8 @@ extension ZoneBatch {
         let schema = try judgeSchema(of: saves)
         var plan: MutationPlan?
         do {
-            var request = mutationRequest(Self.mutations(changes.saves, removed), changes.saves)
+            let mutations = changes.saves.map { RecordMutation.save($0.record) } + removed.map { .delete($0.name) }
+            var request = mutationRequest(mutations, changes.saves)
             request.queryIndexes = schema.types.mapValues(\.queryIndexes)
             let made = try transaction.plan(request, in: self.request.zone.id)
             failures.merge(try placementErrors(of: saves, in: made)) { own, _ in own }
@@ -220,7 +220,9 @@ extension ZoneBatch {
         let assets = AssetChange(saves: changes.saves, removed: removed)
         failures.merge(try contentErrors(saves: saves, assets)) { own, _ in own }
         guard failures.isEmpty, let plan else { return failures }
-        let settlement = try settlement(of: changes, with: plan)
+        let settlement =
+            try changes.shares.isEmpty
+            ? nil : shareWriter.settlement(of: changes.shares, with: plan, stamp: outset.stamp)
         let besides = schema.byteCount + ledgerByteCount(assets) + (settlement?.byteCount ?? 0)
         let noted = try journal.byteCount(in: request.zone.id, transaction)
         guard transaction.hasRoom(for: plan, besides: besides + noted) else {
@@ -229,7 +231,8 @@ extension ZoneBatch {
         if let error = try charge(saves: changes.saves, removed: removed, zone: plan.header.identity) {
             return Self.refused(saves.map(\.name)) { _ in error }
         }
-        try settle(assets)
+        try service.assetLedger.settle(
+            adding: assets.added, removing: assets.gone, in: zone, atUptimeSeconds: outset.uptimeSeconds, transaction)
         try journal.apply(plan, in: request.zone.id, transaction, learnt: schema.types, keeping: besides)
         try settle(settlement, saves, removed: removed)
         endedShares += removed.lazy.filter { $0.content != nil }.map(\.name) + leaving.map(\.name)
@@ -272,7 +275,7 @@ extension ZoneBatch {
         return found
     }
 
-    private var journal: CommitJournal { service.journal(outset.origin) }
+    private var journal: CommitJournal { service.journal(outset.caller) }
 
     private func mutationRequest(_ mutations: [RecordMutation], _ saves: [JudgedSave] = []) -> MutationRequest {
         var request = MutationRequest(mutations, stamp: outset.stamp, tagSalt: outset.tagSalt)
@@ -305,12 +308,8 @@ extension ZoneBatch {
     private func judgeSchema(of saves: [JudgedSave]) throws -> SchemaJudgement {
         try service.schemaKeeper.judge(
             saves.map { $0.share == nil ? $0.record : $0.record.withoutShareContent },
-            replacing: { name in saves.first { $0.name == name }?.old?.record }, container: outset.container,
+            replacing: { name in saves.first { $0.name == name }?.old?.record }, container: outset.caller.container,
             mode: service.options.schemaMode, isPublic: request.zone.isPublic, in: transaction)
-    }
-
-    private static func mutations(_ saves: [JudgedSave], _ removed: [RemovedRecord]) -> [RecordMutation] {
-        saves.map { .save($0.record) } + removed.map { .delete($0.name) }
     }
 
     // MARK: Size
@@ -345,7 +344,11 @@ extension ZoneBatch {
     /// A failure does not affect the other items. A new share and its root are one item.
     private mutating func writeEachAlone() throws {
         let saveByName = Dictionary(uniqueKeysWithValues: saves.map { ($0.name, $0) })
-        let newShares = newShares
+        // The first new share of each root. A share and its root are saved together: neither exists without the other
+        // (SH-03).
+        let newShares = Dictionary(
+            saves.compactMap { save in save.share?.newRoot.map { ($0, save.name) } }
+        ) { first, _ in first }
         var (units, late): ([[JudgedSave]], [JudgedSave]) = ([], [])
         for name in Self.parentsFirst(saves.map { ($0.name, $0.record.parent) }) {
             guard let save = saveByName[name] else { continue }
@@ -390,9 +393,11 @@ extension ZoneBatch {
         }
     }
 
+    /// Whether a record sets a field of unknown type to an empty list. Another record may give the field its type.
     private func hasEmptyListOfNoType(_ save: JudgedSave) throws -> Bool {
-        try service.schemaKeeper.hasEmptyListOfNoType(
-            save.record, replacing: save.old?.record, container: outset.container, in: transaction)
+        let known = try service.schemaKeeper.schema(
+            of: save.record.type, container: outset.caller.container, in: transaction)
+        return SchemaVerdict.emptyListError(save.record, known, replacing: { _ in save.old?.record }) != nil
     }
 
     /// Saves a unit, all or none, and notes its members' errors.
@@ -400,22 +405,13 @@ extension ZoneBatch {
         let failures = try writeTogether(saves: unit, deletes: [])
         guard !failures.isEmpty else { return }
         for member in unit {
-            errors[member.name] = spread(failures[member.name] ?? FailureSpread.batchRequestFailed, to: member)
+            var error = failures[member.name] ?? FailureSpread.batchRequestFailed
+            // If its parent failed too, that failure explains more.
+            if error.code == .referenceViolation, let above = member.record.parent.flatMap({ errors[$0] }) {
+                error = FailureSpread.childError(ofParentFailing: above, member.name) ?? error
+            }
+            errors[member.name] = error
         }
-    }
-
-    /// The first new share of each root. A share and its root are saved together: neither exists without the other
-    /// (SH-03).
-    private var newShares: [RecordName: RecordName] {
-        Dictionary(saves.compactMap { save in save.share?.newRoot.map { ($0, save.name) } }) { first, _ in first }
-    }
-
-    /// The error of a save. If its parent failed too, that failure explains more.
-    private func spread(_ error: CloudError, to save: JudgedSave) -> CloudError {
-        guard error.code == .referenceViolation, let parent = save.record.parent, let above = errors[parent] else {
-            return error
-        }
-        return FailureSpread.childError(ofParentFailing: above, save.name) ?? error
     }
 
     /// Sorts names so that each follows its parent, if that is among them. Names on a cycle come in any order.

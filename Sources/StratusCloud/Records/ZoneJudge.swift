@@ -71,13 +71,14 @@ struct ZoneJudge {
                 throw SharingConflict(rule: "SH-09", record: nil, root: nil, share: item.name).error(server)
             }
             throw reason.error(item.name, serverRecord: server)
-        case .write(let keys, let parent):
+        case .write(let keys, let wantsParent):
             // A record that the caller may not know of has the name.
             if isHidden { throw creationDenied(item.name) }
             let claims = FieldClaims(
                 zone: request.zone, caller: account.userName, intake: intake.contents(for: item, of: request))
-            let change = try parentChange(parent, of: item, stored?.record, claims)
-            var record = try save.merged(into: before?.record, keys: keys, parent: change, claims, service.options)
+            let setsParent = try wantsParent && maySetParent(of: item, stored?.record, claims)
+            var record = try save.merged(
+                into: before?.record, keys: keys, setsParent: setsParent, claims, service.options)
             let share = try shareDraft(of: item, stored: stored?.record, &record)
             return JudgedSave(
                 name: item.name, record: record, old: stored, created: stored == nil ? before?.system.created : nil,
@@ -129,24 +130,22 @@ struct ZoneJudge {
 
     // MARK: Another person's zone
 
-    /// The parent that a save sets. A participant cannot move a root, whose parent they do not see, and cannot
-    /// distinguish a hidden parent from a missing one.
-    private func parentChange(
-        _ change: SaveVerdict.ParentChange, of item: ItemSave, _ stored: Record?, _ claims: FieldClaims
-    ) throws -> SaveVerdict.ParentChange {
-        guard request.zone.isShared, change == .asSent else { return change }
+    /// Whether a save sets the parent. A participant cannot move a root, whose parent they do not see, and
+    /// cannot distinguish a hidden parent from a missing one.
+    private func maySetParent(of item: ItemSave, _ stored: Record?, _ claims: FieldClaims) throws -> Bool {
+        guard request.zone.isShared else { return true }
         let parent = try item.save.parentName(claims)
         if stored?.share != nil {
             guard parent == nil else {
                 throw AccessVerdict.denied(
                     "WRITE operation not permitted", item.name, rule: "X-06", root: item.name, share: stored?.share)
             }
-            return .asStored
+            return false
         }
         if let parent, !savedNames.contains(parent), try !access.mayPlace(in: nil), try !access.sees(parent) {
             throw creationDenied(item.name)
         }
-        return change
+        return true
     }
 
     private func sharedRemoval(of item: ItemDelete) throws -> Removal {

@@ -55,7 +55,7 @@ struct ZoneRequest: Sendable {
 /// The answers to the items of one zone, by their places in the request.
 struct ZoneAnswer: Sendable {
     var saves: [Int: Result<ClientRecord, CloudError>] = [:]
-    var deletes: [Int: Result<Void, CloudError>] = [:]
+    var deletes: [Int: Result<Done, CloudError>] = [:]
     /// The people to whom the host must send an invitation after the commit.
     var invitations: [ShareInvitation] = []
     /// The shares that deletions have ended.
@@ -282,22 +282,14 @@ extension RequestSorter {
         return NameRules.recordNameError(root.recordName)
     }
 
+    /// Draws the secrets for the save of a share; nil for every other save.
     private func secrets(for save: RecordSave) -> ShareSecrets? {
-        guard save.isShare, let claim = save.sharing else { return nil }
-        return service.drawShareSecrets(participantCount: claim.participants.count)
-    }
-}
-
-extension CloudService {
-    /// Draws the secrets for the save of a share with so many participants.
-    func drawShareSecrets(participantCount: Int) -> ShareSecrets? {
-        func token() -> ShareToken? {
-            ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
+        guard save.isShare, let claims = save.sharing?.participants, let token = service.makeShareToken() else {
+            return nil
         }
-        guard let own = token() else { return nil }
         return ShareSecrets(
-            date: environment.clock.now, token: own, oneTimeTokens: (0..<participantCount).compactMap { _ in token() },
-            ownerID: makeParticipantID(),
-            participantIDs: (0..<participantCount).map { _ in makeParticipantID() })
+            date: service.environment.clock.now, token: token,
+            oneTimeTokens: claims.compactMap { _ in service.makeShareToken() }, ownerID: service.makeParticipantID(),
+            participantIDs: claims.map { _ in service.makeParticipantID() })
     }
 }

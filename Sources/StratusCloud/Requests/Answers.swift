@@ -46,34 +46,11 @@ package struct ItemResults<Value: Codable & Sendable>: Codable, Sendable {
     }
 }
 
-/// Whether single items succeeded, in the order of the request.
-@propertyWrapper
-package struct ItemVerdicts: Codable, Sendable {
-    package var wrappedValue: [Result<Void, CloudError>]
-
-    package init(wrappedValue: [Result<Void, CloudError>]) { self.wrappedValue = wrappedValue }
-
-    package init(from decoder: any Decoder) throws {
-        wrappedValue = try [EncodedItem<Done>](from: decoder).map { $0.result.map { _ in } }
-    }
-
-    package func encode(to encoder: any Encoder) throws {
-        try wrappedValue.map { EncodedItem($0.map { Done() }) }.encode(to: encoder)
-    }
-}
-
 /// The answer of a request that is a list of items and nothing else.
 package struct ItemList<Value: Codable & Sendable>: Codable, Sendable {
     @ItemResults package var items: [Result<Value, CloudError>]
 
     package init(_ items: [Result<Value, CloudError>]) { self.items = items }
-}
-
-/// The answer of a request that says of each item whether it succeeded, and nothing else.
-package struct VerdictList: Codable, Sendable {
-    @ItemVerdicts package var items: [Result<Void, CloudError>]
-
-    package init(_ items: [Result<Void, CloudError>]) { self.items = items }
 }
 
 private struct EncodedItem<Value: Codable & Sendable>: Codable {

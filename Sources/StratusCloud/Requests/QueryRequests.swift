@@ -69,9 +69,9 @@ package struct ModifySubscriptionsRequest: Codable, Sendable {
 /// An answer for every item, in the order of the request.
 package struct ModifySubscriptionsResponse: Codable, Sendable {
     @ItemResults package var saves: [Result<ClientSubscription, CloudError>]
-    @ItemVerdicts package var deletes: [Result<Void, CloudError>]
+    @ItemResults package var deletes: [Result<Done, CloudError>]
 
-    package init(saves: [Result<ClientSubscription, CloudError>], deletes: [Result<Void, CloudError>]) {
+    package init(saves: [Result<ClientSubscription, CloudError>], deletes: [Result<Done, CloudError>]) {
         self.saves = saves
         self.deletes = deletes
     }

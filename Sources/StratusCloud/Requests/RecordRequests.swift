@@ -32,7 +32,7 @@ package struct ModifyRecordsRequest: Codable, Sendable {
 /// An answer for every item, in the order of the request.
 package struct ModifyRecordsResponse: Codable, Sendable {
     @ItemResults package var saves: [Result<ClientRecord, CloudError>]
-    @ItemVerdicts package var deletes: [Result<Void, CloudError>]
+    @ItemResults package var deletes: [Result<Done, CloudError>]
     /// The shares that the deletions have ended: stopped, left, or deleted with their roots (SH-10, SH-11, P-13).
     package var endedShares: [RecordAddress] = []
 }

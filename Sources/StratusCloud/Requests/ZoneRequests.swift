@@ -17,7 +17,7 @@ package struct ModifyZonesRequest: Codable, Sendable {
 /// An answer for every item, in the order of the request.
 package struct ModifyZonesResponse: Codable, Sendable {
     @ItemResults package var saves: [Result<ClientZone, CloudError>]
-    @ItemVerdicts package var deletes: [Result<Void, CloudError>]
+    @ItemResults package var deletes: [Result<Done, CloudError>]
     /// The shares that ended with the zones, if the request wants them: at most `ZoneChanges.endedShareLimit` of each
     /// zone.
     package var endedShares: [RecordAddress] = []

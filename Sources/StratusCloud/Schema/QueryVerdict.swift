@@ -41,7 +41,13 @@ struct QueryVerdict {
         for sort in query.sorts {
             let field = try resolved(sort.key)
             try check(field, sort.key, .sortable)
-            try checkSort(sort, field)
+            if let known = valueType(of: field) {
+                guard (known.scalar == .location) == (sort.origin != nil) else {
+                    throw CloudError(
+                        .invalidArguments, "Sort locations, and only locations, by distance with a location sort.",
+                        ["field": sort.key])
+                }
+            }
             sortFields.append(field)
         }
         if query.filters.contains(where: { $0.comparator.isSearch }) { searchedFields = try searchable() }
@@ -146,15 +152,6 @@ struct QueryVerdict {
         case .field(let key): type.fields[key]?.type
         case .created, .modified: FieldType(.timestamp)
         case .recordName, .creator, .modifier, .parent, .share: FieldType(.reference)
-        }
-    }
-
-    private func checkSort(_ sort: QuerySort, _ field: QueryField) throws(CloudError) {
-        guard let known = valueType(of: field) else { return }
-        guard (known.scalar == .location) == (sort.origin != nil) else {
-            throw CloudError(
-                .invalidArguments, "Sort locations, and only locations, by distance with a location sort.",
-                ["field": sort.key])
         }
     }
 

@@ -78,14 +78,6 @@ package final class SchemaKeeper: Sendable {
         return judgement
     }
 
-    /// Whether a record sets a field of unknown type to an empty list. Another record of its batch may give it a type.
-    func hasEmptyListOfNoType(
-        _ record: Record, replacing stored: Record?, container: ContainerName, in reader: RecordReader
-    ) throws -> Bool {
-        let known = try schema(of: record.type, container: container, in: reader)
-        return SchemaVerdict.emptyListError(record, known, replacing: { _ in stored }) != nil
-    }
-
     /// Writes the additions of the judgement of this transaction's records. Call it after writing all of them, so that
     /// a record that is refused for another reason adds nothing (S-13).
     package func learn(_ judgement: SchemaJudgement, in transaction: RecordTransaction) throws {

@@ -11,7 +11,7 @@ import StratusModel
 
 /// Compares records with their types.
 enum SchemaVerdict {
-    /// Fields of one record type (L-06).
+    /// Fields of one record type, and so of one record (L-06).
     static let maximumFieldCount = 256
 
     /// The type with what the record adds to it, created if it is not known; nil if the record adds nothing.

@@ -181,7 +181,7 @@ package struct RequestShareAccessRequest: CloudRequest {
 
     package init(urls: [String]) { self.urls = urls }
 
-    package func answer(in context: AnswerContext<NoDatabase>) throws -> VerdictList {
-        VerdictList(try context.service.requestShareAccess(urls, as: context.caller))
+    package func answer(in context: AnswerContext<NoDatabase>) throws -> ItemList<Done> {
+        ItemList(try context.service.requestShareAccess(urls, as: context.caller))
     }
 }

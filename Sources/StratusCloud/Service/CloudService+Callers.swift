@@ -30,7 +30,7 @@ extension CloudService {
     /// it is restricted, `accountTemporarilyUnavailable` if it must be verified again (S-17).
     @discardableResult
     package func requireAccount(_ caller: Caller) throws(CloudError) -> StoredAccount {
-        guard let id = caller.account else { throw AccountVerdict.notSignedIn }
+        guard let id = caller.account else { return try AccountVerdict.require(nil) }
         return try AccountVerdict.require(account(id))
     }
 

@@ -60,8 +60,8 @@ package final class CloudService: Sendable {
         subscriptionDirectory = SubscriptionDirectory(byteCount: options.keptSubscriptionByteCount)
     }
 
-    /// The journal for changes of a device, or of the host.
-    func journal(_ origin: CommitOrigin = CommitOrigin()) -> CommitJournal {
+    /// The journal for changes of a caller, or of the host.
+    func journal(_ origin: Caller? = nil) -> CommitJournal {
         CommitJournal(
             directory: subscriptionDirectory, schemas: schemaKeeper, mode: options.schemaMode,
             metresPerUnit: options.queryDistanceUnitMetres, bell: deliveryBell, origin: origin)
@@ -120,29 +120,6 @@ extension CloudEvent {
     }
 }
 
-/// The limits of one request, for callers that need them before a request.
-package struct RequestSize: Hashable, Codable, Sendable {
-    /// Items of any kind.
-    package var itemCount: Int
-    /// Bytes of records, assets not counted.
-    package var byteCount: Int
-
-    /// The default limits.
-    package init() { self.init(CloudOptions()) }
-
-    init(_ options: CloudOptions) {
-        itemCount = options.requestItemCount
-        byteCount = options.requestByteCount
-    }
-
-    /// Throws `limitExceeded` for more items than one request may have (L-01).
-    package func check(itemCount: Int) throws(CloudError) {
-        guard itemCount > self.itemCount else { return }
-        throw CloudError.overLimit(
-            "The request has too many items. Split it in half.", limit: self.itemCount, ["items": "\(itemCount)"])
-    }
-}
-
 extension CloudService {
     /// The limits of one request (L-01).
     package func requestLimits() -> RequestSize { RequestSize(options) }
@@ -165,7 +142,7 @@ extension CloudService {
     /// Notes that no client's object refers to these copies any longer. They are removed after a wait, and `unseen`,
     /// whose paths no client knows, without a wait. Returns at once.
     package func releaseCopies(_ paths: [String], unseen: [String] = []) {
-        assets?.releaseCopies(paths, unseen: unseen)
+        assets?.releasedCopies.add(paths, unseen: unseen)
     }
 
     /// The owner of a database's assets: its owner, or the app for a public one.

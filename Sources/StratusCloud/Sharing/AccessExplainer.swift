@@ -89,7 +89,9 @@ struct AccessExplainer {
         let guest = ShareGuest(account)
         let place = content.participants.first { $0.status == .accepted ? $0.user == user : guest.isInvited(by: $0) }
         if let place {
-            let participant = AccessAnalysis.Participant(place, in: content)
+            let participant = AccessAnalysis.Participant(
+                id: place.id.text, role: "\(place.role)", permission: "\(content.permission(of: place))",
+                status: "\(place.status)")
             explanation.participant = participant
             explanation.relation = place.status == .accepted ? .member : .invited
             say(
@@ -226,14 +228,5 @@ extension AccessAnalysis.Verdict {
         }
         let may = "So \(user) may " + granted.joined(separator: ", ")
         return denied.isEmpty ? may + "." : may + "; but not " + denied.joined(separator: ", ") + "."
-    }
-}
-
-extension AccessAnalysis.Participant {
-    init(_ participant: ShareParticipant, in content: ShareContent) {
-        id = participant.id.text
-        role = "\(participant.role)"
-        permission = "\(content.permission(of: participant))"
-        status = "\(participant.status)"
     }
 }

@@ -51,7 +51,7 @@ extension CloudService {
     ) -> Result<Answer, CloudError> {
         let draw = ShareDraw(
             id: makeParticipantID(), date: environment.clock.now, tagSalt: environment.identifiers.makeSalt(),
-            origin: CommitOrigin(caller))
+            caller: caller)
         do {
             let answer = try engine.transact { transaction in
                 // Again, because the account may have been deleted since.
@@ -83,7 +83,13 @@ extension CloudService {
             content = try found.verdict.accepted(
                 in: found.content, guest: found.guest, id: draw.id, date: draw.date, limit: options.participantCount)
         } catch { throw found.refusal(error, rule: error.code == .tooManyParticipants ? "X-10" : "P-17") }
-        let stored = try write(content, in: found, modifiedBy: found.guest.user, draw, transaction)
+        var stored = found.stored
+        if content != found.content {
+            let zone = try transaction.existingZone(found.place.zoneID)
+            stored = try ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction).write(
+                content, replacing: found.content, in: stored, stamp: Stamp(date: draw.date, user: found.guest.user),
+                tagSalt: draw.tagSalt, journal(draw.caller))
+        }
         var share = ClientRecord(stored, zone: found.zone, viewer: found.guest.user)
         share.sharing = try sharing(of: stored, zone: found.zone, viewer: found.guest.user, in: transaction)
         return (share, content != found.content)
@@ -104,29 +110,14 @@ extension CloudService {
     }
 
     private static let returnRetrySeconds = 24.0 * 3_600
-
-    /// Writes a share's new content, if it differs.
-    func write(
-        _ content: ShareContent, in found: FoundShare, modifiedBy user: UserName, _ draw: ShareDraw,
-        _ transaction: RecordTransaction
-    ) throws -> StoredRecord {
-        guard content != found.content else { return found.stored }
-        let zone = try transaction.existingZone(found.place.zoneID)
-        return try ShareWriter(
-            acceptances: acceptanceDirectory, zone: zone, transaction: transaction, journal: journal(draw.origin)
-        ).write(
-            content, replacing: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: user),
-            actor: found.guest.user, tagSalt: draw.tagSalt)
-    }
 }
 
-/// The identifiers and the date for a change of a share, drawn before its transaction.
+/// The caller of a change of a share, and its identifiers and date, drawn before its transaction.
 struct ShareDraw: Sendable {
     let id: ParticipantID
     let date: Date
     let tagSalt: UInt32
-    /// The device that sends the request.
-    let origin: CommitOrigin
+    let caller: Caller
 }
 
 /// The answer of a transaction, and whether it wrote anything.
@@ -145,7 +136,7 @@ extension CloudService {
     /// share (P-20), with `limitExceeded` if too many people have asked.
     package func requestShareAccess(
         _ urls: [String], as caller: Caller
-    ) throws(CloudError) -> [Result<Void, CloudError>] {
+    ) throws(CloudError) -> [Result<Done, CloudError>] {
         try reportingShares(.requestShareAccess, caller, urls) { event in
             urls.map { url in changingShare(url, as: caller, &event) { try ask(for: $0, $1, $2) } }
         }
@@ -155,13 +146,13 @@ extension CloudService {
     /// that they are blocked.
     private func ask(
         for found: FoundShare, _ draw: ShareDraw, _ transaction: RecordTransaction
-    ) throws -> ShareAnswer<Void> {
+    ) throws -> ShareAnswer<Done> {
         let requesters = try AccessRequestVerdict.requesters(
             of: found.content, found.verdict, askedBy: found.guest, id: draw.id, date: draw.date)
-        guard let requesters else { return ((), false) }
+        guard let requesters else { return (Done(), false) }
         let zone = try transaction.existingZone(found.place.zoneID)
         try ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction).write(
             requesters, of: found.content, in: found.stored, stamp: Stamp(date: draw.date, user: found.guest.user))
-        return ((), true)
+        return (Done(), true)
     }
 }

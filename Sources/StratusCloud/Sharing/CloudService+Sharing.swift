@@ -21,6 +21,11 @@ extension CloudService {
     /// The identifier of a new participant; drawn before the transaction.
     func makeParticipantID() -> ParticipantID { ParticipantID(environment.identifiers.makeUUID().uuidString) }
 
+    /// A new secret for the URL of a share; drawn before the transaction.
+    package func makeShareToken() -> ShareToken? {
+        ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
+    }
+
     /// Answers a request about shares by their URLs, each of them with its own answer. Throws for too many of them
     /// (L-01), without a usable account, and if sharing is switched off for the container (P-19).
     func reportingShares<Answer>(
@@ -156,18 +161,13 @@ extension CloudService {
         return try reading { reader in
             let keys = try reader.existingZone(zone).keys
             let range = position.map { keys.shareEvents(after: $0) } ?? keys.keyspace(.shareEvents)
-            var page = ShareTrailPage(events: [], next: nil)
-            var last: ShareEventPosition?
-            try reader.store.scan(range, .forward, limit: limit + 1) { key, value in
-                guard page.events.count < limit else {
-                    page.next = last
-                    return .stop
-                }
-                last = try keys.readShareEventKey(key)
-                page.events.append(try ShareEventEntry(decoding: value).event)
-                return .next
+            // One more event shows whether there are more.
+            let found = try reader.store.collect(range, limit: limit + 1) { key, value in
+                (position: try keys.readShareEventKey(key), event: try ShareEventEntry(decoding: value).event)
             }
-            return page
+            return ShareTrailPage(
+                events: found.prefix(limit).map(\.event),
+                next: found.count > limit ? found[limit - 1].position : nil)
         }
     }
 

@@ -70,8 +70,6 @@ package struct ShareEntriesDifference: Hashable, Sendable {
     package var newURLs: [[UInt8]] = []
     /// The people who no longer see the share, in the order of their names. They are noted in the zone.
     package var ended: [EndedAcceptance] = []
-
-    package init() {}
 }
 
 /// The rule for the entries.
@@ -108,14 +106,26 @@ package enum ShareEntries {
         stored: (UserName) throws -> AcceptanceEntry?
     ) throws -> ShareEntriesDifference {
         var difference = ShareEntriesDifference()
-        appendURLs(from: old, to: new, at: place, &difference)
+        var stale: [[UInt8]: [UInt8]] = [:]
+        for entry in old.map({ urlEntries(of: $0, at: place) }) ?? [] { stale[entry.key] = entry.value }
+        for entry in new.map({ urlEntries(of: $0, at: place) }) ?? [] {
+            let known = stale.removeValue(forKey: entry.key)
+            if known != entry.value { difference.set.append(entry) }
+            if known == nil { difference.newURLs.append(entry.key) }
+        }
+        difference.deleted += stale.keys.sorted { $0.lexicographicallyPrecedes($1) }
         let before = old?.accepted ?? [:]
         let after = new?.accepted ?? [:]
         for user in Set(before.keys).union(after.keys).sorted() where before[user] != after[user] {
             let key = place.acceptanceKey(of: user)
             var entry = after[user]?.entry(at: place, since: sequence, date: date)
             if let past = before[user] {
-                guard let kept = try stored(user) else { throw missing(key) }
+                guard let kept = try stored(user) else {
+                    throw StoreError(
+                        .corruption,
+                        "A participant has accepted a share, but the acceptance is missing. Restore a backup.",
+                        ["key": "\(KeyDescription(key))"])
+                }
                 let (saw, sees) = (past.access.isAdmitted, after[user]?.access.isAdmitted ?? false)
                 if saw, !sees { difference.ended.append(EndedAcceptance(user: user, began: kept.since)) }
                 if saw == sees { entry?.since = kept.since }
@@ -132,33 +142,12 @@ package enum ShareEntries {
         return difference
     }
 
-    private static func appendURLs(
-        from old: ShareContent?, to new: ShareContent?, at place: SharePlace,
-        _ difference: inout ShareEntriesDifference
-    ) {
-        let added = new.map { urlEntries(of: $0, at: place) } ?? []
-        var stale: [[UInt8]: [UInt8]] = [:]
-        for entry in old.map({ urlEntries(of: $0, at: place) }) ?? [] { stale[entry.key] = entry.value }
-        for entry in added {
-            let known = stale.removeValue(forKey: entry.key)
-            if known != entry.value { difference.set.append(entry) }
-            if known == nil { difference.newURLs.append(entry.key) }
-        }
-        difference.deleted += stale.keys.sorted { $0.lexicographicallyPrecedes($1) }
-    }
-
     private static func urlEntry(_ token: ShareToken, _ participant: ParticipantID?, _ place: SharePlace) -> IndexEntry
     {
         let entry = ShareURLEntry(
             container: place.container, owner: place.owner, zone: place.zone, zoneIdentity: place.zoneIdentity,
             share: place.share, participant: participant)
         return IndexEntry(key: GlobalKeys.shareURL(digest(of: token)), value: entry.encoded())
-    }
-
-    private static func missing(_ key: [UInt8]) -> StoreError {
-        StoreError(
-            .corruption, "A participant has accepted a share, but the acceptance is missing. Restore a backup.",
-            ["key": "\(KeyDescription(key))"])
     }
 }
 

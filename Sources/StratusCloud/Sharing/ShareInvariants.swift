@@ -6,8 +6,7 @@ import StratusModel
 enum ShareInvariants {
     /// The problems within a share's content; empty for a valid one.
     static func problems(of content: ShareContent, at place: SharePlace) -> [String] {
-        ownerProblems(content, place) + participantProblems(content) + publicProblems(content)
-            + petitionerProblems(content)
+        ownerProblems(content, place) + peopleProblems(content) + publicProblems(content)
     }
 
     private static func ownerProblems(_ content: ShareContent, _ place: SharePlace) -> [String] {
@@ -29,7 +28,8 @@ enum ShareInvariants {
         return problems
     }
 
-    private static func participantProblems(_ content: ShareContent) -> [String] {
+    /// The problems of participants, and of people who request access or are blocked.
+    private static func peopleProblems(_ content: ShareContent) -> [String] {
         var problems: [String] = []
         var ids: Set<ParticipantID> = []
         var users: Set<UserName> = []
@@ -57,6 +57,15 @@ enum ShareInvariants {
             default: continue
             }
         }
+        var petitioners: Set<UserName> = []
+        for person in content.requesters + content.blocked {
+            if users.contains(person.user) {
+                problems.append("a participant requests access or is blocked: \(person.id)")
+            }
+            if !petitioners.insert(person.user).inserted {
+                problems.append("a person requests access or is blocked twice: \(person.id)")
+            }
+        }
         return problems
     }
 
@@ -76,20 +85,5 @@ enum ShareInvariants {
             }
             return "the participant \(id) is a public user with another permission than the share's"
         }
-    }
-
-    private static func petitionerProblems(_ content: ShareContent) -> [String] {
-        var problems: [String] = []
-        let participants = Set(content.participants.compactMap(\.user))
-        var people: Set<UserName> = []
-        for person in content.requesters + content.blocked {
-            if participants.contains(person.user) {
-                problems.append("a participant requests access or is blocked: \(person.id)")
-            }
-            if !people.insert(person.user).inserted {
-                problems.append("a person requests access or is blocked twice: \(person.id)")
-            }
-        }
-        return problems
     }
 }

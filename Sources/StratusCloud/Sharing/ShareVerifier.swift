@@ -45,9 +45,6 @@ package struct ShareVerifier: Sendable {
 
     package init(engine: RecordEngine) { self.engine = engine }
 
-    /// The first findings of each kind of `verify`.
-    package func findings() throws -> [ShareFinding] { try verify().findings }
-
     /// Compares all shares with their entries, in one snapshot. Memory holds one share at a time. `progress` gets how
     /// many zones, shares, marks of roots, secrets and entries were checked.
     ///
@@ -153,7 +150,13 @@ private struct ShareCheck {
                 )
                 return
             }
-            guard let content = try readContent(of: record, place) else { return }
+            let content: ShareContent
+            do {
+                content = try ShareContentEntry(of: record).content
+            } catch let error as StoreError where error.isDamagedEntry {
+                note(.damaged, place, "cannot be read: \(error)")
+                return
+            }
             count += 1
             if content.root == nil { whole = place }
             let last = try sequence ?? zone.header().sequence
@@ -163,16 +166,6 @@ private struct ShareCheck {
         if count > 1, let whole {
             note(.invalid, whole, "the whole zone is shared, and something in it besides (SH-09)")
         }
-    }
-
-    /// The content of a share; nil, and a finding, if it cannot be read.
-    private mutating func readContent(of record: Record, _ place: SharePlace) throws -> ShareContent? {
-        do {
-            return try ShareContentEntry(of: record).content
-        } catch let error as StoreError where error.isDamagedEntry {
-            note(.damaged, place, "cannot be read: \(error)")
-        }
-        return nil
     }
 
     private mutating func verify(
@@ -276,7 +269,7 @@ private struct ShareCheck {
             note(.damaged, key: key, "cannot be read")
             return
         }
-        let found = AcceptedPart(role: entry.role, permission: entry.permission, participant: entry.participant)
+        let found = AcceptedPart(access: SharedAccess(entry), participant: entry.participant)
         if found != expected { note(.wrong, key: key, "the share says something else of the participant") }
         if entry.container != place.container || entry.owner != place.owner || entry.zone != place.zone {
             note(.wrong, key: key, "the share is in another zone")

@@ -160,8 +160,10 @@ struct SharePeople {
         for participant in view.portion.participants {
             if let user = participant.user {
                 accounts[user] = try directory.account(userName: user, in: reader)
-            } else if case .handle(let handle)? = participant.invitation {
-                try note(handle, directory, reader)
+            } else if case .handle(let handle)? = participant.invitation,
+                let account = try directory.account(handle: handle, in: reader), account.standing != .suspended
+            {
+                reachableHandles.insert(handle)
             }
         }
         for petitioner in view.portion.requesters + view.portion.blocked {
@@ -189,11 +191,4 @@ struct SharePeople {
     }
 
     func isGone(_ petitioner: SharePetitioner) -> Bool { accounts[petitioner.user] == nil }
-
-    private mutating func note(_ handle: Handle, _ directory: AccountDirectory, _ reader: RecordReader) throws {
-        guard let account = try directory.account(handle: handle, in: reader), account.standing != .suspended else {
-            return
-        }
-        reachableHandles.insert(handle)
-    }
 }

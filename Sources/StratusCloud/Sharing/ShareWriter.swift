@@ -32,7 +32,6 @@ package struct ShareSettlement: Sendable {
         entries.reduce(deleted.reduce(0) { $0 + $1.count }) { $0 + $1.key.count + $1.value.count }
     }
 
-    package var isEmpty: Bool { entries.isEmpty && deleted.isEmpty }
 }
 
 /// Writes shares of one zone in one transaction.
@@ -40,8 +39,6 @@ package struct ShareWriter {
     let acceptances: AcceptanceDirectory
     let zone: ZoneReader
     let transaction: RecordTransaction
-    /// Applies the plans; nil to write no news for subscribers.
-    var journal: CommitJournal?
 
     /// What must be written besides the records of these shares. `plan` writes those records, and is applied first.
     /// `stamp` has the actor and the date.
@@ -82,41 +79,37 @@ package struct ShareWriter {
         acceptances.forget(settlement.entries.map(\.key) + settlement.deleted, in: transaction)
     }
 
-    /// Replaces the content of an existing share, with everything that follows. `stamp` is for the record, `actor` is
-    /// the person who did it. The change of the record's size is charged to the zone's owner without a limit, because
-    /// others have caused it (S-16).
+    /// Replaces the content of an existing share, with everything that follows. `stamp` has the person who does it. The
+    /// change of the record's size is charged to the zone's owner without a limit, because others have caused it
+    /// (S-16).
     ///
     /// Returns the stored record. Throws like `settlement` and planning.
     package func write(
-        _ content: ShareContent, replacing old: ShareContent, in stored: StoredRecord, stamp: Stamp, actor: UserName,
-        tagSalt: UInt32
+        _ content: ShareContent, replacing old: ShareContent, in stored: StoredRecord, stamp: Stamp, tagSalt: UInt32,
+        _ journal: CommitJournal
     ) throws -> StoredRecord {
         let record = stored.record.with(content)
         let plan = try transaction.plan(
             MutationRequest([.save(record)], stamp: stamp, tagSalt: tagSalt), in: zone.id)
         guard let saved = plan.saved.first else { return stored }
         let change = ShareTransition(share: record.name, old: old, new: content)
-        let settlement = try settlement(of: [change], with: plan, stamp: Stamp(date: stamp.date, user: actor))
+        let settlement = try settlement(of: [change], with: plan, stamp: stamp)
         if let owner = zone.id.database.owner {
             let byteCount = QuotaLedger.byteCount(of: record) - QuotaLedger.byteCount(of: stored.record)
             try QuotaLedger.charge(
                 byteCount: byteCount, to: owner, zone: plan.header.identity, limit: nil, in: transaction)
         }
-        if let journal {
-            try journal.apply(plan, in: zone.id, transaction, keeping: settlement.byteCount)
-        } else {
-            try transaction.apply(plan, in: zone.id)
-        }
+        try journal.apply(plan, in: zone.id, transaction, keeping: settlement.byteCount)
         try write(settlement)
         return saved
     }
 
-    /// Removes a person from a share that they have accepted. Returns whether they participated.
-    func leave(_ share: RecordName, _ user: UserName, stamp: Stamp, tagSalt: UInt32) throws -> Bool {
+    /// Removes the person of `stamp` from a share that they have accepted. Returns whether they participated.
+    func leave(_ share: RecordName, stamp: Stamp, tagSalt: UInt32, _ journal: CommitJournal) throws -> Bool {
         guard let stored = try zone.record(share), let old = try stored.record.shareContent(),
-            let left = ShareRevision(leaving: user, old)
+            let left = ShareRevision(leaving: stamp.user, old)
         else { return false }
-        _ = try write(left.content, replacing: old, in: stored, stamp: stamp, actor: user, tagSalt: tagSalt)
+        _ = try write(left.content, replacing: old, in: stored, stamp: stamp, tagSalt: tagSalt, journal)
         return true
     }
 
@@ -134,7 +127,13 @@ package struct ShareWriter {
         let events = ShareEvents.between(old, content, share: stored.record.name, stamp: stamp)
         guard !events.isEmpty else { return }
         let sequence = try zone.header().sequence
-        var index = try nextEventIndex(at: sequence)
+        // The index after the events of the zone's last change.
+        var index: UInt64 = 0
+        try zone.store.scan(zone.keys.keyspace(.shareEvents), .backward, limit: 1) { key, _ in
+            let parts = try zone.keys.readShareEventKey(key)
+            if parts.sequence == sequence { index = parts.index + 1 }
+            return .stop
+        }
         for event in events {
             try transaction.set(
                 zone.keys.shareEvent(sequence: sequence, index: index), to: ShareEventEntry(event).encoded())
@@ -142,20 +141,7 @@ package struct ShareWriter {
         }
     }
 
-    /// The index after the events of the zone's last change.
-    private func nextEventIndex(at sequence: UInt64) throws -> UInt64 {
-        var next: UInt64 = 0
-        try zone.store.scan(zone.keys.keyspace(.shareEvents), .backward, limit: 1) { key, _ in
-            let parts = try zone.keys.readShareEventKey(key)
-            if parts.sequence == sequence { next = parts.index + 1 }
-            return .stop
-        }
-        return next
-    }
-
     /// The secret of the URL of a root or of the whole zone; nil if it was never shared.
-    package func token(of root: RecordName?) throws -> ShareToken? { try Self.token(of: root, in: zone) }
-
     static func token(of root: RecordName?, in zone: ZoneReader) throws -> ShareToken? {
         try zone.store.withValue(forKey: zone.keys.shareToken(root)) { try ShareTokenEntry(decoding: $0).token }
     }
@@ -188,7 +174,9 @@ package struct ShareWriter {
                     key: zone.keys.endedAcceptance(user: ended.user, ended: sequence, share: change.share),
                     value: EndedPeriodEntry(began: ended.began).encoded()))
         }
-        guard change.old == nil, let new = change.new, try token(of: new.root) != new.token else { return }
+        guard change.old == nil, let new = change.new, try Self.token(of: new.root, in: zone) != new.token else {
+            return
+        }
         settlement.entries.append(
             IndexEntry(key: zone.keys.shareToken(new.root), value: ShareTokenEntry(token: new.token).encoded()))
     }

@@ -158,9 +158,11 @@ extension CloudService {
         of user: UserName, in container: ContainerName, _ reader: RecordReader
     ) throws -> [(id: ZoneID, owner: UserName, listing: ZoneListing)] {
         var found: [ZoneID: (owner: UserName, identities: Set<UUID>)] = [:]
-        try acceptanceDirectory.visitAcceptances(of: user, in: reader) { parts, acceptance in
+        try reader.store.forEach(in: GlobalKeys.acceptances(of: user)) { key, value in
+            let identity = try GlobalKeys.readAcceptanceKey(key).zone
+            let acceptance = try AcceptanceEntry(decoding: value)
             guard acceptance.container == container, SharedAccess(acceptance).isAdmitted else { return }
-            found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(parts.zone)
+            found[acceptance.zoneID, default: (acceptance.owner, [])].identities.insert(identity)
         }
         return try found.compactMap { id, known in
             // A deleted zone, or a new one of the same name, is not the one that was shared.
@@ -176,14 +178,12 @@ extension CloudService {
 final class RecordPresenter {
     let zone: ResolvedZone
     private let service: CloudService
-    private let viewer: UserName?
     private let reader: RecordReader
     private let showing: RecordShowing
 
     init(service: CloudService, zone: ResolvedZone, viewer: StoredAccount?, reader: RecordReader) {
         self.service = service
         self.zone = zone
-        self.viewer = viewer?.userName
         self.reader = reader
         showing = RecordShowing(
             zone: zone.address, viewer: viewer?.userName, hidesParentsOfRoots: zone.isShared)
@@ -192,7 +192,8 @@ final class RecordPresenter {
     func shown(_ decoded: DecodedRecord) throws -> ClientRecord {
         var record = ClientRecord(decoded, showing)
         if decoded.stored.record.type == ShareContent.recordType {
-            record.sharing = try service.sharing(of: decoded.stored, zone: zone.address, viewer: viewer, in: reader)
+            record.sharing = try service.sharing(
+                of: decoded.stored, zone: showing.zone, viewer: showing.viewer, in: reader)
         }
         return record
     }

@@ -10,25 +10,10 @@
 // were in. Delivery reads no records, which may be gone by then.
 
 import StratusLayout
-package import StratusModel
+import StratusModel
 import StratusRecords
 import StratusStore
 import Synchronization
-
-/// The device that sent a commit. It gets no notifications of its own changes (N-05).
-package struct CommitOrigin: Hashable, Sendable {
-    package var account: AccountID?
-    /// Nil if it gets no notifications.
-    package var device: String?
-
-    /// No device: the host's own work.
-    package init() {}
-
-    package init(_ caller: Caller) {
-        account = caller.account
-        device = caller.device
-    }
-}
 
 /// Applies changes of records and zones, and notes them in the outbox.
 package struct CommitJournal: Sendable {
@@ -43,7 +28,8 @@ package struct CommitJournal: Sendable {
     let mode: SchemaEnvironment
     let metresPerUnit: Double
     let bell: DeliveryBell
-    let origin: CommitOrigin
+    /// Who sends the commit; nil for the host's own work. The device gets no notifications of its own changes (N-05).
+    let origin: Caller?
 
     /// The minimum number of bytes that applying a plan in this zone writes in addition.
     func byteCount(in zone: ZoneID, _ transaction: RecordTransaction) throws -> Int {
@@ -149,15 +135,14 @@ package struct CommitJournal: Sendable {
             entry: OutboxEntry(
                 container: zone.id.database.container, owner: zone.id.database.owner, zone: zone.id.name,
                 zoneNumber: zone.keys.zone, identity: header.identity, sequence: header.sequence,
-                originAccount: origin.account, originDevice: origin.device, news: .records(nil)),
+                originAccount: origin?.account, originDevice: origin?.device, news: .records(nil)),
             database: zone.keys.database, counter: header.databaseCounter)
     }
 
     private func write(_ note: OutboxNote, in transaction: RecordTransaction) throws {
         guard !note.entries.isEmpty else { return }
         for (key, value) in note.entries { try transaction.set(key, to: value) }
-        let bell = bell
-        transaction.onPublish { _ in bell.ring() }
+        transaction.onPublish { [bell] _ in bell.ring() }
     }
 }
 
@@ -236,14 +221,9 @@ struct CommitChanges {
     /// The maximum number of types in the news of one zone or share.
     private static let typeCount = 32
 
-    private struct Old {
-        let type: RecordType
-        /// The share it is in, or that it is.
-        let share: RecordName?
-    }
-
     private let plan: MutationPlan
-    private var old: [RecordName: Old] = [:]
+    /// The records before the change, each with the share that it is in, or that it is.
+    private var old: [RecordName: (type: RecordType, share: RecordName?)] = [:]
     /// The shares among the records.
     private var contents: [RecordName: (old: ShareContent?, new: ShareContent?)] = [:]
     /// Whether other people may be interested, because something in the zone is or becomes shared.
@@ -265,9 +245,9 @@ struct CommitChanges {
             guard holdsShares else { continue }
             if type == ShareContent.recordType {
                 contents[name] = (try before?.record.shareContent(), try stored.record.shareContent())
-                if before != nil { old[name] = Old(type: type, share: name) }
+                if before != nil { old[name] = (type, name) }
             } else if try zone.node(name) != nil {
-                old[name] = Old(type: type, share: try Self.share(of: name, isZoneWide, in: zone))
+                old[name] = (type, try Self.share(of: name, isZoneWide, in: zone))
             }
         }
         for (name, type) in plan.deleted {
@@ -280,7 +260,7 @@ struct CommitChanges {
                 if isShare { contents[name] = (try before.record.shareContent(), nil) }
             }
             guard isSharedNow else { continue }
-            old[name] = Old(type: type, share: isShare ? name : try Self.share(of: name, isZoneWide, in: zone))
+            old[name] = (type, isShare ? name : try Self.share(of: name, isZoneWide, in: zone))
         }
         types = found.count > Self.typeCount ? nil : found.sorted()
     }
@@ -291,12 +271,9 @@ struct CommitChanges {
         return share == ShareContent.zoneWideName && !isZoneWide ? nil : share
     }
 
-    /// The records of one share that changed.
-    private struct Touch {
-        var types: Set<RecordType> = []
-        /// Whether a record moved into or out of the share, with everything below it: records of any type.
-        var isMoved = false
-    }
+    /// The types of the records of one share that changed, and whether a record moved into or out of it, with
+    /// everything below it: records of any type.
+    private typealias Touch = (types: Set<RecordType>, isMoved: Bool)
 
     /// The news of shares. Call it after applying the plan.
     ///
@@ -307,7 +284,7 @@ struct CommitChanges {
         var touches: [RecordName: Touch] = [:]
         func touch(_ share: RecordName?, _ type: RecordType, isMoved: Bool = false) {
             guard let share else { return }
-            touches[share, default: Touch()].types.insert(type)
+            touches[share, default: ([], false)].types.insert(type)
             if isMoved { touches[share]?.isMoved = true }
         }
         for stored in plan.saved {
@@ -361,12 +338,9 @@ extension SubscriptionDirectory {
 
     /// The people who see a share, except its owner; nil if its content cannot be read, which delivery reports.
     private func viewers(of share: RecordName, in zone: ZoneReader) throws -> [UserName]? {
-        do {
+        try StoreError.unlessDamaged {
             guard let content = try zone.record(share)?.record.shareContent() else { return [] }
             return content.viewers.subtracting([zone.id.database.owner].compactMap { $0 }).sorted()
-        } catch let error as StoreError {
-            guard error.isDamagedEntry else { throw error }
-            return nil
         }
     }
 }
@@ -377,8 +351,6 @@ package final class DeliveryBell: Sendable {
     private let isRung = Atomic(false)
     /// Devices that got notifications in deliveries by the server itself.
     private let devices = Locked(Set<DeviceAddress>())
-
-    package init() {}
 
     func ring() { isRung.store(true, ordering: .releasing) }
 

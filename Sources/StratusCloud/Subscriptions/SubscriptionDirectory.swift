@@ -45,11 +45,6 @@ package final class SubscriptionDirectory: Sendable {
         var answers: RecentEntries<Question, Reading>
         var publics: [ContainerName: PublicSubscriptions] = [:]
         var lastPublished: StoreVersion = 0
-
-        mutating func noteSubscription(in container: ContainerName) {
-            guard case .flag(false)? = answers.find(.isSubscribed(container))?.answer else { return }
-            answers.remove(.isSubscribed(container))
-        }
     }
 
     /// The size of a kept answer without its own bytes.
@@ -72,7 +67,9 @@ package final class SubscriptionDirectory: Sendable {
             let queries = try publicQueries(in: container, transaction)
             return queries.isEmpty ? nil : ZoneInterest(queries: queries)
         }
-        guard try isSubscribed(container, transaction) else { return nil }
+        let isSubscribed = try flag(
+            .isSubscribed(container), transaction, GlobalKeys.subscriptions(in: container))
+        guard isSubscribed else { return nil }
         let interest = try person(owner, in: container, transaction).interest(in: zone.name)
         return interest.isEmpty ? nil : interest
     }
@@ -87,10 +84,6 @@ package final class SubscriptionDirectory: Sendable {
     func isShared(_ zone: ZoneReader, _ header: ZoneHeader, _ transaction: RecordTransaction) throws -> Bool {
         let question = Question.isShared(header.identity, header.incarnation)
         return try flag(question, transaction, zone.keys.types(of: ShareContent.recordType))
-    }
-
-    private func isSubscribed(_ container: ContainerName, _ transaction: RecordTransaction) throws -> Bool {
-        try flag(.isSubscribed(container), transaction, GlobalKeys.subscriptions(in: container))
     }
 
     private func person(
@@ -171,7 +164,10 @@ package final class SubscriptionDirectory: Sendable {
                 state.lastPublished = max(state.lastPublished, version)
                 for (parts, new) in changes {
                     state.answers.remove(.person(parts.container, parts.user))
-                    if new != nil { state.noteSubscription(in: parts.container) }
+                    let isSubscribed = Question.isSubscribed(parts.container)
+                    if new != nil, case .flag(false)? = state.answers.find(isSubscribed)?.answer {
+                        state.answers.remove(isSubscribed)
+                    }
                     state.publics[parts.container]?.set(parts, to: new)
                 }
             }

@@ -133,8 +133,6 @@ package final class TokenKeeper: Sendable {
 
     private let known = Locked(Known())
 
-    package init() {}
-
     /// Whether this keeper created the store's secret, so no other process has ever issued a token of the store.
     package var hasMadeSecret: Bool { known.value.hasMadeSecret }
 

@@ -62,36 +62,25 @@ extension CloudService {
             }
             let plan = try transaction.plan(request, in: id)
             let writer = ShareWriter(acceptances: acceptanceDirectory, zone: zone, transaction: transaction)
-            let settlements = try settlements(of: new, with: plan, writer)
-            try settleLedgers(of: new, plan.header.identity, zone, atUptimeSeconds: uptime, in: transaction)
+            var settlements: [ShareSettlement] = []
+            var byteCount: Int64 = 0
+            var assets: [AssetDescriptor: Int] = [:]
+            for stored in new {
+                byteCount = byteCount.addingCapped(QuotaLedger.byteCount(of: stored.record))
+                assets.merge(stored.record.assets, uniquingKeysWith: +)
+                guard let content = try stored.record.shareContent() else { continue }
+                let change = ShareTransition(share: stored.record.name, old: nil, new: content)
+                settlements.append(try writer.settlement(of: [change], with: plan, stamp: stored.system.modified))
+            }
+            try QuotaLedger.charge(
+                byteCount: byteCount, to: Self.assetOwner(of: id.database), zone: plan.header.identity, limit: nil,
+                in: transaction)
+            try assetLedger.settle(adding: assets, removing: [:], in: zone, atUptimeSeconds: uptime, transaction)
             try transaction.apply(plan, in: id)
             subscriptionDirectory.noteShares(of: plan, in: transaction)
             for settlement in settlements { try writer.write(settlement) }
             return new.count
         }
-    }
-
-    private func settlements(
-        of records: [StoredRecord], with plan: MutationPlan, _ writer: ShareWriter
-    ) throws -> [ShareSettlement] {
-        try records.compactMap { stored in
-            guard let content = try stored.record.shareContent() else { return nil }
-            let change = ShareTransition(share: stored.record.name, old: nil, new: content)
-            return try writer.settlement(of: [change], with: plan, stamp: stored.system.modified)
-        }
-    }
-
-    /// Counts the records' sizes, and the contents that they hold.
-    private func settleLedgers(
-        of records: [StoredRecord], _ identity: UUID, _ zone: ZoneReader, atUptimeSeconds uptime: Double,
-        in transaction: RecordTransaction
-    ) throws {
-        let owner = Self.assetOwner(of: zone.id.database)
-        let byteCount = records.reduce(Int64(0)) { $0.addingCapped(QuotaLedger.byteCount(of: $1.record)) }
-        try QuotaLedger.charge(byteCount: byteCount, to: owner, zone: identity, limit: nil, in: transaction)
-        var assets: [AssetDescriptor: Int] = [:]
-        for stored in records { assets.merge(stored.record.assets, uniquingKeysWith: +) }
-        try assetLedger.settle(adding: assets, removing: [:], in: zone, atUptimeSeconds: uptime, transaction)
     }
 
     /// Imports a subscription from its stored bytes.
@@ -106,11 +95,6 @@ extension CloudService {
                 subscriptionDirectory.note([(parts, known)], in: transaction)
             }
         }
-    }
-
-    /// Draws a new secret for a share that is imported without one.
-    package func makeShareToken() -> ShareToken? {
-        ShareToken(bytes: environment.identifiers.makeSecret(byteCount: ShareToken.byteCount))
     }
 
     /// The encryption scope of a zone.

@@ -6,42 +6,30 @@
 
 import StratusLayout
 import StratusModel
-package import StratusRecords
+import StratusRecords
 import StratusStore
 
 extension CloudService {
-    /// Fills and clears indexes for a caller that waits for it. `progress` gets the progress of each part from time to
-    /// time. Reviews `reviewedZoneCount` zones at a time, at least one; twice as many names are in memory.
-    package func finishIndexes(
+    /// Fills and clears indexes until all match their schemas. `progress` gets the progress of each part from time to
+    /// time; only for it the work is counted before. Reviews `reviewedZoneCount` zones at a time, at least one; twice
+    /// as many names are in memory.
+    package func buildIndexes(
         _ pace: UpkeepPace, reviewedZoneCount: Int = CloudService.reviewedZoneCount,
-        progress tell: @escaping IndexingProgress.Listener
+        progress tell: IndexingProgress.Listener? = nil
     ) throws {
         try putUpOldTypes()
-        let meter = WorkMeter(total: try reviewableZoneCount(), IndexingPart.zones.telling(tell))
+        let meter = try tell.map { WorkMeter(total: try reviewableZoneCount(), IndexingPart.zones.telling($0)) }
         try reviewIndexes(pace, zonesAtOnce: reviewedZoneCount, meter)
-        guard pace.shouldContinue() else { return }
-        let counter = WorkCounter(IndexingPart.counting, tell, shouldContinue: pace.shouldContinue)
-        let total = try engine.read { try $0.unbuiltRecordCount(counter) }
-        let tellOfRecords = IndexingPart.records.telling(tell)
+        var recordCount: Int?
+        if let tell {
+            guard pace.shouldContinue() else { return }
+            let counter = WorkCounter(IndexingPart.counting, tell, shouldContinue: pace.shouldContinue)
+            recordCount = try engine.read { try $0.unbuiltRecordCount(counter) }
+        }
         try engine.buildIndexes(
             pause: pace.pause, rest: pace.restShortly,
             shouldContinue: {
-                tellOfRecords($0.recordsVisited, total)
-                return pace.shouldContinue()
-            })
-    }
-
-    /// Fills and clears indexes until all match their schemas. `progress` gets the progress between commits.
-    @discardableResult
-    package func buildIndexes(
-        _ pace: UpkeepPace, progress: (IndexBuildProgress) -> Void = { _ in }
-    ) throws -> IndexBuildProgress {
-        try putUpOldTypes()
-        try reviewIndexes(pace, zonesAtOnce: Self.reviewedZoneCount)
-        return try engine.buildIndexes(
-            pause: pace.pause, rest: pace.restShortly,
-            shouldContinue: {
-                progress($0)
+                tell?(IndexingProgress(part: .records, doneCount: $0.recordsVisited, totalCount: recordCount))
                 return pace.shouldContinue()
             })
     }

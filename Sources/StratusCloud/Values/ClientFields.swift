@@ -99,13 +99,6 @@ extension ClientFields: Codable {
     package func encode(to encoder: any Encoder) throws { try dictionary.encode(to: encoder) }
 }
 
-extension ClientFields: ExpressibleByDictionaryLiteral {
-    /// If a key occurs twice, the last field counts.
-    package init(dictionaryLiteral fields: (String, ClientField)...) {
-        self.init([String: ClientField](fields) { _, last in last })
-    }
-}
-
 /// A pointer to a record in any zone; the server refuses those that leave the record's zone.
 package struct ClientReference: Hashable, Codable, Sendable {
     package var target: RecordAddress

@@ -44,7 +44,7 @@ struct ToldRecord: Hashable, Codable, Sendable {
     var lastModifiedUserName: String
     var parent: ClientReference?
     var share: ClientReference?
-    var fields: ClientFields = [:]
+    var fields = ClientFields([:])
     var sharing: ClientShare?
 }
 
@@ -219,7 +219,7 @@ package struct RecordOrigin: Hashable, Codable, Sendable {
 final class RecordShowing: Sendable {
     let zone: ZoneAddress
     /// The user name of the caller; nil for one who is not signed in.
-    private let viewer: UserName?
+    let viewer: UserName?
     /// Whether the parent of a share's root is hidden.
     private let hidesParentsOfRoots: Bool
 

@@ -117,9 +117,15 @@ extension AssetLedger {
         try settle(
             adding: added, removing: removed, owner: CloudService.assetOwner(of: zone.id.database),
             atUptimeSeconds: uptimeSeconds, in: transaction)
-        try ZoneFacts.changeAssetCount(
-            by: added.values.reduce(0, +) - removed.values.reduce(0, +), of: zone.id.name,
-            DatabaseKeys(zone.keys.database), in: transaction)
+        let change = added.values.reduce(0, +) - removed.values.reduce(0, +)
+        guard change != 0 else { return }
+        let keys = DatabaseKeys(zone.keys.database)
+        let key = keys.zoneAssets(zone.id.name)
+        let (count, isOverflow) = Int(clamping: try ZoneFacts.assetCount(of: zone.id.name, keys, in: transaction))
+            .addingReportingOverflow(change)
+        guard !isOverflow, count >= 0 else { throw ZoneFacts.damaged(key) }
+        guard count > 0 else { return try transaction.delete(key) }
+        try transaction.set(key, to: CountEntry(count: UInt64(count)).encoded())
     }
 }
 
@@ -179,18 +185,7 @@ enum ZoneFacts {
         try reader.store.withValue(forKey: keys.zoneAssets(zone)) { try CountEntry(decoding: $0).count } ?? 0
     }
 
-    static func changeAssetCount(
-        by change: Int, of zone: ZoneName, _ keys: DatabaseKeys, in transaction: RecordTransaction
-    ) throws {
-        guard change != 0 else { return }
-        let (count, isOverflow) = Int(clamping: try assetCount(of: zone, keys, in: transaction))
-            .addingReportingOverflow(change)
-        guard !isOverflow, count >= 0 else { throw damaged(keys.zoneAssets(zone)) }
-        guard count > 0 else { return try transaction.delete(keys.zoneAssets(zone)) }
-        try transaction.set(keys.zoneAssets(zone), to: CountEntry(count: UInt64(count)).encoded())
-    }
-
-    private static func damaged(_ key: [UInt8]) -> StoreError {
+    fileprivate static func damaged(_ key: [UInt8]) -> StoreError {
         StoreError(
             .corruption, "The stored data of a zone is damaged. Restore the store from a backup.",
             ["key": "\(KeyDescription(key))"])

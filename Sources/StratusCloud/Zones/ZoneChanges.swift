@@ -19,8 +19,8 @@ struct ZoneChanges {
     private(set) var deleteFaults: [CloudError?] = []
     /// The stamp and the salt with which the caller leaves shares; nil if the request can leave none.
     private(set) var leaving: (stamp: Stamp, tagSalt: UInt32)?
-    /// The custom zones of the database, after the first look-up.
-    private(set) var known: KnownZones?
+    /// The number of custom zones of the database, and the identities of all its zones, after the first look-up.
+    private(set) var known: (customCount: Int, identities: Set<UUID>)?
     private(set) var hasWritten = false
     /// The maximum number of shares of one deleted zone in an answer.
     static let endedShareLimit = 1_000
@@ -48,7 +48,7 @@ struct ZoneChanges {
                 return shares
             }
             response.endedShares += (try? ended.get()) ?? []
-            response.deletes.append(ended.map { _ in })
+            response.deletes.append(ended.map { _ in Done() })
         }
         for (index, zone) in request.saves.enumerated() {
             response.saves.append(
@@ -77,7 +77,14 @@ struct ZoneChanges {
             }
             return found
         }
-        var known = try known ?? KnownZones(of: zone.id.database, in: transaction)
+        var known = known ?? (0, [])
+        if self.known == nil {
+            try transaction.visitZones(in: zone.id.database) { listing in
+                known.customCount += listing.name.text == ZoneAddress.defaultZoneName ? 0 : 1
+                known.identities.insert(listing.entry.identity)
+                return .next
+            }
+        }
         guard known.customCount < service.options.zoneCount else {
             throw CloudError.overLimit(
                 "The database has the maximum number of zones. Delete one first.", limit: service.options.zoneCount)
@@ -152,28 +159,13 @@ struct ZoneChanges {
         var hasLeft = false
         for name in try accepted(in: zone, transaction) {
             guard let reader = try transaction.zone(zone.id) else { continue }
-            let writer = ShareWriter(
-                acceptances: service.acceptanceDirectory, zone: reader, transaction: transaction, journal: journal)
-            if try writer.leave(name, user, stamp: leaving.stamp, tagSalt: leaving.tagSalt) { hasLeft = true }
+            let writer = ShareWriter(acceptances: service.acceptanceDirectory, zone: reader, transaction: transaction)
+            if try writer.leave(name, stamp: leaving.stamp, tagSalt: leaving.tagSalt, journal) { hasLeft = true }
         }
         return hasLeft
     }
 
-    private var journal: CommitJournal { service.journal(CommitOrigin(caller)) }
-
-    /// A database's zones before one is added.
-    struct KnownZones {
-        var customCount = 0
-        var identities: Set<UUID> = []
-
-        init(of database: DatabaseID, in reader: RecordReader) throws {
-            try reader.visitZones(in: database) { listing in
-                customCount += listing.name.text == ZoneAddress.defaultZoneName ? 0 : 1
-                identities.insert(listing.entry.identity)
-                return .next
-            }
-        }
-    }
+    private var journal: CommitJournal { service.journal(caller) }
 
     private func resolved(_ address: ZoneAddress) throws(CloudError) -> ResolvedZone {
         try ScopeVerdict.zone(address, in: database, container: caller.container, caller: user)
@@ -207,11 +199,22 @@ struct ZoneLookUp {
     /// The default zone and the custom ones, in the byte order of their names; in the shared database the zones of
     /// others in which the caller sees something, by owner and name (Z-05).
     func all() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
-        guard database != .shared else { return try others() }
-        var zones = [
-            (ZoneAddress.defaultZone, Result<ClientZone, CloudError>.success(ClientZone(address: .defaultZone)))
-        ]
-        guard database == .private, let user else { return zones }
+        var zones: [(ZoneAddress, Result<ClientZone, CloudError>)] = []
+        if database != .shared { zones.append((.defaultZone, .success(ClientZone(address: .defaultZone)))) }
+        guard database != .public, let user else { return zones }
+        guard database == .private else {
+            for (id, _, listing) in try service.visibleZones(of: user, in: caller.container, reader) {
+                let zone = ResolvedZone(id: id, as: user)
+                let found = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
+                zones.append((zone.address, .success(found)))
+            }
+            return zones.sorted { left, right in
+                let (one, other) = (left.0, right.0)
+                return one.ownerName == other.ownerName
+                    ? ZoneName(one.zoneName) < ZoneName(other.zoneName)
+                    : UserName(one.ownerName) < UserName(other.ownerName)
+            }
+        }
         let database = DatabaseID(container: caller.container, owner: user, scope: .private)
         for listing in try reader.zones(in: database) where listing.name.text != ZoneAddress.defaultZoneName {
             let address = ZoneAddress(zoneName: listing.name.text)
@@ -220,21 +223,6 @@ struct ZoneLookUp {
             zones.append((address, .success(found)))
         }
         return zones
-    }
-
-    private func others() throws -> [(ZoneAddress, Result<ClientZone, CloudError>)] {
-        guard let user else { return [] }
-        let zones = try service.visibleZones(of: user, in: caller.container, reader).map { id, _, listing in
-            let zone = ResolvedZone(id: id, as: user)
-            let shown = try ZoneFacts.clientZone(zone, DatabaseKeys(listing.database), in: reader)
-            return (zone.address, Result<ClientZone, CloudError>.success(shown))
-        }
-        return zones.sorted { left, right in
-            let (one, other) = (left.0, right.0)
-            return one.ownerName == other.ownerName
-                ? ZoneName(one.zoneName) < ZoneName(other.zoneName)
-                : UserName(one.ownerName) < UserName(other.ownerName)
-        }
     }
 }
 

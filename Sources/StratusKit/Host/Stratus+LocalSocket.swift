@@ -101,7 +101,7 @@ extension Stratus {
             return Recovered(isReopened: try recovery.recover())
         case .finishIndexes:
             try pausingUpkeep(tell) { service, pace, report in
-                try service.finishIndexes(pace) { report(WorkProgress($0)) }
+                try service.buildIndexes(pace) { report(WorkProgress($0)) }
             }
         case .rebuild(let zone, let incarnation):
             try asking { service in

@@ -216,7 +216,7 @@ final class ModifyRecordsJob: LongLivedJob, @unchecked Sendable {
         }
         // The stored files are deleted with the operation; the server has their contents now.
         if inputs.hasKeptFiles { answers.successes.forEach(context.restoreFiles) }
-        answers.deletions = context.results(deletions, response.deletes) { $0 }
+        answers.deletions = context.results(deletions, response.deletes) { _ in }
         report.note(ended: response.endedShares)
         report.look(at: answers.deletions.filter { $0.result.error != nil }.map(\.id), context)
     }

@@ -228,7 +228,7 @@ open class CKShareRequestAccessOperation: CKOperation, @unchecked Sendable {
             context, answers in
             let answered = try context.server.answer(
                 RequestShareAccessRequest(urls: urls.map(\.absoluteString)), as: context.caller)
-            answers.items = context.results(urls, answered.items) { $0 }
+            answers.items = context.results(urls, answered.items) { _ in }
         }
     }
 

@@ -87,7 +87,7 @@ open class CKModifySubscriptionsOperation: CKDatabaseOperation, @unchecked Senda
                 }
             }
             answers.items = context.results(subscriptions.map(\.subscriptionID), saves) { CKSubscription.from($0) }
-            answers.deletions = context.results(deletions, response.deletes) { $0 }
+            answers.deletions = context.results(deletions, response.deletes) { _ in }
         }
     }
 

@@ -68,7 +68,7 @@ open class CKModifyRecordZonesOperation: CKDatabaseOperation, @unchecked Sendabl
         ) { context, answers in
             let response = try context.server.answer(request, as: context.caller, in: context.database)
             answers.items = context.results(zones.lazy.map(\.zoneID), response.saves) { CKRecordZone($0) }
-            answers.deletions = context.results(deletions, response.deletes) { $0 }
+            answers.deletions = context.results(deletions, response.deletes) { _ in }
             report.note(ended: response.endedShares)
         } afterItems: {
             report.reportEnded()

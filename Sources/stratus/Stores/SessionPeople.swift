@@ -127,7 +127,7 @@ extension StoreSession {
                     progress(part.words, work.doneCount, work.totalCount ?? 0)
                 }, isStopping: { StopSignal.isRequested })
         } else {
-            try service.finishIndexes(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
+            try service.buildIndexes(pace) { progress($0.part.words, $0.doneCount, $0.totalCount ?? 0) }
         }
         try StopSignal.safePoint()
     }

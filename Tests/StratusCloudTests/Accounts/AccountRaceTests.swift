@@ -76,7 +76,7 @@ struct AccountRaceTests {
             #expect(owners.count <= 1)
             #expect(try bench.service.account(handle: handle) == owners.first)
         }
-        #expect(try AccountVerifier(engine: bench.service.engine).findings() == [])
+        #expect(try AccountVerifier(engine: bench.service.engine).verify().findings == [])
     }
 
     @Test("a reader sees an account as of its snapshot, cached or not")

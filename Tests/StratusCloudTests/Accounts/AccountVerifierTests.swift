@@ -37,13 +37,13 @@ struct AccountVerifierTests {
             ),
         ]
         for (expected, plant) in faults {
-            #expect(try AccountVerifier(engine: service.engine).findings() == [])
+            #expect(try AccountVerifier(engine: service.engine).verify().findings == [])
             let found = try service.engine.transact { transaction in
                 let before = try faultedKeys.map { ($0(alice), try transaction.store.value(forKey: $0(alice))) }
                 try plant(transaction)
                 return before
             }
-            #expect(try AccountVerifier(engine: service.engine).findings() == expected)
+            #expect(try AccountVerifier(engine: service.engine).verify().findings == expected)
             try service.engine.transact { transaction in
                 for (key, value) in found {
                     if let value { try transaction.set(key, to: value) } else { try transaction.delete(key) }
@@ -52,7 +52,7 @@ struct AccountVerifierTests {
         }
         // Without counting, wrong counters stay unseen and everything else is found.
         try service.engine.transact { try $0.delete(GlobalKeys.usage(of: alice.userName)) }
-        #expect(try AccountVerifier(engine: service.engine).findings(countsRecords: false) == [])
+        #expect(try AccountVerifier(engine: service.engine).verify(countsRecords: false).findings == [])
     }
 
     @Test("a user name of two accounts, and an account with a guessable name, are found")
@@ -71,7 +71,7 @@ struct AccountVerifierTests {
             let key = GlobalKeys.identity(.userRecord, guessed.userName.text)
             try transaction.set(key, to: AccountIDEntry(account: guessed.id).encoded())
         }
-        let findings = try AccountVerifier(engine: bench.service.engine).findings()
+        let findings = try AccountVerifier(engine: bench.service.engine).verify().findings
         #expect(Set(findings) == [.repeated(alice.userName, "twin"), .predictable(guessed.id)])
     }
 
@@ -110,7 +110,7 @@ struct AccountVerifierTests {
         for (first, second) in [(alice, bob), (bob, alice)] {
             try engine.transact { try $0.set(key, to: AccountIDEntry(account: first.id).encoded()) }
             #expect(
-                try AccountVerifier(engine: engine).findings()
+                try AccountVerifier(engine: engine).verify().findings
                     == [.missing(identity: "\(KeyDescription(key))", second.id)])
         }
         // One user name for both: bob's own points to an account that no longer owns it.
@@ -121,7 +121,7 @@ struct AccountVerifierTests {
             try $0.set(GlobalKeys.account(bob.id), to: AccountEntry(bob).encoded())
         }
         #expect(
-            Set(try AccountVerifier(engine: engine).findings()) == [
+            Set(try AccountVerifier(engine: engine).verify().findings) == [
                 .repeated(alice.userName, bob.id),
                 .dangling(identity: "\(KeyDescription(bobs))", bob.id),
             ])
@@ -137,7 +137,7 @@ struct AccountVerifierTests {
         let key = GlobalKeys.identity(.userRecord, alice.userName.text)
         try bench.service.engine.transact { try $0.delete(key) }
         #expect(
-            try AccountVerifier(engine: bench.service.engine).findings()
+            try AccountVerifier(engine: bench.service.engine).verify().findings
                 == [.missing(identity: "\(KeyDescription(key))", alice.id)])
     }
 

@@ -103,7 +103,7 @@ struct DepartureTests {
             guard try service.account(handle: .email("bob@example.com")) == bob else { return "Bob is gone" }
             let usage = try service.verifyUsage(of: bob.userName)
             guard usage.isExact, usage.total.foundByteCount > 0, usage.zones.count == 4 else { return "\(usage)" }
-            let findings = try AccountVerifier(engine: service.engine).findings()
+            let findings = try AccountVerifier(engine: service.engine).verify().findings
             if !findings.isEmpty { return "\(findings)" }
             let report = try service.engine.verify()
             return report.isClean ? nil : "\(report.findings)"
@@ -290,7 +290,7 @@ struct DepartureTests {
                     throw ConformanceFailure("no error came of \(fault)")
                 }
                 try bench.reopen()
-                let findings = try AccountVerifier(engine: bench.service.engine).findings()
+                let findings = try AccountVerifier(engine: bench.service.engine).verify().findings
                 guard findings.isEmpty else { throw ConformanceFailure("after \(fault): \(findings)") }
             })
         #expect(report.runCounts[.commitApplied] == 2)

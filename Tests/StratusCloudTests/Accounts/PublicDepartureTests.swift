@@ -58,7 +58,7 @@ struct PublicDepartureTests {
         func problems() throws -> [String] {
             let engine = bench.service.engine
             let assets = try bench.service.verifyAssets().filter { $0.kind != .orphaned }
-            return try assets.map { "\($0)" } + AccountVerifier(engine: engine).findings().map { "\($0)" }
+            return try assets.map { "\($0)" } + AccountVerifier(engine: engine).verify().findings.map { "\($0)" }
                 + engine.verify().findings.map { "\($0)" }
         }
     }

@@ -1,7 +1,7 @@
 // A returned copy belongs to its receiver.
 
 import Foundation
-import StratusCloud
+@testable import StratusCloud
 import StratusModel
 import StratusStore
 import StratusTestSupport
@@ -56,7 +56,7 @@ struct AssetCopyTests {
         let (released, moved, held, unseen) = (try copy(), try copy(), try copy(), try copy())
         let kept = scratch.path + "/kept"
         try FileManager.default.moveItem(atPath: moved, toPath: kept)
-        fixture.store.releaseCopies([released, moved], unseen: [unseen])
+        fixture.store.releasedCopies.add([released, moved], unseen: [unseen])
         fixture.clock.advance(seconds: 3_599)
         try fixture.collector.collect()
         // No one uses it, so it need not wait.

@@ -121,7 +121,7 @@ struct CallerWorkload {
             ? ModifyRecordsRequest(deletes: pair) : ModifyRecordsRequest(saves: saves, policy: .allKeys)
         let answer = try service.modifyRecords(request, as: caller, in: .private)
         for saved in answer.saves { _ = try self.number(of: saved.get()) }
-        for deleted in answer.deletes { try deleted.get() }
+        for deleted in answer.deletes { _ = try deleted.get() }
     }
 
     private mutating func fetchPair() throws {

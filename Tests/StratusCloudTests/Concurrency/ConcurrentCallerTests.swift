@@ -89,7 +89,7 @@ struct ConcurrentCallerTests {
         for _ in 0..<2 {
             for tally in crowd.tallies { #expect(try crowd.problem(of: tally) == nil) }
             #expect(try crowd.bench.service.engine.verify().isClean)
-            #expect(try AccountVerifier(engine: crowd.bench.service.engine).findings() == [])
+            #expect(try AccountVerifier(engine: crowd.bench.service.engine).verify().findings == [])
             // And again after a restart.
             try crowd.bench.reopen()
         }
@@ -136,7 +136,7 @@ struct ConcurrentCallerTests {
         }
         for tally in crowd.tallies.dropFirst(4) { #expect(try crowd.problem(of: tally) == nil) }
         #expect(try service.engine.verify().isClean)
-        #expect(try AccountVerifier(engine: service.engine).findings() == [])
+        #expect(try AccountVerifier(engine: service.engine).verify().findings == [])
     }
 
     @Test("a standing that changes during calls lets each request through whole or refuses it")

@@ -15,7 +15,7 @@ struct DatabaseFeedTests {
     private static func delete(_ names: String..., in bench: RecordBench) throws {
         let request = ModifyZonesRequest(deletes: names.map { zone($0) })
         for result in try bench.service.modifyZones(request, as: bench.caller(bench.alice), in: .private).deletes {
-            try result.get()
+            _ = try result.get()
         }
     }
 

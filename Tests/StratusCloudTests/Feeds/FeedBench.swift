@@ -43,7 +43,7 @@ extension RecordBench {
         let isOwner = account == nil || account?.id == alice.id
         let answer = try modify(
             deleting: [isOwner ? .note(name) : shared(name)], by: account, in: isOwner ? .private : .shared)
-        for result in answer.deletes { try result.get() }
+        for result in answer.deletes { _ = try result.get() }
     }
 
     /// Gives a record of Alice's another parent.

@@ -174,8 +174,8 @@ struct QueryIndexTests {
                     }
                     return steps <= stop
                 })
-            try bench.service.finishIndexes(pace, reviewedZoneCount: pageCount) { _ in }
-            try bench.service.finishIndexes(UpkeepPace(pause: {}), reviewedZoneCount: pageCount) { _ in }
+            try bench.service.buildIndexes(pace, reviewedZoneCount: pageCount) { _ in }
+            try bench.service.buildIndexes(UpkeepPace(pause: {}), reviewedZoneCount: pageCount) { _ in }
             for id in zones {
                 let state = try bench.service.engine.read {
                     try $0.existingZone(id).queryIndexes(of: "Note").fields["age"]
@@ -219,8 +219,8 @@ struct QueryIndexTests {
                     }
                     return true
                 })
-            try bench.service.finishIndexes(pace) { _ in }
-            try bench.service.finishIndexes(UpkeepPace(pause: {})) { _ in }
+            try bench.service.buildIndexes(pace) { _ in }
+            try bench.service.buildIndexes(UpkeepPace(pause: {})) { _ in }
             for name in ["a", "b", "c"] {
                 let database = DatabaseID(
                     container: RecordBench.container, owner: bench.alice.userName, scope: .private)

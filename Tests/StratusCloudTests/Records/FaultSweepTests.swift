@@ -61,7 +61,7 @@ struct FaultSweepTests {
             let (service, caller) = try Self.service(over: store)
             let answer = try service.modifyRecords(Self.request(isAtomic: isAtomic), as: caller, in: .private)
             for result in answer.saves { _ = try result.get() }
-            for result in answer.deletes { try result.get() }
+            for result in answer.deletes { _ = try result.get() }
         } verify: { store, fault, thrown in
             let (service, caller) = try Self.service(over: store)
             let state = try Self.state(service, caller)

@@ -99,7 +99,7 @@ struct GrantTests {
         let bench = try Self.bench("GRANT CREATE, WRITE TO \"_icloud\"")
         let save = RecordSave.new("a", in: .defaultZone, ["n": .int64(2)])
         let answer = try bench.modify([save], policy: .changedKeys, by: bench.bob, in: .public)
-        #expect(try answer.saves[0].get().fields == ["n": ClientField(.int64(2))])
+        #expect(try answer.saves[0].get().fields == ClientFields(["n": ClientField(.int64(2))]))
         let conflict = try bench.modify([save], by: bench.bob, in: .public).saves[0].error
         #expect(conflict?.code == .serverRecordChanged)
         #expect(conflict?.serverRecord == nil)

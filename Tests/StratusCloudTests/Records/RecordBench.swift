@@ -168,7 +168,7 @@ final class RecordBench: Sendable {
     }
 
     func delete(_ addresses: RecordAddress..., by account: StoredAccount? = nil) throws {
-        for result in try modify(deleting: addresses, by: account).deletes { try result.get() }
+        for result in try modify(deleting: addresses, by: account).deletes { _ = try result.get() }
     }
 
     func fetch(

@@ -123,7 +123,7 @@ private struct Outcomes {
         let schema = try town.service.exportSchema(of: AssetTown.container)
         guard !schema.contains("Large") else { throw ConformanceFailure("\(what): learnt from what was refused") }
         guard try town.service.engine.verify().isClean else { throw ConformanceFailure("\(what): indexes") }
-        let accounts = try AccountVerifier(engine: town.service.engine).findings()
+        let accounts = try AccountVerifier(engine: town.service.engine).verify().findings
         guard accounts.isEmpty else { throw ConformanceFailure("\(what): \(accounts)") }
         for finding in try town.service.verifyAssets() {
             if finding.kind == .orphaned { continue }

@@ -44,13 +44,14 @@ struct SaveVerdictTests {
                             parent: hasParent ? .init(target: .init(recordName: "p"), action: .none) : nil,
                             isParentChanged: isChanged)
                         guard
-                            case .write(_, let parent) = SaveVerdict(save, policy: policy, storedTag: isNew ? nil : "t")
+                            case .write(_, let setsParent) = SaveVerdict(
+                                save, policy: policy, storedTag: isNew ? nil : "t")
                         else {
                             Issue.record("refused")
                             continue
                         }
                         let sends = isNew || isChanged || policy == .allKeys && hasParent
-                        #expect(parent == (sends ? .asSent : .asStored))
+                        #expect(setsParent == sends)
                     }
                 }
             }

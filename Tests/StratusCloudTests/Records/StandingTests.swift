@@ -142,7 +142,7 @@ struct StandingTests {
         let reference = ClientValue.owned(by: "target", in: .defaultZone)
         try bench.save(
             .change(user, ["home": reference]), .new("holder", in: .defaultZone, ["home": reference]), in: database)
-        try bench.modify(deleting: [target], in: database).deletes[0].get()
+        _ = try bench.modify(deleting: [target], in: database).deletes[0].get()
         #expect(try bench.fetch(holder, in: database).code == .unknownItem)
         // A user record that was deleted would be there, too, without its values.
         #expect(try bench.fetch(own, in: database).get().fields["home"]?.value == reference)

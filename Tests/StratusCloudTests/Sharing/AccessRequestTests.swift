@@ -166,7 +166,7 @@ struct QuietRequestTests {
         #expect(saved.fields["cloudkit.thumbnailImageData"] == open.fields["cloudkit.thumbnailImageData"])
         #expect(try town.events().map(\.kind) == [.shared, .joined, .accessRequested, .accessRequested])
         #expect(try town.events().suffix(2).map(\.user) == [town.bob.userName, town.dave.userName])
-        #expect(try ShareVerifier(engine: town.service.engine).findings() == [])
+        #expect(try ShareVerifier(engine: town.service.engine).verify().findings == [])
         #expect(try town.service.engine.verify().findings.isEmpty)
         #expect(try town.service.verifyUsage(of: town.alice.userName).isExact)
     }

@@ -29,7 +29,9 @@ struct GuestReferenceTests {
     }
 
     private func delete(_ name: String, atomic: Bool = true) throws -> Result<Void, CloudError> {
-        try bench.modify(deleting: [bench.shared(name)], atomic: atomic, by: bench.bob, in: .shared).deletes[0]
+        try bench.modify(deleting: [bench.shared(name)], atomic: atomic, by: bench.bob, in: .shared).deletes[0].map {
+            _ in
+        }
     }
 
     /// Bob's feed of the zone after a token, and the next token.

@@ -34,7 +34,7 @@ struct JoiningTests {
         after.participants[1].user = town.bob.userName
         #expect(try town.content(share) == after)
 
-        #expect(try ShareVerifier(engine: town.service.engine).findings() == [])
+        #expect(try ShareVerifier(engine: town.service.engine).verify().findings == [])
         let commits = town.bench.commitCount
         #expect(try town.accept(share.url, as: town.bob).get() == answer)
         let own2 = try town.accept(share.url, as: town.alice).get().sharing
@@ -167,7 +167,7 @@ struct JoiningTests {
         let answers = try town.service.acceptShares(urls, as: town.caller(town.bob))
         #expect(answers.map(\.code) == [nil, .unknownItem, nil])
         #expect(town.bench.commitCount == commits + 2)
-        #expect(try ShareVerifier(engine: town.service.engine).findings() == [])
+        #expect(try ShareVerifier(engine: town.service.engine).verify().findings == [])
         let event = town.bench.events.value.last
         #expect(event?.kind == .acceptShares)
         #expect(event?.failedItemCount == 1)
@@ -222,7 +222,7 @@ struct JoiningTests {
             for guest in guests {
                 #expect(try (town.acceptance(guest, share) != nil) == users.contains(guest.userName))
             }
-            #expect(try ShareVerifier(engine: town.service.engine).findings() == [])
+            #expect(try ShareVerifier(engine: town.service.engine).verify().findings == [])
             let kinds = try town.service.shareEvents(of: town.zone, limit: 1_000).events.map(\.kind)
             let joined = kinds.count { $0 == .joined }
             #expect(joined - kinds.count { $0 == .removed } == users.count - 1)

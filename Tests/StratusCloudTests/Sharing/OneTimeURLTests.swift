@@ -113,7 +113,7 @@ struct OneTimeURLTests {
             #expect(try town.accept(Self.url, as: account).code == .unknownItem)
         }
         #expect(try town.metadata(share.url, as: town.alice).error == nil)
-        #expect(try ShareVerifier(engine: town.service.engine).findings() == [])
+        #expect(try ShareVerifier(engine: town.service.engine).verify().findings == [])
     }
 
     @Test("[X-26] the share's URL is the same when its root is shared again, without the former participants")
@@ -134,6 +134,6 @@ struct OneTimeURLTests {
         #expect(try town.metadata(share.url, as: town.bob).code == .unknownItem)
         #expect(try town.accept(share.url, as: town.carol).error == nil)
         #expect(try town.acceptanceCount(town.bob) == 0)
-        #expect(try ShareVerifier(engine: town.service.engine).findings() == [])
+        #expect(try ShareVerifier(engine: town.service.engine).verify().findings == [])
     }
 }

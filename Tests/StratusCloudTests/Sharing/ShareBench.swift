@@ -105,7 +105,7 @@ extension RecordBench {
 
     /// The faults of shares and of their entries.
     func shareFindings() throws -> [String] {
-        try ShareVerifier(engine: service.engine).findings().map(\.description)
+        try ShareVerifier(engine: service.engine).verify().findings.map(\.description)
     }
 
     /// The zones of a person's shared database.

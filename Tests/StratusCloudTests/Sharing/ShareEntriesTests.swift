@@ -53,7 +53,8 @@ struct ShareEntriesTests {
             ], publicPermission: .readOnly)
         let found = content.accepted
         #expect(Set(found.keys) == ["_bob", "_carol", "_erin"])
-        #expect(found["_bob"] == AcceptedPart(role: .administrator, permission: .readOnly, participant: "p-_bob"))
+        let access = SharedAccess(role: .administrator, permission: .readOnly)
+        #expect(found["_bob"] == AcceptedPart(access: access, participant: "p-_bob"))
         #expect(found["_erin"]?.access.permission == .readOnly)
         #expect(found["_carol"]?.access.isAdmitted == false)
         #expect(found["_erin"]?.access.isAdmitted == true)
@@ -192,9 +193,7 @@ struct ShareEntriesTests {
         var dates: [UserName: Date] { acceptances.mapValues(\.date) }
 
         func parts() throws -> [UserName: AcceptedPart] {
-            acceptances.mapValues {
-                AcceptedPart(role: $0.role, permission: $0.permission, participant: $0.participant)
-            }
+            acceptances.mapValues { AcceptedPart(access: SharedAccess($0), participant: $0.participant) }
         }
     }
 

@@ -33,7 +33,7 @@ struct ShareLimitTests {
             clientChangeTokenData: [UInt8](name.utf8) + [UInt8](repeating: 1, count: 60_000))
         let answer = try town.service.modifyRecords(request, as: town.caller(account), in: .shared)
         for save in answer.saves { _ = try save.get() }
-        for deletion in answer.deletes { try deletion.get() }
+        for deletion in answer.deletes { _ = try deletion.get() }
     }
 
     @Test("[T-11][P-13][P-15] what a person's client stored in a zone is deleted with their last share of it")
@@ -64,7 +64,7 @@ struct ShareLimitTests {
         for share in [first, second] { _ = try town.accept(share.url, as: town.bob).get() }
         try Self.write("a", under: "folder", by: town.bob, in: town)
         let answer = try town.bench.modify(deleting: [.note("Share-folder"), .note("Share-other")])
-        for deletion in answer.deletes { try deletion.get() }
+        for deletion in answer.deletes { _ = try deletion.get() }
         #expect(try Self.clientTokens(town) == [])
     }
 
@@ -77,7 +77,7 @@ struct ShareLimitTests {
             let deletion = try town.bench.modify(
                 deleting: [town.bench.shared("Share-folder")], by: town.bob, in: .shared
             ).deletes[0]
-            try deletion.get()
+            _ = try deletion.get()
         }
         let all = try town.events()
         #expect(all.count == 13)
@@ -96,7 +96,7 @@ struct ShareLimitTests {
         let share = try town.share { $0.publicPermission = .readOnly }
         for _ in 0..<2 {
             _ = try town.accept(share.url, as: town.bob).get()
-            try town.bench.modify(deleting: [town.bench.shared("Share-folder")], by: town.bob, in: .shared)
+            _ = try town.bench.modify(deleting: [town.bench.shared("Share-folder")], by: town.bob, in: .shared)
                 .deletes[0].get()
         }
         let error = try #require(try town.accept(share.url, as: town.bob).error)

@@ -195,7 +195,7 @@ struct ShareReleaseTests {
             #expect(try town.engine.read { try $0.releases() }.count == 1)
         }
         // What is dead is dead, but not dangling while its zone is to be released.
-        #expect(try ShareVerifier(engine: town.bench.service.engine).findings() == [])
+        #expect(try ShareVerifier(engine: town.bench.service.engine).verify().findings == [])
         try town.plant(sound, at: zone.record("Share-1"))
         try town.bench.upkeep()
         #expect(try town.outside().isEmpty)

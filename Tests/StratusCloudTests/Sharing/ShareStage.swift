@@ -182,6 +182,6 @@ struct ShareStage {
 
     /// The findings of all verifiers.
     func problems() throws -> [String] {
-        try bench.problems() + ShareVerifier(engine: bench.service.engine).findings().map { "\($0.kind): \($0)" }
+        try bench.problems() + ShareVerifier(engine: bench.service.engine).verify().findings.map { "\($0.kind): \($0)" }
     }
 }

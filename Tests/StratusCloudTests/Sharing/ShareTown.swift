@@ -146,8 +146,7 @@ final class ShareTown: Sendable {
             var new = old
             change(&new)
             _ = try ShareWriter(acceptances: self.service.acceptanceDirectory, zone: reader, transaction: transaction)
-                .write(
-                    new, replacing: old, in: stored, stamp: stamp, actor: stamp.user, tagSalt: 2)
+                .write(new, replacing: old, in: stored, stamp: stamp, tagSalt: 2, self.service.journal())
         }
     }
 
@@ -233,6 +232,6 @@ final class ShareTown: Sendable {
     }
 
     func ask(_ url: String, as account: StoredAccount) throws -> Result<Void, CloudError> {
-        try service.requestShareAccess([url], as: caller(account))[0]
+        try service.requestShareAccess([url], as: caller(account))[0].map { _ in }
     }
 }

@@ -31,7 +31,9 @@ struct ShareVerifierTests {
             place = try town.place("Share-1")
         }
 
-        func findings() throws -> [ShareFinding] { try ShareVerifier(engine: town.bench.service.engine).findings() }
+        func findings() throws -> [ShareFinding] {
+            try ShareVerifier(engine: town.bench.service.engine).verify().findings
+        }
 
         /// Replaces the content of a share and nothing else.
         func plant(_ change: (inout ShareContent) -> Void) throws {

@@ -88,7 +88,7 @@ struct DeliveryFaultTests {
                 let before = try devices.map { try service.takeNotifications(for: $0, limit: .max).map(\.line) }
                 let after = try told(service, devices)
                 let all = zip(before, after).map { ($0 + $1).sorted() }
-                let wrong = try SubscriptionVerifier(engine: service.engine).findings().map(\.description)
+                let wrong = try SubscriptionVerifier(engine: service.engine).verify().findings.map(\.description)
                 if all != expected || !wrong.isEmpty {
                     problems.withLock { $0.append("\(fault): \(all) \(wrong)") }
                 }

@@ -117,7 +117,7 @@ struct SharedDeliveryTests {
         // Leaving notifies the other devices of the person who leaves.
         let request = ModifyRecordsRequest(deletes: [bench.shared("Share")])
         let answer = try bench.service.modifyRecords(request, as: bench.caller(world.bob, on: "phone"), in: .shared)
-        try answer.deletes[0].get()
+        _ = try answer.deletes[0].get()
         try bench.deliver()
         #expect(try bench.take(world.bob).isEmpty)
         #expect(try !bench.take(world.bob, "pad").isEmpty)

@@ -67,7 +67,7 @@ extension RecordBench {
     func delete(_ name: String, on device: String) throws {
         let request = ModifyRecordsRequest(deletes: [.note(name)])
         for result in try service.modifyRecords(request, as: caller(alice, on: device), in: .private).deletes {
-            try result.get()
+            _ = try result.get()
         }
     }
 
@@ -100,7 +100,7 @@ extension RecordBench {
 
     /// What is wrong with subscriptions and queues.
     func subscriptionFindings() throws -> [String] {
-        try SubscriptionVerifier(engine: service.engine).findings().map(\.description)
+        try SubscriptionVerifier(engine: service.engine).verify().findings.map(\.description)
     }
 }
 

@@ -213,7 +213,7 @@ struct SubscriptionDirectoryTests {
                     let answers = try bench.service.modifySubscriptions(
                         request, as: bench.caller(bench.alice), in: .private)
                     for result in answers.saves { _ = try result.get() }
-                    for result in answers.deletes { try result.get() }
+                    for result in answers.deletes { _ = try result.get() }
                 }, { try bench.save(.new("beside")) })
             #expect(try bench.told(bench.alice) == (isSubscribing ? ["d private"] : []))
             #expect(try bench.subscriptionFindings() == [])
@@ -253,7 +253,7 @@ struct SubscriptionDirectoryTests {
                         let request = ModifySubscriptionsRequest(saves: [], deletes: [id])
                         for result in try bench.service.modifySubscriptions(
                             request, as: bench.caller(account), in: database
-                        ).deletes { try result.get() }
+                        ).deletes { _ = try result.get() }
                     }
                     try bench.save(.new("s\(round)", parent: "in", ["size": .int64(round)]))
                     #expect(try bench.told(bench.alice) == [])

@@ -172,7 +172,7 @@ private struct TellingHistory {
             }
             trace.append("    \(index) ends \(subscription.id)")
             for result in try modify(ModifySubscriptionsRequest(deletes: [subscription.id]), by: index).deletes {
-                try result.get()
+                _ = try result.get()
             }
             subscribed[index].remove(subscription.id)
         }

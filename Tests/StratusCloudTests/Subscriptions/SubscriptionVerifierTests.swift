@@ -41,7 +41,7 @@ struct SubscriptionVerifierTests {
     }
 
     private func findings() throws -> [SubscriptionFinding] {
-        try SubscriptionVerifier(engine: bench.service.engine).findings()
+        try SubscriptionVerifier(engine: bench.service.engine).verify().findings
     }
 
     /// The findings while entries are changed, which are restored afterwards.

@@ -61,7 +61,7 @@ struct ReleaseBench {
     }
 
     func deleteZone(_ zone: ZoneAddress) throws {
-        try service.modifyZones(ModifyZonesRequest(deletes: [zone]), as: caller, in: .private).deletes[0].get()
+        _ = try service.modifyZones(ModifyZonesRequest(deletes: [zone]), as: caller, in: .private).deletes[0].get()
     }
 
     /// Saves a record for each number, holding that file.
@@ -116,7 +116,7 @@ struct ReleaseBench {
     func problems() throws -> [String] {
         let engine = service.engine
         let assets = try service.verifyAssets().filter { $0.kind != .orphaned }
-        return try assets.map { "\($0)" } + AccountVerifier(engine: engine).findings().map { "\($0)" }
+        return try assets.map { "\($0)" } + AccountVerifier(engine: engine).verify().findings.map { "\($0)" }
             + engine.verify().findings.map { "\($0)" }
     }
 

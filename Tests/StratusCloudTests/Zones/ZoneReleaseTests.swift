@@ -283,7 +283,7 @@ struct ZoneReleaseTests {
             _ = try bench.service.modifyRecords(request, as: bench.caller, in: .private).saves[0].get()
         }
         let delete = ModifyRecordsRequest(deletes: [.note("d")])
-        try bench.service.modifyRecords(delete, as: bench.caller, in: .private).deletes[0].get()
+        _ = try bench.service.modifyRecords(delete, as: bench.caller, in: .private).deletes[0].get()
         #expect(try bench.heldCount() == 9)
         try bench.deleteZone(Self.notes)
         #expect(try bench.problems() == [])

@@ -25,7 +25,7 @@ enum FeedScript {
                             address: address, type: "Note", changeTag: "\(number)", creationDate: ShareSamples.date,
                             modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
                             lastModifiedUserName: CKCurrentUserDefaultName,
-                            fields: ["number": ClientField(.int64(Int64(number)))])))
+                            fields: ClientFields(["number": ClientField(.int64(Int64(number)))]))))
             }
         }
         if response.isMoreComing { response.clientChangeTokenData = [9] }

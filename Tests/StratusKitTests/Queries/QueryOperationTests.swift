@@ -45,7 +45,7 @@ extension CKDatabase: LegacyQueryCalls {}
                     ToldRecord(
                         address: address, type: "Note", changeTag: "1", creationDate: ShareSamples.date,
                         modificationDate: ShareSamples.date, creatorUserName: CKCurrentUserDefaultName,
-                        lastModifiedUserName: CKCurrentUserDefaultName, fields: [:]))
+                        lastModifiedUserName: CKCurrentUserDefaultName, fields: ClientFields([:])))
                 return number == 3
                     ? QueryResult.failure(address, CloudError(.internalError, "Damaged.")) : .record(record)
             }

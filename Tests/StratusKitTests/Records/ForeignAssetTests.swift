@@ -19,7 +19,7 @@ import Testing
                 address: CKRecord.ID(recordName: "a").address, type: "Photo", changeTag: "t1",
                 creationDate: Date(timeIntervalSince1970: 1), modificationDate: Date(timeIntervalSince1970: 2),
                 creatorUserName: "__defaultOwner__", lastModifiedUserName: "__defaultOwner__",
-                fields: ["file": ClientField(.asset(.content(content)))]))
+                fields: ClientFields(["file": ClientField(.asset(.content(content)))])))
         let download = MadeCopies { _, _ in
             copies.note(Self.currentThread)
             return URL(fileURLWithPath: "/copy")

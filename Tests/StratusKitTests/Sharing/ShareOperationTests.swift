@@ -59,7 +59,7 @@ extension CKAcceptSharesOperation: LegacyAcceptShares {}
                     : .failure(Self.notFound)
             }
         }
-        server.onRequest = { urls in urls.map { $0 == Self.good ? .success(()) : .failure(Self.notFound) } }
+        server.onRequest = { urls in urls.map { $0 == Self.good ? .success(Done()) : .failure(Self.notFound) } }
         return server
     }
 

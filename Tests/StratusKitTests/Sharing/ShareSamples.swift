@@ -72,7 +72,8 @@ enum ShareSamples {
                 address: RecordAddress(recordName: name, zone: zone), type: "cloudkit.share", changeTag: tag,
                 creationDate: date, modificationDate: date + seconds, creatorUserName: CKCurrentUserDefaultName,
                 lastModifiedUserName: CKCurrentUserDefaultName,
-                fields: ["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)], sharing: sharing))
+                fields: ClientFields(["cloudkit.title": ClientField(.string("Holiday"), isEncrypted: false)]),
+                sharing: sharing))
     }
 
     /// A share that was fetched.
@@ -120,7 +121,7 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
         throw ScriptedServer.refusal
     }
     var onAccept: ([String]) throws -> [Result<ClientRecord, CloudError>] = { _ in throw ScriptedServer.refusal }
-    var onRequest: ([String]) throws -> [Result<Void, CloudError>] = { _ in throw ScriptedServer.refusal }
+    var onRequest: ([String]) throws -> [Result<Done, CloudError>] = { _ in throw ScriptedServer.refusal }
     var onDatabaseChanges: (FetchDatabaseChangesRequest) throws -> FetchDatabaseChangesResponse = { _ in
         throw ScriptedServer.refusal
     }
@@ -167,7 +168,7 @@ final class ScriptedServer: CloudServer, @unchecked Sendable {
         case let request as ShareParticipantsRequest: ItemList(try onParticipants(request.lookups))
         case let request as ShareMetadataRequest: ItemList(try onMetadata(request))
         case let request as AcceptSharesRequest: ItemList(try onAccept(request.urls))
-        case let request as RequestShareAccessRequest: VerdictList(try onRequest(request.urls))
+        case let request as RequestShareAccessRequest: ItemList(try onRequest(request.urls))
         case let request as FetchDatabaseChangesRequest: try onDatabaseChanges(request)
         case let request as FetchZoneChangesRequest: try onZoneChanges(request)
         case let request as QueryRequest: try onQuery(request)

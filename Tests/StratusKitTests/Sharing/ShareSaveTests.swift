@@ -202,7 +202,7 @@ import Testing
                     return .success(answer)
                 },
                 deletes: request.deletes.map {
-                    $0.recordName == "denied" ? .failure(CloudError(.permissionFailure, "no")) : .success(())
+                    $0.recordName == "denied" ? .failure(CloudError(.permissionFailure, "no")) : .success(Done())
                 }, endedShares: request.deletes.filter { $0.recordName == "s" })
         }
         server.onFetch = { request in
@@ -234,7 +234,7 @@ import Testing
     @Test("without an observer, a deletion sends no additional request")
     func unobserved() async throws {
         let server = ScriptedServer()
-        server.onModify = { _ in ModifyRecordsResponse(saves: [], deletes: [.success(())]) }
+        server.onModify = { _ in ModifyRecordsResponse(saves: [], deletes: [.success(Done())]) }
         let container = server.container()
         _ = CKSystemSharingUIObserver(container: container)
         _ = try await container.privateCloudDatabase.deleteRecord(withID: CKRecord.ID(recordName: "a"))

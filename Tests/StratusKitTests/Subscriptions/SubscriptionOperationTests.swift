@@ -24,7 +24,7 @@ import Testing
                     return .success(subscription)
                 },
                 deletes: request.deletes.map { id in
-                    stored.withLock { $0.removeValue(forKey: id) } == nil ? .failure(unknown) : .success(())
+                    stored.withLock { $0.removeValue(forKey: id) } == nil ? .failure(unknown) : .success(Done())
                 })
         }
         server.onFetchSubscriptions = { request, _ in

@@ -11,9 +11,9 @@ extension Town {
         let service = try store.service
         let report = try service.engine.verify()
         return report.findings.map { "\($0)" }
-            + (try AccountVerifier(engine: service.engine).findings().map { "\($0)" })
-            + (try ShareVerifier(engine: service.engine).findings().map { "\($0)" })
-            + (try SubscriptionVerifier(engine: service.engine).findings().map { "\($0)" })
+            + (try AccountVerifier(engine: service.engine).verify().findings.map { "\($0)" })
+            + (try ShareVerifier(engine: service.engine).verify().findings.map { "\($0)" })
+            + (try SubscriptionVerifier(engine: service.engine).verify().findings.map { "\($0)" })
             + (try service.verifyAssets().map { "\($0)" })
     }
 

@@ -62,7 +62,7 @@ package final class ServerSide {
 
     package func stopSharing(_ root: Record, in zone: ZoneAddress) throws {
         let request = ModifyRecordsRequest(deletes: [Self.shareAddress(root, in: zone)])
-        try service.modifyRecords(request, as: owner, in: .private).deletes[0].get()
+        _ = try service.modifyRecords(request, as: owner, in: .private).deletes[0].get()
     }
 
     package static func shareAddress(_ root: Record, in zone: ZoneAddress) -> RecordAddress {
