@@ -172,8 +172,8 @@ extension ZoneReader {
     private func visitTops(_ passing: () -> Void, _ visit: (Child) throws -> ScanStep) throws {
         try store.scan(keys.keyspace(.parents)) { key, value in
             passing()
-            let entry = try ParentEntryView(value)
-            guard !entry.hasParent else { return .next }
+            let entry = try ParentEntry(decoding: value)
+            guard entry.parent == nil else { return .next }
             return try visit(Child(name: keys.readParentKey(key), hasChildren: entry.hasChildren))
         }
     }
