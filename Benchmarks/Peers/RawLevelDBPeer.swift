@@ -5,7 +5,6 @@
 // Unsafe: the database pointer lives from `init` to `close`; what LevelDB returns is freed by the function that got it.
 
 import CLevelDB
-import StratusLayout
 import StratusLevelDB
 import StratusModel
 import StratusRecords
@@ -97,8 +96,8 @@ import StratusRecords
             defer { unsafe leveldb_free(value) }
             levels += 1
             // The bytes of a `ParentEntry`: version, flags (1 has a parent, 2 is a share root), the parent's length and
-            // name. The names are UUIDs: the length is one byte, and their bytes need no escapes, so the next key is put
-            // together without a string.
+            // name. The names are UUIDs: the length is one byte, and their bytes need no escapes, so the next key is
+            // put together without a string.
             let entry = unsafe UnsafeRawBufferPointer(start: value, count: count)
             if unsafe entry[1] & 3 != 1 { return levels }
             key.removeAll(keepingCapacity: true)

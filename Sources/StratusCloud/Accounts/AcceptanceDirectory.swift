@@ -39,7 +39,7 @@ package final class AcceptanceDirectory: Sendable {
     /// The stored acceptance, from the cache if possible; in a transaction only if no change of the acceptance is in
     /// flight.
     private func acceptance(_ parts: AcceptanceKeyParts, in reader: RecordReader) throws -> AcceptanceEntry? {
-        let key = GlobalKeys.acceptance(parts)
+        let key = GlobalKeys.acceptance(user: parts.user, zone: parts.zone, share: parts.share)
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(forKey: key) != true
         let version = reader.store.version

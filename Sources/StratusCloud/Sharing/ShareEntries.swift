@@ -158,7 +158,7 @@ package enum ShareEntries {
     private static func missing(_ key: [UInt8]) -> StoreError {
         StoreError(
             .corruption, "A participant has accepted a share, but the acceptance is missing. Restore a backup.",
-            ["key": "\(KeyDescription(key))"])
+            ["key": KeyDescription.text(of: key)])
     }
 }
 

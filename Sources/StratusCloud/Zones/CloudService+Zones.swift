@@ -193,6 +193,6 @@ enum ZoneFacts {
     private static func damaged(_ key: [UInt8]) -> StoreError {
         StoreError(
             .corruption, "The stored data of a zone is damaged. Restore the store from a backup.",
-            ["key": "\(KeyDescription(key))"])
+            ["key": KeyDescription.text(of: key)])
     }
 }

@@ -259,11 +259,6 @@ package struct ValueReader: ~Escapable {
         [UInt8](copying: try readSpan(byteCount: count))
     }
 
-    /// Skips a text without checking it.
-    mutating func skipText() throws(StoreError) {
-        try skip(byteCount: try readCount())
-    }
-
     @_lifetime(copy self)
     mutating func readSpan(byteCount: Int) throws(StoreError) -> Span<UInt8> {
         let start = position

@@ -108,7 +108,7 @@ package enum LayoutChecks {
     }
 
     private static func recordItself(_ bytes: [UInt8]) -> String? {
-        let references = try? RecordCodec.references(in: bytes.span)
+        let references = try? RecordCodec.headerAndReferences(in: bytes.span)
         _ = try? RecordHeader(decoding: bytes.span)
         _ = try? RecordCodec.decode("name", bytes.span, fields: .none)
         let keys = ZoneKeys(database: DatabaseNumber(1), zone: ZoneNumber(1))
