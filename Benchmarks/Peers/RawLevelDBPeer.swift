@@ -5,7 +5,6 @@
 // Unsafe: the database pointer lives from `init` to `close`; what LevelDB returns is freed by the function that got it.
 
 import CLevelDB
-import StratusLayout
 import StratusLevelDB
 import StratusModel
 import StratusRecords
@@ -96,14 +95,14 @@ import StratusRecords
             guard let value = unsafe found else { throw PeerError("A parent entry is missing in the raw LevelDB.") }
             defer { unsafe leveldb_free(value) }
             levels += 1
-            let start = unsafe UnsafeRawPointer(value).assumingMemoryBound(to: UInt8.self)
-            let entry = try unsafe ParentEntryView(Span(_unsafeStart: start, count: count))
-            if entry.isShareRoot || !entry.hasParent { return levels }
-            // The names are UUIDs: their bytes need no escapes, so the next key is put together without a string.
-            let parent = try entry.parentSpan()
+            // The bytes of a `ParentEntry`: version, flags (1 has a parent, 2 is a share root), the parent's length and
+            // name. The names are UUIDs: the length is one byte, and their bytes need no escapes, so the next key is
+            // put together without a string.
+            let entry = unsafe UnsafeRawBufferPointer(start: value, count: count)
+            if unsafe entry[1] & 3 != 1 { return levels }
             key.removeAll(keepingCapacity: true)
             key.append(contentsOf: prefix)
-            for index in parent.indices { key.append(parent[index]) }
+            unsafe key.append(contentsOf: entry[3..<3 + Int(entry[2])])
             key.append(0)
         }
     }

@@ -32,9 +32,7 @@ extension LevelDBStore {
                 for: destination, formatVersion: marker.formatVersion, making: making)
             do {
                 try begin(target.path)
-                var report = try Self.copying(source) {
-                    try BackupCopy.make(of: source, in: target.path, progress: copying)
-                }
+                var report = try BackupCopy.make(of: source, in: target.path, progress: copying)
                 try marker.write(in: target.path)
                 report.unfinishedPaths = target.unfinishedPaths
                 report.entryCount = try verify(target.path, options, prepare, progress)
@@ -81,17 +79,6 @@ extension LevelDBStore {
         return marker
     }
 
-    /// Runs code that copies the files of a store. If files disappear because the store is being emptied, the error
-    /// says that.
-    static func copying<Result>(_ source: String, _ body: () throws -> Result) throws -> Result {
-        do {
-            return try body()
-        } catch {
-            guard (try? isBeingEmptied(source)) == true else { throw error }
-            throw Emptying.error(source)
-        }
-    }
-
     /// Opens the copy, reads it whole, lets the caller prepare it, and returns how many entries were copied.
     private static func verify(
         _ path: String, _ options: LevelDBOptions, _ prepare: (LevelDBStore) throws -> Void,
@@ -133,9 +120,7 @@ extension LevelDBStore {
         progress: (_ done: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> LevelDBBackupReport {
         let marker = try sourceMarker(of: source, formatVersion: formatVersion)
-        let report = try copying(source) {
-            try BackupCopy.make(of: source, in: target, syncs: false, progress: progress)
-        }
+        let report = try BackupCopy.make(of: source, in: target, syncs: false, progress: progress)
         do {
             try SystemFiles.create("\(target)/\(StoreMarker.fileName)", Array(marker.contents.utf8))
         } catch { throw error.storeError }
@@ -197,24 +182,17 @@ extension LevelDBStore {
         }
         try StoreMarker(formatVersion: options.formatVersion).write(in: path)
         progress(.salvaging)
-        do {
-            try repairLosingDamagedData(at: path, options: options)
-            try removeLostFiles(in: path)
-        } catch {
-            try? removeLostFiles(in: path)
-            throw error
-        }
+        try repairLosingDamagedData(at: path, options: options)
+        // LevelDB moves files that it has salvaged, or could not read, into a folder. The original still has them.
+        try SystemFiles.removeTree("\(path)/lost")
         var options = options
         options.createIfMissing = false
         // All files are synced at the end, before the store has its name.
         options.syncsCommits = false
-        let store = try open(at: path, options: options)
         do {
+            let store = try open(at: path, options: options)
+            defer { store.close() }
             try prepare(store)
-            store.close()
-        } catch {
-            store.close()
-            throw error
         }
         let names = try SystemFiles.names(in: path)
         for (index, name) in names.enumerated() {
@@ -240,14 +218,6 @@ extension LevelDBStore {
         case .current, .manifest, .log, .table: true
         case .lock, .acknowledged, .other: false
         }
-    }
-
-    /// LevelDB moves files that it has salvaged, or could not read, into a folder. The original still has them.
-    private static func removeLostFiles(in path: String) throws(SystemError) {
-        let lost = "\(path)/lost"
-        guard try SystemFiles.status(lost) != nil else { return }
-        for name in try SystemFiles.names(in: lost) { try SystemFiles.remove("\(lost)/\(name)") }
-        try SystemFiles.removeDirectory(lost)
     }
 
     /// Salvages what LevelDB can read of a store that does not open, and **silently drops what it cannot read**. Old

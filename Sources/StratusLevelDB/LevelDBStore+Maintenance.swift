@@ -46,7 +46,7 @@ extension LevelDBStore {
 
     /// The approximate number of bytes of files for the range, without data still in memory. Throws `.closed`.
     package func approximateByteCount(of range: KeyRange) throws -> Int {
-        try withDatabase { $0.approximateByteCount(from: range.lower, upTo: range.upper) }
+        try withDatabase { $0.approximateByteCount(of: range) }
     }
 
     /// Rewrites the tables that hold the range, which frees the room of deleted entries. Other threads may read and
@@ -58,7 +58,7 @@ extension LevelDBStore {
         gate.dropIdleIterators()
         // LevelDB does not know of every failed write, and would rewrite tables anyway.
         try lane.checkMayWrite()
-        try withDatabase { $0.compact(from: range.lower, upTo: range.upper) }
+        try withDatabase { $0.compact(range) }
         guard let error = try lane.backgroundError() else { return }
         // LevelDB names no file, and the damage may be outside the range.
         if error.isCorruption, let damage = try? verifyChecksums().damages.first { throw damage }
@@ -105,10 +105,13 @@ extension LevelDBStore {
         try withDatabase { database in
             let snapshot = EngineSnapshot(database, fillsCache: false)
             defer { snapshot.destroy() }
-            var reader = ChecksumReader(snapshot: snapshot, tableStarts: try tableStarts())
-            let total = database.approximateByteCount(from: [], upTo: ChecksumReader.end)
+            let tableStarts = Set(try tables().map(\.smallestKey)).sorted { $0.lexicographicallyPrecedes($1) }
+            var reader = ChecksumReader(snapshot: snapshot, tableStarts: tableStarts)
+            let total = database.approximateByteCount(of: .everything)
             // The number of tables may change meanwhile.
-            try reader.read { progress(min(total, database.approximateByteCount(from: [], upTo: $0)), total) }
+            try reader.read { key in
+                progress(min(total, database.approximateByteCount(of: KeyRange(from: [], upTo: key))), total)
+            }
             var report = LevelDBChecksumReport()
             report.entryCount = reader.entryCount
             report.damages = reader.damages.map { CorruptionCandidates.error($0.error, in: path, $0.range) }
@@ -128,11 +131,6 @@ extension LevelDBStore {
 
     private static func fileCount(_ database: EngineDatabase, level: Int) -> Int {
         Int(database.property("leveldb.num-files-at-level\(level)") ?? "") ?? 0
-    }
-
-    /// The first keys of all tables, in order.
-    private func tableStarts() throws -> [[UInt8]] {
-        Set(try tables().map(\.smallestKey)).sorted { $0.lexicographicallyPrecedes($1) }
     }
 
     /// All tables; none if the list is damaged.

@@ -27,7 +27,7 @@ package final class LevelDBStore: OrderedStore, @unchecked Sendable {  // becaus
     }
 
     /// The commit that was dropped when the store was opened: it was never acknowledged, and a crash lost pages of it.
-    package var droppedCommit: DroppedCommit? { directory.droppedCommit }
+    package var droppedCommit: DroppedCommit? { directory.logs.droppedCommit }
 
     /// What a host should know about how the store was opened.
     package var notices: [StoreError] {

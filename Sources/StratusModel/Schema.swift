@@ -130,14 +130,11 @@ package struct RecordTypeSchema: Hashable, Sendable {
 
 /// The record types and roles of a container.
 package struct ContainerSchema: Hashable, Sendable {
-    package var types: [RecordType: RecordTypeSchema]
+    package var types: [RecordType: RecordTypeSchema] = [:]
     /// Roles in addition to the server's own.
-    package var roles: Set<RoleName>
+    package var roles: Set<RoleName> = []
 
-    package init(types: [RecordType: RecordTypeSchema] = [:], roles: Set<RoleName> = []) {
-        self.types = types
-        self.roles = roles
-    }
+    package init() {}
 }
 
 /// The names of system fields in schemas, with their types. Every record has them; a schema names them to give them

@@ -171,24 +171,12 @@ package struct ShareTrailEvent: Hashable, Sendable {
     package var oldRole: ParticipantRole?
     package var newRole: ParticipantRole?
 
-    package init(
-        date: Date, actor: UserName, kind: ShareEventKind, share: RecordName, root: RecordName?,
-        participant: ParticipantID? = nil, user: UserName? = nil, handle: Handle? = nil,
-        oldPermission: ParticipantPermission? = nil, newPermission: ParticipantPermission? = nil,
-        oldRole: ParticipantRole? = nil, newRole: ParticipantRole? = nil
-    ) {
+    package init(date: Date, actor: UserName, kind: ShareEventKind, share: RecordName, root: RecordName?) {
         self.date = date
         self.actor = actor
         self.kind = kind
         self.share = share
         self.root = root
-        self.participant = participant
-        self.user = user
-        self.handle = handle
-        self.oldPermission = oldPermission
-        self.newPermission = newPermission
-        self.oldRole = oldRole
-        self.newRole = newRole
     }
 }
 

@@ -23,7 +23,7 @@ extension StoreError {
         for (name, value) in fields where name.hasSuffix("Key") || name == "key" {
             guard let bytes = Hex.bytes(value) else { continue }
             more[name + "Description"] =
-                name == "key" ? "\(KeyDescription(bytes))" : KeyDescription.text(ofBound: bytes)
+                name == "key" ? KeyDescription.text(of: bytes) : KeyDescription.text(ofBound: bytes)
         }
         return adding(more)
     }
@@ -67,12 +67,6 @@ package struct ShareConflict: Hashable, Sendable {
     package var root: RecordName
     /// The share of that root.
     package var share: RecordName
-
-    package init(place: Place, root: RecordName, share: RecordName) {
-        self.place = place
-        self.root = root
-        self.share = share
-    }
 }
 
 /// Thrown by a transaction whose request was refused, with the reason of every such record.

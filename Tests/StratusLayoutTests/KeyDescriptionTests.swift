@@ -15,11 +15,11 @@ struct KeyDescriptionTests {
             (zone.child(parent: "folder", name: "file.txt"), #"db 3 / zone 7 / children / "folder" / "file.txt""#),
             (zone.header(), "db 3 / zone 7 / header"),
             (zone.recordChunk("a", index: 2), #"db 3 / zone 7 / records / "a" / chunk 2"#),
-            (GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)), "global / purges / db 3 / zone 7"),
+            (GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .purges), "global / purges / db 3 / zone 7"),
             (zone.record("a\n\"\\\u{202E}e\u{301}"), #"db 3 / zone 7 / records / "a\u{a}\"\\\u{202e}e\u{301}""#),
         ]
         for (key, line) in lines {
-            #expect("\(KeyDescription(key))" == line)
+            #expect(KeyDescription.text(of: key) == line)
             #expect(try KeyDescription.bytes(of: line) == key)
         }
     }
@@ -27,15 +27,15 @@ struct KeyDescriptionTests {
     @Test("every key parses from its line, and the line contains only visible characters")
     func roundTrips() throws {
         let seed = SplitMix64.announced("keys as lines")
-        for key in LayoutSamples.allKeys { #expect(try KeyDescription.bytes(of: "\(KeyDescription(key))") == key) }
+        for key in LayoutSamples.allKeys { #expect(try KeyDescription.bytes(of: KeyDescription.text(of: key)) == key) }
         let zone = LayoutSamples.zone
         for index in 0..<1_000 {
             var random = seed.generator(forCase: index)
             let (a, b) = (RecordGenerator.name(&random), RecordGenerator.name(&random))
             let key = zone.child(parent: a, name: b)
             #expect(LayoutChecks.key(key) == nil)
-            #expect(try KeyDescription.bytes(of: "\(KeyDescription(key))") == key)
-            let field = try zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)
+            #expect(try KeyDescription.bytes(of: KeyDescription.text(of: key)) == key)
+            let field = zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)
             #expect(LayoutChecks.key(field) == nil)
         }
     }
@@ -99,12 +99,12 @@ struct KeyDescriptionTests {
         let zone = LayoutSamples.zone
         var unknown = zone.prefix
         TupleWriter.appendInteger(UInt64(99), to: &unknown)
-        #expect(
-            "\(KeyDescription(unknown))".hasPrefix("damaged key x'\(Hex.text(unknown))': No keyspace has this tag."))
-        #expect("\(KeyDescription([]))".hasPrefix("damaged key x'': "))
-        #expect("\(KeyDescription(zone.header() + [1]))".hasPrefix("damaged key x'"))
-        #expect("\(ValueDescription(key: [], value: [1, 2]))" == "unknown value x'0102'")
-        #expect("\(ValueDescription(key: zone.header(), value: [1, 2]))".hasPrefix("damaged value x'0102': "))
+        let line = KeyDescription.text(of: unknown)
+        #expect(line.hasPrefix("damaged key x'\(Hex.text(unknown))': No keyspace has this tag."))
+        #expect(KeyDescription.text(of: []).hasPrefix("damaged key x'': "))
+        #expect(KeyDescription.text(of: zone.header() + [1]).hasPrefix("damaged key x'"))
+        #expect(ValueDescription.text(of: [1, 2], forKey: []) == "unknown value x'0102'")
+        #expect(ValueDescription.text(of: [1, 2], forKey: zone.header()).hasPrefix("damaged value x'0102': "))
     }
 
     @Test(

@@ -151,7 +151,7 @@ struct KeyOrderTests {
                 long.reference(target: name, source: name, field: field, action: .deleteSelf),
                 long.endedChild(parent: name, child: name, ended: .max), long.recordChunk(name, index: .max),
                 long.token(name.text, field: field, name: name),
-                try long.field(type: type, field: field, value: value, name: name),
+                long.field(type: type, field: field, value: value, name: name),
             ]
             #expect(keys.allSatisfy { $0.count <= 2_048 })
         }

@@ -59,7 +59,7 @@ struct KeyReadingTests {
         #expect(FieldKey(token.token) == field)
         #expect(token.field == field)
         #expect(token.name == a)
-        let fieldKey = try zone.field(type: type, field: field, value: element, name: a)
+        let fieldKey = zone.field(type: type, field: field, value: element, name: a)
         let fieldParts = try zone.readFieldKey(fieldKey.span)
         #expect(fieldParts.type == type)
         #expect(fieldParts.field == field)
@@ -98,14 +98,10 @@ struct KeyReadingTests {
         ] {
             #expect(try GlobalKeys.readDatabaseKey(GlobalKeys.database(id).span) == id)
         }
-        let purge = try GlobalKeys.readZoneKey(GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(256)).span, in: .purges)
-        #expect(purge == (DatabaseNumber(3), ZoneNumber(256)))
-        let release = try GlobalKeys.readZoneKey(
-            GlobalKeys.release(DatabaseNumber(3), ZoneNumber(256)).span, in: .releases)
-        #expect(release == (DatabaseNumber(3), ZoneNumber(256)))
-        let rebuild = try GlobalKeys.readZoneKey(
-            GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(256)).span, in: .rebuilds)
-        #expect(rebuild == (DatabaseNumber(3), ZoneNumber(256)))
+        for list in [GlobalKeyspace.purges, .releases, .rebuilds, .indexBuilds] {
+            let key = GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(256), in: list)
+            #expect(try GlobalKeys.readZoneKey(key.span, in: list) == (DatabaseNumber(3), ZoneNumber(256)))
+        }
         try expectSubscriptionKeys()
         let database = LayoutSamples.database
         #expect(try database.readZoneKey(database.zone("z").span) == "z")
@@ -152,7 +148,7 @@ struct KeyReadingTests {
         }
         #expect(throws: StoreError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: 3) }
         #expect(throws: StoreError.self) { try ZoneKeys.readChild([1, 2].span, prefixByteCount: -1) }
-        let zeroPurge = GlobalKeys.purge(.outside, ZoneNumber(1))
+        let zeroPurge = GlobalKeys.zone(.outside, ZoneNumber(1), in: .purges)
         #expect(throws: StoreError.self) { try GlobalKeys.readZoneKey(zeroPurge.span, in: .purges) }
     }
 
@@ -170,10 +166,11 @@ struct KeyReadingTests {
         expectDamage(zone.change(sequence: 3)) { _ = try zone.readChangeKey($0) }
         expectDamage(zone.endedAcceptance(user: "u", ended: 3, share: "S")) { _ = try zone.readEndedAcceptanceKey($0) }
         expectDamage(GlobalKeys.asset(owner: "u", digest: [1, 2])) { _ = try GlobalKeys.readAssetKey($0) }
-        expectDamage(GlobalKeys.purge(DatabaseNumber(1), ZoneNumber(1))) {
+        expectDamage(GlobalKeys.zone(DatabaseNumber(1), ZoneNumber(1), in: .purges)) {
             _ = try GlobalKeys.readZoneKey($0, in: .purges)
         }
-        let acceptance = AcceptanceKeyParts(user: "u", zone: LayoutSamples.second, share: "S")
-        expectDamage(GlobalKeys.acceptance(acceptance)) { _ = try GlobalKeys.readAcceptanceKey($0) }
+        expectDamage(GlobalKeys.acceptance(user: "u", zone: LayoutSamples.second, share: "S")) {
+            _ = try GlobalKeys.readAcceptanceKey($0)
+        }
     }
 }

@@ -29,7 +29,7 @@ struct LayoutGoldenTests {
 
     @Test("the bytes and the line of every key are the recorded ones")
     func keys() {
-        let lines = LayoutSamples.allKeys.map { "\(Hex.text($0)) = \(KeyDescription($0))" }
+        let lines = LayoutSamples.allKeys.map { "\(Hex.text($0)) = \(KeyDescription.text(of: $0))" }
         #expect(GoldenFile("keys.txt").difference(from: lines.joined(separator: "\n")) == nil)
     }
 
@@ -90,6 +90,6 @@ struct LayoutGoldenTests {
     }
 
     private func line(of entry: (key: [UInt8], value: [UInt8])) -> String {
-        "\(ValueDescription(key: entry.key, value: entry.value))"
+        ValueDescription.text(of: entry.value, forKey: entry.key)
     }
 }

@@ -3,6 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
+import StratusTestSupport
 
 /// Fixed keys and values.
 enum LayoutSamples {
@@ -44,9 +45,14 @@ enum LayoutSamples {
         zone.clientToken(of: "_bob"), zone.queryIndexes(of: "Note"),
     ]
 
+    private static func changed<Value>(_ value: Value, _ change: (inout Value) -> Void) -> Value {
+        var value = value
+        change(&value)
+        return value
+    }
+
     private static func fieldKey(_ value: TupleElement) -> [UInt8] {
-        // Only nested tuples of too great a depth are refused, and the samples have none.
-        (try? zone.field(type: "File", field: "size", value: value, name: "a.txt")) ?? []
+        zone.field(type: "File", field: "size", value: value, name: "a.txt")
     }
 
     static let databaseKeys: [[UInt8]] = [
@@ -61,7 +67,7 @@ enum LayoutSamples {
 
     static let globalKeys: [[UInt8]] = [
         GlobalKeys.format(), GlobalKeys.header(), GlobalKeys.database(publicID), GlobalKeys.database(privateID),
-        GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.receipt([1, 2, 0, 255]),
+        GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .purges), GlobalKeys.receipt([1, 2, 0, 255]),
         GlobalKeys.account("user-17"), GlobalKeys.identity(.email, "a@example.com"),
         GlobalKeys.identity(.phone, "+1"), GlobalKeys.identity(.userRecord, "_alice"), GlobalKeys.shareURL(digest),
         GlobalKeys.acceptance(user: "_bob", zone: first, share: "Share-1"),
@@ -70,9 +76,10 @@ enum LayoutSamples {
         GlobalKeys.identity(.externalID, "user-17"),
         GlobalKeys.identity(.email("b@example.com")), GlobalKeys.identity(.phone("+491")),
         GlobalKeys.usage(of: "_alice"), GlobalKeys.zoneUsage(of: "_alice", zone: second),
-        GlobalKeys.departure(of: "_alice"), GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
-        GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.tokenSecret(),
-        GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), GlobalKeys.indexReview("iCloud.com.example", "Note"),
+        GlobalKeys.departure(of: "_alice"), GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .releases),
+        GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .rebuilds), GlobalKeys.tokenSecret(),
+        GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .indexBuilds),
+        GlobalKeys.indexReview("iCloud.com.example", "Note"),
         GlobalKeys.indexing(), GlobalKeys.subscription(subscription("sub-1")),
         GlobalKeys.device(of: "account-1", "phone"), GlobalKeys.notification(for: "account-1", "phone", order: 300),
         GlobalKeys.outbox(DatabaseNumber(3), counter: 300, index: 1),
@@ -108,21 +115,21 @@ enum LayoutSamples {
         (GlobalKeys.header(), GlobalHeader(nextDatabaseNumber: 128)),
         (GlobalKeys.database(publicID), DatabaseEntry(number: DatabaseNumber(3), identity: first)),
         (
-            GlobalKeys.purge(DatabaseNumber(3), ZoneNumber(7)),
+            GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .purges),
             PurgeEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second)
         ),
         (
-            GlobalKeys.release(DatabaseNumber(3), ZoneNumber(7)),
+            GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .releases),
             ReleaseEntry(database: DatabaseNumber(3), zone: ZoneNumber(7), identity: second, owner: "_alice")
         ),
         (
-            GlobalKeys.release(DatabaseNumber(3), ZoneNumber(300)),
-            ReleaseEntry(
-                database: DatabaseNumber(3), zone: ZoneNumber(300), identity: first, owner: "_alice", last: "a.txt"
-            )
+            GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(300), in: .releases),
+            changed(
+                ReleaseEntry(database: DatabaseNumber(3), zone: ZoneNumber(300), identity: first, owner: "_alice")
+            ) { $0.last = "a.txt" }
         ),
-        (GlobalKeys.rebuild(DatabaseNumber(3), ZoneNumber(7)), ZoneIdentityEntry(identity: first)),
-        (GlobalKeys.indexBuild(DatabaseNumber(3), ZoneNumber(7)), ZoneIdentityEntry(identity: first)),
+        (GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .rebuilds), ZoneIdentityEntry(identity: first)),
+        (GlobalKeys.zone(DatabaseNumber(3), ZoneNumber(7), in: .indexBuilds), ZoneIdentityEntry(identity: first)),
         (GlobalKeys.indexReview("iCloud.com.example", "Note"), IndexReviewEntry()),
         (GlobalKeys.indexing(), EmptyEntry()),
         (
@@ -132,22 +139,32 @@ enum LayoutSamples {
         (zone.queryIndexes(of: "Empty"), QueryIndexesEntry()),
         (
             zone.queryIndexes(of: "Note"),
-            QueryIndexesEntry(
-                fields: [
+            changed(QueryIndexesEntry()) { entry in
+                entry.fields = [
                     "age": QueryIndexState(kinds: [.values, .missing], phase: .ready),
                     "text": QueryIndexState(kinds: .all, phase: .filling),
                     "old": QueryIndexState(kinds: .values, phase: .clearing),
-                ], position: "note-7")
+                ]
+                entry.position = "note-7"
+            }
         ),
-        (database.header(), DatabaseHeader(nextZoneNumber: 2, changeCounter: 16_384)),
+        (
+            database.header(),
+            changed(DatabaseHeader()) { header in
+                header.nextZoneNumber = 2
+                header.changeCounter = 16_384
+            }
+        ),
         (database.zone("z"), ZoneEntry(number: ZoneNumber(700), identity: first, created: stamp)),
         (database.change(1), DatabaseChangeEntry(zone: "z", identity: first, kind: .saved)),
         (database.change(2), DatabaseChangeEntry(zone: "z", identity: first, kind: .deleted)),
         (
             zone.header(),
-            ZoneHeader(
-                identity: first, incarnation: second, sequence: 300, horizon: 5, databaseCounter: 2, recordCount: .max
-            )
+            changed(ZoneHeader(identity: first, incarnation: second, databaseCounter: 2)) { header in
+                header.sequence = 300
+                header.horizon = 5
+                header.recordCount = .max
+            }
         ),
         (zone.parent(of: "a"), ParentEntry(parent: nil, parentSince: 1)),
         (

@@ -36,7 +36,7 @@ struct RecordCodecTests {
             #expect(decoded.system.changeSequence == stored.system.changeSequence)
             #expect(LayoutChecks.record(buffer) == nil)
             let expected = stored.record.fields.sorted { $0.key < $1.key }.flatMap(Self.references)
-            let found = try RecordCodec.references(in: buffer.span)
+            let found = try RecordCodec.headerAndReferences(in: buffer.span).references
             #expect(found.map(\.field) == expected.map(\.field))
             #expect(found.map(\.reference) == expected.map(\.reference))
         }

@@ -66,10 +66,16 @@ extension LayoutSamples {
 
     private static let smallEvent = ShareTrailEvent(
         date: stamp.date, actor: "_alice", kind: .shared, share: "cloudkit.zoneshare", root: nil)
-    private static let fullEvent = ShareTrailEvent(
-        date: stamp.date, actor: "_alice", kind: .permissionChanged, share: "Share-1", root: "folder",
-        participant: "p-1", user: "_bob", handle: .email("bob@example.com"), oldPermission: .readOnly,
-        newPermission: .readWrite, oldRole: .privateUser, newRole: .administrator)
+    private static let fullEvent = {
+        var event = ShareTrailEvent(
+            date: stamp.date, actor: "_alice", kind: .permissionChanged, share: "Share-1", root: "folder")
+        event.participant = "p-1"
+        event.user = "_bob"
+        event.handle = .email("bob@example.com")
+        (event.oldPermission, event.newPermission) = (.readOnly, .readWrite)
+        (event.oldRole, event.newRole) = (.privateUser, .administrator)
+        return event
+    }()
 
     /// Values of shares, each with its key.
     static let shareValues: [(key: [UInt8], value: any LayoutValue)] = [

@@ -13,7 +13,7 @@ struct SubscriptionLayoutTests {
     func golden() {
         let lines = LayoutSamples.subscriptionValues.map { entry in
             let value = entry.value.encoded()
-            let line = ValueDescription(key: entry.key, value: value)
+            let line = ValueDescription.text(of: value, forKey: entry.key)
             return "\(Hex.text(entry.key)) \(Hex.text(value)) = \(line)"
         }
         #expect(GoldenFile("subscriptions.txt").difference(from: lines.joined(separator: "\n")) == nil)

@@ -3,7 +3,7 @@
 import Foundation
 import StratusLevelDB
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import Testing
 
 @Suite("The architecture page")

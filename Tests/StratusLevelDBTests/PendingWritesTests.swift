@@ -22,7 +22,7 @@ import Testing
                     model[key] = .some(nil)
                 } else {
                     let value = (0..<Int.random(in: 0...40, using: &random)).map { _ in UInt8.random(in: 0...255) }
-                    writes.set(key, to: value)
+                    writes.set(key.span, to: value.span)
                     model[key] = value
                 }
             }
@@ -51,8 +51,8 @@ import Testing
         var rising = PendingWrites()
         var falling = PendingWrites()
         let keys = (0..<3_000).map { [UInt8($0 >> 8), UInt8($0 & 255)] }
-        for key in keys { rising.set(key, to: key) }
-        for key in keys.reversed() { falling.set(key, to: key) }
+        for key in keys { rising.set(key.span, to: key.span) }
+        for key in keys.reversed() { falling.set(key.span, to: key.span) }
         #expect(Self.contents(rising).map(\.key) == keys)
         #expect(Self.contents(falling).map(\.key) == keys)
     }
@@ -83,5 +83,12 @@ import Testing
 
     private static func holds(_ writes: borrowing PendingWrites, _ key: [UInt8]) -> Bool {
         unsafe key.withEngineBytes { unsafe writes.entry(forKey: $0) != nil }
+    }
+}
+
+extension EngineBytes {
+    /// A copy that may outlive the memory.
+    fileprivate var copied: [UInt8] {
+        unsafe [UInt8](UnsafeBufferPointer(start: base, count: count))
     }
 }

@@ -82,8 +82,8 @@ struct HierarchyOracle {
         let root = chain.firstIndex { $0.node.share != nil }
         let isTrue: Bool
         switch answer {
-        case .found(let name, let share, let levels):
-            isTrue = root == levels && chain[levels].name == name && chain[levels].node.share == share
+        case .found(let found, let levels):
+            isTrue = root == levels && chain[levels].name == found.root && chain[levels].node.share == found.share
         case .none(let levels):
             isTrue = root == nil && levels == chain.count - 1 && chain[levels].node.parent == nil
         case .unknown(let name, let levels):

@@ -89,7 +89,7 @@ struct AncestorCacheTests {
             let name = RecordName("\(depth)")
             #expect(
                 cache.nearestShareRoot(zone: zone, of: name, at: 1, limit: 10_000)
-                    == .found(root: "0", share: "s", levels: depth))
+                    == .found(ShareMembership(root: "0", share: "s"), levels: depth))
             #expect(
                 cache.nearestShareRoot(zone: zone, of: name, at: 1, limit: depth) == .unknown(at: "0", levels: depth))
         }
@@ -177,7 +177,7 @@ struct AncestorCacheTests {
             guard index % 50 == 0 else { continue }
             #expect(
                 cache.nearestShareRoot(zone: zone, of: "19", at: 1, limit: 99)
-                    == .found(root: "0", share: "s", levels: 19))
+                    == .found(ShareMembership(root: "0", share: "s"), levels: 19))
         }
         #expect(cache.node(zone: zone, name: "flood 3", at: 1) == nil)
     }
@@ -206,7 +206,7 @@ struct AncestorCacheTests {
             cache.fill(zone: zone, name: root, node: node(under: nil, share: "share"), at: 1)
             #expect(
                 cache.nearestShareRoot(zone: zone, of: root, at: 1, limit: 9)
-                    == .found(root: root, share: "share", levels: 0))
+                    == .found(ShareMembership(root: root, share: "share"), levels: 0))
             let other = CacheZone(database: 2, zone: UInt64(number))
             cache.fill(zone: other, name: "a", node: node(under: nil), at: 1)
             // The small one has space for only some zones.

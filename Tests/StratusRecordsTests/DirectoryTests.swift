@@ -131,23 +131,24 @@ struct DirectoryTests {
         let purge = PurgeEntry(database: database, zone: zone, identity: UUID())
         let release = ReleaseEntry(database: database, zone: zone, identity: UUID(), owner: "alice")
         let marks = [
-            GlobalKeys.rebuild(database, ZoneNumber(99)), GlobalKeys.rebuild(DatabaseNumber(99), zone),
+            GlobalKeys.zone(database, ZoneNumber(99), in: .rebuilds),
+            GlobalKeys.zone(DatabaseNumber(99), zone, in: .rebuilds),
         ]
         let mark = ZoneIdentityEntry(identity: UUID()).encoded()
         try sample.store.transact { writer in
-            try writer.set(GlobalKeys.purge(database, zone), to: purge.encoded())
-            try writer.set(GlobalKeys.release(database, zone), to: release.encoded())
+            try writer.set(GlobalKeys.zone(database, zone, in: .purges), to: purge.encoded())
+            try writer.set(GlobalKeys.zone(database, zone, in: .releases), to: release.encoded())
             for key in marks { try writer.set(key, to: mark) }
-            try writer.set(GlobalKeys.rebuild(database, zone), to: mark)
+            try writer.set(GlobalKeys.zone(database, zone, in: .rebuilds), to: mark)
         }
         let report = try sample.engine.verify()
         let told = report.findings.map { "\($0.kind) \($0.place): \($0.detail)" }
         for text in [
             "wrong \(database) / \(zone): is listed and waits to be purged",
             "wrong \(database) / \(zone): is listed or purged and waits to be released",
-            "wrong \(KeyDescription(GlobalKeys.rebuild(database, zone))): a rebuild of the zone's indexes runs or was "
+            "wrong \(KeyDescription.text(of: keys.listed(in: .rebuilds))): a rebuild of the zone's indexes runs or was "
                 + "interrupted: rebuild them again",
-        ] + marks.map({ "dangling \(KeyDescription($0)): a rebuild of a zone that does not exist" }) {
+        ] + marks.map({ "dangling \(KeyDescription.text(of: $0)): a rebuild of a zone that does not exist" }) {
             #expect(told.count { $0 == text } == 1, "\(text) is not among \(told)")
         }
         #expect(told.count == 5)
@@ -159,9 +160,12 @@ struct DirectoryTests {
         let (unknown, zone) = (DatabaseNumber(99), ZoneNumber(98))
         let purge = PurgeEntry(database: unknown, zone: zone, identity: UUID())
         let release = ReleaseEntry(database: unknown, zone: zone, identity: UUID(), owner: "alice")
-        let stray = [GlobalKeys.purge(unknown, zone), GlobalKeys.release(unknown, zone)]
+        let stray = [GlobalKeys.zone(unknown, zone, in: .purges), GlobalKeys.zone(unknown, zone, in: .releases)]
         // The values name a zone of another database.
-        let mistaken = [GlobalKeys.purge(keys.database, zone), GlobalKeys.release(keys.database, ZoneNumber(97))]
+        let mistaken = [
+            GlobalKeys.zone(keys.database, zone, in: .purges),
+            GlobalKeys.zone(keys.database, ZoneNumber(97), in: .releases),
+        ]
         try sample.store.transact { writer in
             for (index, key) in (stray + mistaken).enumerated() {
                 try writer.set(key, to: index % 2 == 0 ? purge.encoded() : release.encoded())
@@ -169,8 +173,8 @@ struct DirectoryTests {
         }
         let told = Set(try sample.engine.verify().findings.map { "\($0.kind) \($0.place): \($0.detail)" })
         let expected =
-            stray.map { "dangling \(KeyDescription($0)): a deleted zone of no known database" }
-            + mistaken.map { "wrong \(KeyDescription($0)): the entry names another zone than its key" }
+            stray.map { "dangling \(KeyDescription.text(of: $0)): a deleted zone of no known database" }
+            + mistaken.map { "wrong \(KeyDescription.text(of: $0)): the entry names another zone than its key" }
         #expect(told.isSuperset(of: expected), "\(told)")
     }
 }

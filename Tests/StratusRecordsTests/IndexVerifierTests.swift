@@ -47,10 +47,10 @@ struct IndexVerifierTests {
                 keyspace != .records
             else { continue }
             try sample.plant(nil, at: entry.key)
-            #expect(try !sample.engine.verify().isClean, "\(KeyDescription(entry.key))")
+            #expect(try !sample.engine.verify().isClean, "\(KeyDescription.text(of: entry.key))")
             try sample.engine.rebuild(sample.id, incarnation: UUID())
             let repaired = try sample.engine.verify()
-            #expect(repaired.isClean, "\(KeyDescription(entry.key)): \(repaired.findings)")
+            #expect(repaired.isClean, "\(KeyDescription.text(of: entry.key)): \(repaired.findings)")
             try sample.plant(entry.value, at: entry.key)
         }
         try sample.engine.rebuild(sample.id, incarnation: UUID())
@@ -69,7 +69,7 @@ struct IndexVerifierTests {
             default: continue
             }
             try sample.plant(nil, at: entry.key)
-            #expect(try !sample.engine.verify().isClean, "\(KeyDescription(entry.key))")
+            #expect(try !sample.engine.verify().isClean, "\(KeyDescription.text(of: entry.key))")
             try sample.plant(entry.value, at: entry.key)
         }
         #expect(try sample.engine.verify().isClean)
@@ -106,7 +106,7 @@ struct IndexVerifierTests {
             try sample.plant(value, at: key)
             if let twin { try sample.plant(EndedPeriodEntry(began: began.0).encoded(), at: twin) }
             let report = try sample.engine.verify()
-            #expect(report.findings.map(\.place) == ["\(KeyDescription(key))"], "\(report.findings)")
+            #expect(report.findings.map(\.place) == [KeyDescription.text(of: key)], "\(report.findings)")
             try sample.plant(nil, at: key)
             if let twin { try sample.plant(nil, at: twin) }
         }
@@ -153,10 +153,10 @@ struct IndexVerifierTests {
             guard old == nil || old != value else { continue }
             try sample.plant(value, at: key)
             let report = try sample.engine.verify()
-            #expect(!report.isClean, "\(KeyDescription(key))")
+            #expect(!report.isClean, "\(KeyDescription.text(of: key))")
             try sample.engine.rebuild(sample.id, incarnation: UUID())
             let repaired = try sample.engine.verify()
-            #expect(repaired.isClean, "\(KeyDescription(key)): \(repaired.findings)")
+            #expect(repaired.isClean, "\(KeyDescription.text(of: key)): \(repaired.findings)")
         }
     }
 
@@ -174,10 +174,10 @@ struct IndexVerifierTests {
         ]
         for (key, value) in planted {
             try sample.plant(value, at: key)
-            #expect(try sample.engine.verify().wrongCount > 0, "\(KeyDescription(key))")
+            #expect(try sample.engine.verify().wrongCount > 0, "\(KeyDescription.text(of: key))")
             try sample.engine.rebuild(sample.id, incarnation: UUID())
             let repaired = try sample.engine.verify()
-            #expect(repaired.isClean, "\(KeyDescription(key)): \(repaired.findings)")
+            #expect(repaired.isClean, "\(KeyDescription.text(of: key)): \(repaired.findings)")
         }
     }
 
@@ -230,7 +230,7 @@ struct IndexVerifierTests {
         let zone = try sample.keys()
         try sample.engine.transact { try $0.deleteZone(sample.id) }
         #expect(try sample.engine.verify().isClean)
-        try sample.store.transact { try $0.delete(GlobalKeys.purge(zone.database, zone.zone)) }
+        try sample.store.transact { try $0.delete(GlobalKeys.zone(zone.database, zone.zone, in: .purges)) }
         #expect(try sample.engine.verify().danglingCount == 1)
     }
 

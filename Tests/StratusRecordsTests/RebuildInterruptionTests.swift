@@ -3,7 +3,7 @@
 import FoundationEssentials
 import StratusLayout
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import StratusStore
 import StratusTestSupport
 import Testing
@@ -97,8 +97,8 @@ struct RebuildInterruptionTests {
         }
         #expect(error?.code == .rebuilding)
         #expect(error?.message.contains("rebuild them again") == true)
-        let key = GlobalKeys.rebuild(keys.database, keys.zone)
-        #expect(try engine.verify().findings.contains { $0.place == "\(KeyDescription(key))" })
+        let key = GlobalKeys.zone(keys.database, keys.zone, in: .rebuilds)
+        #expect(try engine.verify().findings.contains { $0.place == KeyDescription.text(of: key) })
     }
 
     @Test("during a rebuild, only the zone that is rebuilt refuses requests")
@@ -142,7 +142,7 @@ struct RebuildInterruptionTests {
 
     @Test("a mark of a missing zone is found")
     func danglingMark() throws {
-        let key = GlobalKeys.rebuild(DatabaseNumber(1), ZoneNumber(77))
+        let key = GlobalKeys.zone(DatabaseNumber(1), ZoneNumber(77), in: .rebuilds)
         try sample.plant(ZoneIdentityEntry(identity: UUID()).encoded(), at: key)
         #expect(try sample.engine.verify().danglingCount == 1)
     }

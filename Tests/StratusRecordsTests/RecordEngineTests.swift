@@ -5,6 +5,7 @@ import StratusLayout
 import StratusModel
 @testable import StratusRecords
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @Suite("Record engine")

@@ -87,7 +87,7 @@ struct SharingKeyspaceTests {
             let sound = try kept(sample)[fault.key]
             try sample.plant(fault.value, at: fault.key)
             let report = try sample.engine.verify()
-            #expect(report.findings.map(\.place) == ["\(KeyDescription(fault.key))"], "\(report.findings)")
+            #expect(report.findings.map(\.place) == [KeyDescription.text(of: fault.key)], "\(report.findings)")
             #expect(report.wrongCount == 1)
             try sample.plant(sound, at: fault.key)
         }

@@ -28,7 +28,7 @@ package final class AcceptanceDirectory: Sendable {
     package func acceptance(
         _ parts: AcceptanceKeyParts, in zone: ZoneID, _ reader: RecordReader
     ) throws -> AcceptanceEntry? {
-        let key = GlobalKeys.acceptance(parts)
+        let key = GlobalKeys.acceptance(user: parts.user, zone: parts.zone, share: parts.share)
         let transaction = reader as? RecordTransaction
         let mayUseCache = transaction?.hasUnpublishedWrite(forKey: key) != true
         let version = reader.store.version

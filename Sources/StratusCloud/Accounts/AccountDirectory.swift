@@ -76,7 +76,7 @@ package final class AccountDirectory: Sendable {
         guard let account = try account(id, in: reader) else {
             throw CloudError(
                 .internalError, "An identity leads to an account that does not exist. Restore the store from a backup.",
-                ["key": "\(KeyDescription(key))"])
+                ["key": KeyDescription.text(of: key)])
         }
         return account
     }

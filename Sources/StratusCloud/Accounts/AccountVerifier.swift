@@ -127,7 +127,7 @@ private struct AccountCheck {
                 if found != nil, key == GlobalKeys.identity(.userRecord, account.userName.text) {
                     report.note(.repeated(account.userName, account.id))
                 } else {
-                    report.note(.missing(identity: "\(KeyDescription(key))", account.id))
+                    report.note(.missing(identity: KeyDescription.text(of: key), account.id))
                 }
             }
             meter.add()

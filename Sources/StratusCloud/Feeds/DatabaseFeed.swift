@@ -77,7 +77,7 @@ struct DatabaseFeed {
         else {
             throw StoreError(
                 .corruption, "The store has no format entry. Restore it from a backup.",
-                ["key": "\(KeyDescription(GlobalKeys.format()))"])
+                ["key": KeyDescription.text(of: GlobalKeys.format())])
         }
         return format.incarnation
     }

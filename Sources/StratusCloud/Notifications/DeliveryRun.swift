@@ -262,7 +262,7 @@ extension StoreError {
     fileprivate init(damaged key: [UInt8], _ cause: String) {
         self.init(
             .corruption, "An entry of the outbox cannot be read. Verify the store.",
-            ["key": "\(KeyDescription(key))", "cause": cause])
+            ["key": KeyDescription.text(of: key), "cause": cause])
     }
 }
 

@@ -83,7 +83,7 @@ struct Recipients {
     /// The people who saw anything in a deleted zone. Its keys exist until its shares are released, which happens only
     /// after this delivery.
     private func viewersOfDeletedZone() throws -> Set<UserName> {
-        let key = GlobalKeys.release(database, entry.zoneNumber)
+        let key = GlobalKeys.zone(database, entry.zoneNumber, in: .releases)
         let release = try transaction.store.withValue(forKey: key) { try ReleaseEntry(decoding: $0) }
         guard let release, release.identity == entry.identity else { return [] }
         let zone = transaction.zone(of: release)

@@ -113,7 +113,7 @@ private final class SubscriptionCheck {
             let parts = try GlobalKeys.readNotificationKey(key)
             let device = GlobalKeys.device(of: parts.account, parts.device)
             if device != last, try !reader.store.contains(device) {
-                report.note(.dangling("\(KeyDescription(device))"))
+                report.note(.dangling(KeyDescription.text(of: device)))
             }
             last = device
             _ = try ClientNotification(NotificationEntry(decoding: value))

@@ -99,7 +99,7 @@ package final class SchemaKeeper: Sendable {
         guard case .type(let fields, let grants, let isImported) = entry else {
             throw StoreError(
                 .corruption, "The entry of a record type is damaged. Restore the store from a backup.",
-                ["key": "\(KeyDescription(key))"])
+                ["key": KeyDescription.text(of: key)])
         }
         let schema = RecordTypeSchema(name: type, fields: fields, grants: grants, isImported: isImported)
         if mayUseCache { cache.fill(key, schema, at: version) }
@@ -136,7 +136,7 @@ extension SchemaKeeper {
             default:
                 throw StoreError(
                     .corruption, "An entry of a schema is damaged. Restore the store from a backup.",
-                    ["key": "\(KeyDescription([UInt8](copying: key)))"])
+                    ["key": KeyDescription.text(of: key)])
             }
         }
         return schema

@@ -124,7 +124,7 @@ package enum ShareEntries {
                     throw StoreError(
                         .corruption,
                         "A participant has accepted a share, but the acceptance is missing. Restore a backup.",
-                        ["key": "\(KeyDescription(key))"])
+                        ["key": KeyDescription.text(of: key)])
                 }
                 let (saw, sees) = (past.access.isAdmitted, after[user]?.access.isAdmitted ?? false)
                 if saw, !sees { difference.ended.append(EndedAcceptance(user: user, began: kept.since)) }

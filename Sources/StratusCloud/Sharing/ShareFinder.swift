@@ -108,7 +108,7 @@ struct ShareFinder {
     private static func damaged(_ key: [UInt8]) -> StoreError {
         StoreError(
             .corruption, "The entry of a share's URL and the share do not match. Restore the store from a backup.",
-            ["key": "\(KeyDescription(key))"])
+            ["key": KeyDescription.text(of: key)])
     }
 }
 

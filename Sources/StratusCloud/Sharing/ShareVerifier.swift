@@ -111,7 +111,7 @@ private struct ShareCheck {
 
     private mutating func note(_ kind: ShareFinding.Kind, key: [UInt8], _ detail: String) {
         noted.insert(key.hashValue)
-        note(kind, "\(KeyDescription(key))", detail)
+        note(kind, KeyDescription.text(of: key), detail)
     }
 
     private static func text(of place: SharePlace) -> String {

@@ -236,7 +236,7 @@ enum SubscriptionCoding {
         } catch {
             throw StoreError(
                 .corruption, "The query of a subscription cannot be read. Restore the store from a backup.",
-                ["key": "\(KeyDescription(GlobalKeys.subscription(parts)))"])
+                ["key": KeyDescription.text(of: GlobalKeys.subscription(parts))])
         }
     }
 }

@@ -188,6 +188,6 @@ enum ZoneFacts {
     fileprivate static func damaged(_ key: [UInt8]) -> StoreError {
         StoreError(
             .corruption, "The stored data of a zone is damaged. Restore the store from a backup.",
-            ["key": "\(KeyDescription(key))"])
+            ["key": KeyDescription.text(of: key)])
     }
 }

@@ -259,17 +259,6 @@ package struct ValueReader: ~Escapable {
         [UInt8](copying: try readSpan(byteCount: count))
     }
 
-    /// The bytes of a text in place, not checked to be UTF-8.
-    @_lifetime(copy self)
-    mutating func readTextSpan() throws(StoreError) -> Span<UInt8> {
-        try readSpan(byteCount: try readCount())
-    }
-
-    /// Skips a text without checking it.
-    mutating func skipText() throws(StoreError) {
-        try skip(byteCount: try readCount())
-    }
-
     @_lifetime(copy self)
     mutating func readSpan(byteCount: Int) throws(StoreError) -> Span<UInt8> {
         let start = position

@@ -10,13 +10,7 @@ import StratusModel
 import StratusStore
 
 /// A key as text.
-package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
-    private let key: [UInt8]
-
-    package init(_ key: [UInt8]) { self.key = key }
-
-    package var description: String { Self.text(of: key) }
-
+package enum KeyDescription {
     /// The line for a key with any bytes.
     package static func text(of key: Span<UInt8>) -> String {
         do throws(StoreError) {
@@ -99,9 +93,7 @@ package struct KeyDescription: Hashable, Sendable, CustomStringConvertible {
             pieces.append(database == .outside ? "global" : "\(database)")
             let zone = ZoneNumber(try reader.readNumber())
             if zone != .outside { pieces.append("\(zone)") }
-        } catch {
-            return pieces
-        }
+        } catch {}
         return pieces
     }
 }

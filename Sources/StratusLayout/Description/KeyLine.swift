@@ -73,12 +73,7 @@ extension KeyDescription {
         try scanner.expect(part.label)
         switch part {
         case .text: TupleWriter.appendString(try scanner.readText(), to: &key)
-        case .optionalText:
-            if scanner.take("null") {
-                TupleWriter.appendNull(to: &key)
-            } else {
-                try scanner.readText().append(to: &key)
-            }
+        case .optionalText: try (scanner.take("null") ? nil : scanner.readText()).append(to: &key)
         case .number, .database, .zone, .chunk: TupleWriter.appendInteger(try scanner.readNumber(), to: &key)
         case .bytes: TupleWriter.appendBytes(try scanner.readBytes(), to: &key)
         case .uuid:
@@ -86,7 +81,7 @@ extension KeyDescription {
                 throw scanner.invalid("A UUID is missing.")
             }
             TupleWriter.appendUUID(uuid, to: &key)
-        case .element: try append(try readElement(&scanner, depth: 0), scanner, to: &key)
+        case .element: try readElement(&scanner, depth: 0).append(to: &key)
         case .action: try appendCase(ReferenceAction.self, &scanner, &key)
         case .scope: try appendCase(DatabaseScope.self, &scanner, &key)
         case .identityKind: try appendCase(IdentityKind.self, &scanner, &key)
@@ -101,14 +96,6 @@ extension KeyDescription {
             throw scanner.invalid("No case has this name.").adding(["name": name])
         }
         TupleWriter.appendInteger(UInt64(value.rawValue), to: &key)
-    }
-
-    private static func append(
-        _ element: TupleElement, _ scanner: LineScanner, to key: inout [UInt8]
-    ) throws(StoreError) {
-        do throws(TupleError) { try TupleWriter.append(element, to: &key) } catch {
-            throw scanner.invalid("The tuples are nested too deeply.")
-        }
     }
 
     private static func readElement(_ scanner: inout LineScanner, depth: Int) throws(StoreError) -> TupleElement {

@@ -6,17 +6,7 @@ import StratusModel
 import StratusStore
 
 /// A value, with the key that identifies it, as text.
-package struct ValueDescription: Hashable, Sendable, CustomStringConvertible {
-    private let key: [UInt8]
-    private let value: [UInt8]
-
-    package init(key: [UInt8], value: [UInt8]) {
-        self.key = key
-        self.value = value
-    }
-
-    package var description: String { Self.text(of: value, forKey: key) }
-
+package enum ValueDescription {
     /// The number of characters or bytes of a field that a line shows.
     private static let contentLimit = 120
 

@@ -83,32 +83,20 @@ extension GlobalKeys {
         try read(key, .databases, DatabaseID.init)
     }
 
-    /// The zone of a key of the purges, releases, rebuilds or index builds keyspace.
+    /// The key of a zone in the purges, releases, rebuilds or index builds keyspace.
+    package static func zone(_ database: DatabaseNumber, _ zone: ZoneNumber, in list: GlobalKeyspace) -> [UInt8] {
+        key(list, database, zone)
+    }
+    package static func zones(of database: DatabaseNumber, in list: GlobalKeyspace) -> KeyRange {
+        range(list, database)
+    }
     package static func readZoneKey(
-        _ key: Span<UInt8>, in keyspace: GlobalKeyspace
+        _ key: Span<UInt8>, in list: GlobalKeyspace
     ) throws(StoreError) -> (database: DatabaseNumber, zone: ZoneNumber) {
-        try read(key, keyspace) { ($0, $1) }
+        try read(key, list) { ($0, $1) }
     }
-
-    package static func purge(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
-        key(.purges, database, zone)
-    }
-    package static func purges(in database: DatabaseNumber) -> KeyRange { range(.purges, database) }
-
-    package static func release(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
-        key(.releases, database, zone)
-    }
-    package static func releases(in database: DatabaseNumber) -> KeyRange { range(.releases, database) }
     package static func releases(after database: DatabaseNumber, _ zone: ZoneNumber) -> KeyRange {
-        keyspace(.releases).after(release(database, zone))
-    }
-
-    package static func rebuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
-        key(.rebuilds, database, zone)
-    }
-
-    package static func indexBuild(_ database: DatabaseNumber, _ zone: ZoneNumber) -> [UInt8] {
-        key(.indexBuilds, database, zone)
+        keyspace(.releases).after(self.zone(database, zone, in: .releases))
     }
 
     package static func indexReview(_ container: ContainerName, _ type: RecordType) -> [UInt8] {
@@ -179,9 +167,6 @@ extension GlobalKeys {
 
     package static func acceptance(user: UserName, zone: UUID, share: RecordName) -> [UInt8] {
         key(.acceptances, user, zone, share)
-    }
-    package static func acceptance(_ parts: AcceptanceKeyParts) -> [UInt8] {
-        acceptance(user: parts.user, zone: parts.zone, share: parts.share)
     }
     package static func acceptances(of user: UserName) -> KeyRange { range(.acceptances, user) }
     /// What a user has accepted in one zone.

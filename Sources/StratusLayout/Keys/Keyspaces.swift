@@ -184,11 +184,12 @@ enum KeyPart {
     }
 }
 
-// Names are made once, because making a name costs more than reading a key.
+// Names are made once, because making a name costs more than reading a key. The raw values count from 1 in the order of
+// the cases.
 
 extension ZoneKeyspace: Keyspace {
-    private static let names = names(of: allCases)
-    var name: String { Self.names[Int(rawValue)] }
+    private static let names = allCases.map { "\($0)" }
+    var name: String { Self.names[Int(rawValue) - 1] }
 
     var parts: [KeyPart] {
         switch self {
@@ -211,8 +212,8 @@ extension ZoneKeyspace: Keyspace {
 }
 
 extension DatabaseKeyspace: Keyspace {
-    private static let names = names(of: allCases)
-    var name: String { Self.names[Int(rawValue)] }
+    private static let names = allCases.map { "\($0)" }
+    var name: String { Self.names[Int(rawValue) - 1] }
 
     var parts: [KeyPart] {
         switch self {
@@ -225,8 +226,8 @@ extension DatabaseKeyspace: Keyspace {
 }
 
 extension GlobalKeyspace: Keyspace {
-    private static let names = names(of: allCases)
-    var name: String { Self.names[Int(rawValue)] }
+    private static let names = allCases.map { "\($0)" }
+    var name: String { Self.names[Int(rawValue) - 1] }
 
     var parts: [KeyPart] {
         switch self {
@@ -244,15 +245,5 @@ extension GlobalKeyspace: Keyspace {
         case .notifications: [.text, .text, .number]
         case .outbox: [.database, .number, .number]
         }
-    }
-}
-
-extension Keyspace {
-    /// The names of cases, each at the index of its raw value.
-    fileprivate static func names(of cases: [Self]) -> [String] {
-        let highest = Int(cases.map(\.rawValue).max() ?? 0)
-        var names = [String](repeating: "", count: highest + 1)
-        for value in cases { names[Int(value.rawValue)] = "\(value)" }
-        return names
     }
 }

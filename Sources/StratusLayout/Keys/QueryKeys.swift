@@ -135,16 +135,6 @@ extension ZoneKeys {
         try read(key, .queryIndexes) { $0 }
     }
 
-    /// Throws `.invalidRequest` if `value` nests tuples too deeply.
-    package func field(
-        type: RecordType, field: FieldKey, value: TupleElement, name: RecordName
-    ) throws(StoreError) -> [UInt8] {
-        var key = fieldPrefix(type, field)
-        key += try Self.encoding(of: value)
-        name.append(to: &key)
-        return key
-    }
-
     /// Appends the key of an entry whose element nests no tuples, such as those of `IndexedValue`.
     package func fieldEntry(
         type: RecordType, field: FieldKey, element: TupleElement, name: RecordName, into key: inout [UInt8]
@@ -198,9 +188,6 @@ extension ZoneKeys {
 
     package func token(_ token: String, field: FieldKey, name: RecordName, into key: inout [UInt8]) {
         append(.tokens, token, field, name, to: &key)
-    }
-    package func token(_ token: String, field: FieldKey, name: RecordName) -> [UInt8] {
-        key(.tokens, token, field, name)
     }
     /// The records with a word in a field, in the order of names.
     package func tokens(_ token: String, field: FieldKey) -> KeyRange { range(.tokens, token, field) }

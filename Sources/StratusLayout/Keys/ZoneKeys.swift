@@ -40,6 +40,9 @@ package struct ZoneKeys: Hashable, Sendable {
     /// Every key of the zone and no other.
     package var all: KeyRange { KeyBuilder.range(of: prefix) }
 
+    /// The zone's key in the purges, releases, rebuilds or index builds keyspace.
+    package func listed(in list: GlobalKeyspace) -> [UInt8] { GlobalKeys.zone(database, zone, in: list) }
+
     /// Every key of one keyspace of the zone.
     package func keyspace(_ keyspace: ZoneKeyspace) -> KeyRange { range(keyspace) }
 
@@ -216,11 +219,6 @@ extension ZoneKeys {
         target: RecordName, source: RecordName, field: FieldKey, action: ReferenceAction, into key: inout [UInt8]
     ) {
         append(.references, target, source, field, action, to: &key)
-    }
-    package func reference(
-        target: RecordName, source: RecordName, field: FieldKey, action: ReferenceAction
-    ) -> [UInt8] {
-        key(.references, target, source, field, action)
     }
     /// Every reference to a record.
     package func references(to target: RecordName) -> KeyRange { range(.references, target) }

@@ -110,12 +110,13 @@ package enum RecordCodec {
         return try RecordChunks.readFirstHeader(&reader).count
     }
 
-    /// Every reference in the fields of a record, lists of references included, in the order of keys and items.
-    package static func references(
+    /// The header of a record and every reference in its fields, lists of references included, in the order of keys and
+    /// items.
+    package static func headerAndReferences(
         in bytes: Span<UInt8>
-    ) throws(StoreError) -> [(field: FieldKey, reference: RecordReference)] {
+    ) throws(StoreError) -> (header: RecordHeader, references: [(field: FieldKey, reference: RecordReference)]) {
         var reader = ValueReader(bytes, Record.self)
-        try RecordHeader.skip(&reader)
+        let header = try RecordHeader.read(&reader)
         var cursor = FieldCursor(count: try reader.readCount())
         var references: [(field: FieldKey, reference: RecordReference)] = []
         while let entry = try cursor.next(&reader) {
@@ -133,7 +134,7 @@ package enum RecordCodec {
             }
         }
         try reader.expectEnd()
-        return references
+        return (header, references)
     }
 }
 
@@ -190,7 +191,10 @@ extension RecordHeader {
 
     /// Reads the header. The number of fields comes next.
     static func read(_ reader: inout ValueReader) throws(StoreError) -> RecordHeader {
-        let flags = try readFlags(&reader)
+        guard try reader.readByte() == RecordValueKind.live.rawValue else {
+            throw reader.corrupt("The value is not a whole live record: join its chunks, or read it as a tombstone.")
+        }
+        let flags = try reader.readFlags(below: Flag.all + 1)
         let type = RecordType(try reader.readText())
         let sequence = try reader.readNumber()
         let salt = try reader.readFixed32()
@@ -206,26 +210,6 @@ extension RecordHeader {
             type: type, parent: parent, share: share,
             system: SystemFields(
                 changeSequence: sequence, tagSalt: salt, created: created, modified: modified))
-    }
-
-    /// Skips the header. The number of fields comes next.
-    static func skip(_ reader: inout ValueReader) throws(StoreError) {
-        let flags = try readFlags(&reader)
-        try reader.skipText()
-        _ = try reader.readNumber()
-        try reader.skip(byteCount: 12)
-        try reader.skipText()
-        try reader.skip(byteCount: 8)
-        if flags & Flag.sameUser == 0 { try reader.skipText() }
-        if flags & Flag.parent != 0 { try reader.skipText() }
-        if flags & Flag.share != 0 { try reader.skipText() }
-    }
-
-    private static func readFlags(_ reader: inout ValueReader) throws(StoreError) -> UInt8 {
-        guard try reader.readByte() == RecordValueKind.live.rawValue else {
-            throw reader.corrupt("The value is not a whole live record: join its chunks, or read it as a tombstone.")
-        }
-        return try reader.readFlags(below: Flag.all + 1)
     }
 }
 

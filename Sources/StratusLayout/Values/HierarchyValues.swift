@@ -5,9 +5,8 @@ package import StratusStore
 
 /// A record's parent and the share it is the root of, with the changes since which both hold.
 ///
-/// A walk up a chain reads this entry on every level, so it is small, and `ParentEntryView` reads it in part without
-/// making a string. It and `ChildEntry` decode without `VersionedValue`, whose calls through a protocol would slow
-/// walks.
+/// A walk up a chain reads this entry on every level, so it is small. It and `ChildEntry` decode without
+/// `VersionedValue`, whose calls through a protocol would slow walks.
 ///
 /// Bytes: version 1 · flags (1 has a parent, 2 is a share root, 4 has children) · (1) text: parent · (2) text: share ·
 /// number: parent since · number: share since.
@@ -42,7 +41,8 @@ package struct ParentEntry: LayoutValue {
 
     package init(decoding bytes: Span<UInt8>) throws(StoreError) {
         var reader = ValueReader(bytes, ParentEntry.self)
-        let flags = try Self.readFlags(&reader)
+        try reader.expectVersion(1)
+        let flags = try reader.readFlags(below: Flag.all + 1)
         parent = flags & Flag.parent != 0 ? RecordName(try reader.readText()) : nil
         share = flags & Flag.share != 0 ? RecordName(try reader.readText()) : nil
         parentSince = try reader.readNumber()
@@ -52,57 +52,11 @@ package struct ParentEntry: LayoutValue {
     }
 
     /// Bits of the second byte. Never change.
-    fileprivate enum Flag {
+    private enum Flag {
         static let parent: UInt8 = 1
         static let share: UInt8 = 2
         static let children: UInt8 = 4
         static let all: UInt8 = 7
-    }
-
-    fileprivate static func readFlags(_ reader: inout ValueReader) throws(StoreError) -> UInt8 {
-        try reader.expectVersion(1)
-        return try reader.readFlags(below: Flag.all + 1)
-    }
-}
-
-/// A parent entry read in place: each part costs only what it reads. Nothing is copied.
-package struct ParentEntryView: ~Escapable {
-    private let bytes: Span<UInt8>
-    private let flags: UInt8
-
-    /// Throws `.corruption` if the first two bytes are not those of a parent entry.
-    @_lifetime(copy bytes)
-    package init(_ bytes: Span<UInt8>) throws(StoreError) {
-        self.bytes = bytes
-        var reader = ValueReader(bytes, ParentEntry.self)
-        flags = try ParentEntry.readFlags(&reader)
-    }
-
-    package var hasParent: Bool { flags & ParentEntry.Flag.parent != 0 }
-    package var isShareRoot: Bool { flags & ParentEntry.Flag.share != 0 }
-    package var hasChildren: Bool { flags & ParentEntry.Flag.children != 0 }
-
-    /// The UTF-8 bytes of the parent's name, not checked to be UTF-8; empty if there is no parent.
-    @_lifetime(copy self)
-    package func parentSpan() throws(StoreError) -> Span<UInt8> {
-        guard hasParent else { return bytes.extracting(0..<0) }
-        var reader = ValueReader(bytes.extracting(2..<bytes.count), ParentEntry.self)
-        return try reader.readTextSpan()
-    }
-
-    /// The parent, without reading the rest.
-    package func parent() throws(StoreError) -> RecordName? {
-        guard hasParent else { return nil }
-        var reader = ValueReader(bytes.extracting(2..<bytes.count), ParentEntry.self)
-        return RecordName(try reader.readText())
-    }
-
-    /// The share whose root the record is.
-    package func share() throws(StoreError) -> RecordName? {
-        guard isShareRoot else { return nil }
-        var reader = ValueReader(bytes.extracting(2..<bytes.count), ParentEntry.self)
-        if hasParent { try reader.skip(byteCount: try reader.readCount()) }
-        return RecordName(try reader.readText())
     }
 }
 

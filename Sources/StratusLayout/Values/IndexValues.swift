@@ -54,14 +54,11 @@ package struct QueryIndexState: Hashable, Sendable {
 /// Bytes: version 1 · number: fields · for each, in the byte order of names: text: field, byte: kinds, byte: phase ·
 /// byte: 1 if there is a position, else 0 · (1) text: position.
 package struct QueryIndexesEntry: VersionedValue {
-    package var fields: [FieldKey: QueryIndexState]
+    package var fields: [FieldKey: QueryIndexState] = [:]
     /// The last record, in the order of names, for which the pending work is done; nil before the first.
     package var position: RecordName?
 
-    package init(fields: [FieldKey: QueryIndexState] = [:], position: RecordName? = nil) {
-        self.fields = fields
-        self.position = position
-    }
+    package init() {}
 
     /// Whether work is pending.
     package var isUnfinished: Bool { fields.values.contains { $0.phase != .ready } }
@@ -99,10 +96,17 @@ package struct ZoneIdentityEntry: VersionedValue {
 ///
 /// Bytes: version 1 · byte: 1 if there is a last zone, else 0 · (1) numbers: database, zone.
 package struct IndexReviewEntry: VersionedValue {
-    /// The last zone that was reviewed, in the order of the numbers of database and zone; nil before the first.
-    package var last: (database: DatabaseNumber, zone: ZoneNumber)?
+    private var database: DatabaseNumber?
+    private var zone: ZoneNumber?
 
-    package init(last: (database: DatabaseNumber, zone: ZoneNumber)? = nil) { self.last = last }
+    package init(last: (database: DatabaseNumber, zone: ZoneNumber)? = nil) {
+        (database, zone) = (last?.database, last?.zone)
+    }
+
+    /// The last zone that was reviewed, in the order of the numbers of database and zone; nil before the first.
+    package var last: (database: DatabaseNumber, zone: ZoneNumber)? {
+        if let database, let zone { (database, zone) } else { nil }
+    }
 
     package func appendParts(to bytes: inout [UInt8]) {
         bytes.append(last == nil ? 0 : 1)
@@ -110,15 +114,6 @@ package struct IndexReviewEntry: VersionedValue {
     }
 
     package init(parts reader: inout ValueReader) throws(StoreError) {
-        if try reader.readFlag() { last = try reader.read() as (DatabaseNumber, ZoneNumber) }
-    }
-
-    package static func == (left: Self, right: Self) -> Bool {
-        left.last?.database == right.last?.database && left.last?.zone == right.last?.zone
-    }
-
-    package func hash(into hasher: inout Hasher) {
-        hasher.combine(last?.database)
-        hasher.combine(last?.zone)
+        if try reader.readFlag() { (database, zone) = try reader.read() as (DatabaseNumber, ZoneNumber) }
     }
 }

@@ -48,36 +48,26 @@ package enum SchemaEntry: LayoutValue {
         }
         switch (try reader.readByte(), version) {
         case (Self.typeKind, _):
-            self = .type(
-                fields: try Self.readFields(&reader), grants: try Self.readGrants(&reader),
-                isImported: version == Self.importedVersion)
+            let fields: [FieldKey: FieldSchema] = try reader.readDictionary { reader throws(StoreError) in
+                let scalar: ScalarType = try reader.readCase("The type of a field is unknown.")
+                let flags = try reader.readFlags(below: 4)
+                let type = FieldType(
+                    scalar, isList: flags & Self.listFlag != 0, isEncrypted: flags & Self.encryptedFlag != 0)
+                let indexes = FieldIndexes(rawValue: try reader.readByte())
+                guard indexes.isSubset(of: .all) else { throw reader.corrupt("An index of a field is unknown.") }
+                return FieldSchema(type, indexes: indexes)
+            }
+            let grants: [RoleName: TypePermissions] = try reader.readDictionary { reader throws(StoreError) in
+                let permissions = TypePermissions(rawValue: try reader.readByte())
+                guard permissions.isSubset(of: .all) else { throw reader.corrupt("A permission of a role is unknown.") }
+                return permissions
+            }
+            self = .type(fields: fields, grants: grants, isImported: version == Self.importedVersion)
         case (Self.rolesKind, Self.version):
             let roles: [RoleName: Void] = try reader.readDictionary { _ throws(StoreError) in }
             self = .roles(Set(roles.keys))
         default: throw reader.corrupt("The kind of a schema's entry is unknown.")
         }
         try reader.expectEnd()
-    }
-
-    private static func readFields(_ reader: inout ValueReader) throws(StoreError) -> [FieldKey: FieldSchema] {
-        try reader.readDictionary { reader throws(StoreError) in
-            let scalar: ScalarType = try reader.readCase("The type of a field is unknown.")
-            let flags = try reader.readFlags(below: 4)
-            let indexes = FieldIndexes(rawValue: try reader.readByte())
-            guard indexes.isSubset(of: .all) else { throw reader.corrupt("An index of a field is unknown.") }
-            return FieldSchema(
-                FieldType(scalar, isList: flags & listFlag != 0, isEncrypted: flags & encryptedFlag != 0),
-                indexes: indexes)
-        }
-    }
-
-    private static func readGrants(
-        _ reader: inout ValueReader
-    ) throws(StoreError) -> [RoleName: TypePermissions] {
-        try reader.readDictionary { reader throws(StoreError) in
-            let permissions = TypePermissions(rawValue: try reader.readByte())
-            guard permissions.isSubset(of: .all) else { throw reader.corrupt("A permission of a role is unknown.") }
-            return permissions
-        }
     }
 }

@@ -138,14 +138,15 @@ package struct ShareEventEntry: VersionedValue {
         let kind: ShareEventKind = try reader.readCase("No kind of event has this number.")
         let (date, actor, share): (Date, UserName, RecordName) = try reader.read()
         let flags = try reader.readFlags(below: 16)
-        event = ShareTrailEvent(
-            date: date, actor: actor, kind: kind, share: share,
-            root: flags & Flag.root == 0 ? nil : try reader.read() as RecordName,
-            participant: flags & Flag.participant == 0 ? nil : try reader.read() as ParticipantID,
-            user: flags & Flag.user == 0 ? nil : try reader.read() as UserName,
-            handle: flags & Flag.handle == 0 ? nil : try reader.readHandle(),
-            oldPermission: try Self.readOptional(&reader), newPermission: try Self.readOptional(&reader),
-            oldRole: try Self.readOptional(&reader), newRole: try Self.readOptional(&reader))
+        event = ShareTrailEvent(date: date, actor: actor, kind: kind, share: share, root: nil)
+        if flags & Flag.root != 0 { event.root = try reader.read() as RecordName }
+        if flags & Flag.participant != 0 { event.participant = try reader.read() as ParticipantID }
+        if flags & Flag.user != 0 { event.user = try reader.read() as UserName }
+        if flags & Flag.handle != 0 { event.handle = try reader.readHandle() }
+        event.oldPermission = try Self.readOptional(&reader)
+        event.newPermission = try Self.readOptional(&reader)
+        event.oldRole = try Self.readOptional(&reader)
+        event.newRole = try Self.readOptional(&reader)
     }
 
     private static func readOptional<Value: RawRepresentable<UInt8>>(

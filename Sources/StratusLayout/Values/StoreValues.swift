@@ -74,14 +74,11 @@ package struct DatabaseEntry: VersionedValue {
 /// A database's counters. Bytes: version 1 · number: next zone number · number: change counter.
 package struct DatabaseHeader: VersionedValue {
     /// The number the next zone gets; 1 in an empty database.
-    package var nextZoneNumber: UInt64
+    package var nextZoneNumber: UInt64 = 1
     /// The number of the newest entry of the feed of zones.
-    package var changeCounter: UInt64
+    package var changeCounter: UInt64 = 0
 
-    package init(nextZoneNumber: UInt64 = 1, changeCounter: UInt64 = 0) {
-        self.nextZoneNumber = nextZoneNumber
-        self.changeCounter = changeCounter
-    }
+    package init() {}
 
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(nextZoneNumber, changeCounter, to: &bytes) }
 
@@ -131,6 +128,8 @@ package struct PurgeEntry: VersionedValue {
         self.identity = identity
     }
 
+    package var keys: ZoneKeys { ZoneKeys(database: database, zone: zone) }
+
     package func appendParts(to bytes: inout [UInt8]) { ValueWriter.append(database, zone, identity, to: &bytes) }
 
     package init(parts reader: inout ValueReader) throws(StoreError) { (database, zone, identity) = try reader.read() }
@@ -149,15 +148,16 @@ package struct ReleaseEntry: VersionedValue {
     /// The last record, in the order of names, that no longer counts; nil if all still do.
     package var last: RecordName?
 
-    package init(
-        database: DatabaseNumber, zone: ZoneNumber, identity: UUID, owner: UserName, last: RecordName? = nil
-    ) {
+    package init(database: DatabaseNumber, zone: ZoneNumber, identity: UUID, owner: UserName) {
         self.database = database
         self.zone = zone
         self.identity = identity
         self.owner = owner
-        self.last = last
     }
+
+    package var keys: ZoneKeys { ZoneKeys(database: database, zone: zone) }
+    /// What the entry turns into once nothing holds the zone any longer.
+    package var purge: PurgeEntry { PurgeEntry(database: database, zone: zone, identity: identity) }
 
     package func appendParts(to bytes: inout [UInt8]) {
         ValueWriter.append(database, zone, identity, owner, last, to: &bytes)

@@ -17,27 +17,20 @@ package struct ZoneHeader: LayoutValue {
     /// The zone's incarnation. Change tokens of another one expire.
     package var incarnation: UUID
     /// The sequence of the newest change; 0 before the first.
-    package var sequence: UInt64
+    package var sequence: UInt64 = 0
     /// Changes up to this sequence may have been purged; older tokens expire.
-    package var horizon: UInt64
+    package var horizon: UInt64 = 0
     /// The counter of the zone's entry in its database's feed.
     package var databaseCounter: UInt64
     /// The number of live records in the zone.
-    package var recordCount: UInt64
+    package var recordCount: UInt64 = 0
     /// Whether the zone has ever had an index for queries. If not, its writers do not look for one.
-    package var hasQueryIndexes: Bool
+    package var hasQueryIndexes = false
 
-    package init(
-        identity: UUID, incarnation: UUID, sequence: UInt64 = 0, horizon: UInt64 = 0, databaseCounter: UInt64 = 0,
-        recordCount: UInt64 = 0, hasQueryIndexes: Bool = false
-    ) {
+    package init(identity: UUID, incarnation: UUID, databaseCounter: UInt64) {
         self.identity = identity
         self.incarnation = incarnation
-        self.sequence = sequence
-        self.horizon = horizon
         self.databaseCounter = databaseCounter
-        self.recordCount = recordCount
-        self.hasQueryIndexes = hasQueryIndexes
     }
 
     package func append(to bytes: inout [UInt8]) {

@@ -4,6 +4,7 @@
 // type never leave this target. Callers outside get a `Span` that is valid during one call.
 
 internal import Glibc
+internal import StratusStore
 
 /// A borrowed run of bytes, in byte order like LevelDB's own keys.
 @unsafe struct EngineBytes {
@@ -80,17 +81,6 @@ internal import Glibc
         bytes.removeAll(keepingCapacity: true)
         unsafe bytes.append(contentsOf: UnsafeBufferPointer(start: base, count: count))
     }
-
-    /// A copy that may outlive the memory.
-    var copied: [UInt8] {
-        unsafe [UInt8](UnsafeBufferPointer(start: base, count: count))
-    }
-}
-
-/// The seed of hashes of keys.
-enum HashSeed {
-    /// The seed of this process, derived from the one that Swift draws for its own hashes.
-    static var ofProcess: UInt64 { UInt64(truncatingIfNeeded: 0.hashValue) }
 }
 
 extension [UInt8] {
@@ -101,6 +91,21 @@ extension [UInt8] {
     ) throws(Failure) -> Result {
         try unsafe withUnsafeBufferPointer { buffer throws(Failure) in
             try unsafe body(EngineBytes(buffer))
+        }
+    }
+}
+
+extension KeyRange {
+    /// Whether any key can be in the range.
+    var holdsKeys: Bool {
+        unsafe withEngineBytes { unsafe $0.compare($1) < 0 }
+    }
+
+    func withEngineBytes<Result>(
+        _ body: (_ lower: EngineBytes, _ upper: EngineBytes) throws -> Result
+    ) rethrows -> Result {
+        try unsafe lower.withEngineBytes { lowerBytes in
+            try unsafe upper.withEngineBytes { try unsafe body(lowerBytes, $0) }
         }
     }
 }

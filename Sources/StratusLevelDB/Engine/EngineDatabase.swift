@@ -7,6 +7,7 @@
 
 internal import CLevelDB
 internal import CLogSync
+internal import StratusStore
 
 /// Owns a `leveldb_t` with its options.
 @safe final class EngineDatabase: @unchecked Sendable {  // because LevelDB guards itself and `close` comes last
@@ -28,7 +29,7 @@ internal import CLogSync
         self.finishesSyncs = finishesSyncs
         let pointer = unsafe options.pointer
         let name = place.name
-        let opened = try unsafe EngineErrorSlot.check(place) { unsafe leveldb_open(pointer, name, $0) }
+        let opened = try unsafe EngineError.check(place) { unsafe leveldb_open(pointer, name, $0) }
         self.place = place
         self.options = options
         unsafe handle = unsafe opened
@@ -55,7 +56,7 @@ internal import CLogSync
     func write(_ batch: borrowing EngineWriteBatch, synced: Bool) throws(EngineError) {
         let writeOptions = unsafe synced ? syncedWrite : unsyncedWrite
         let batchPointer = unsafe batch.pointer
-        try unsafe EngineErrorSlot.check(place) { error in
+        try unsafe EngineError.check(place) { error in
             unsafe leveldb_write(pointer, writeOptions, batchPointer, error)
             // The log of a large batch is synced while LevelDB inserts it, and LevelDB has not waited for that.
             if synced, finishesSyncs { unsafe options.logSync.finish(error) }
@@ -69,7 +70,7 @@ internal import CLogSync
     static func repair(_ place: EnginePlace, options: borrowing EngineOptions) throws(EngineError) {
         let pointer = unsafe options.pointer
         let name = place.name
-        try unsafe EngineErrorSlot.check(place) { unsafe leveldb_repair_db(pointer, name, $0) }
+        try unsafe EngineError.check(place) { unsafe leveldb_repair_db(pointer, name, $0) }
     }
 
     /// The value of a LevelDB property ("leveldb.stats", …), or nil if LevelDB does not know the name.
@@ -79,29 +80,23 @@ internal import CLogSync
         return unsafe String(cString: text)
     }
 
-    /// The approximate number of bytes of files for the keys from `lower` up to `upper`.
-    func approximateByteCount(from lower: [UInt8], upTo upper: [UInt8]) -> Int {
-        unsafe lower.withEngineBytes { lowerBytes in
-            unsafe upper.withEngineBytes { upperBytes in
-                var lowerPointer: UnsafePointer<CChar>? = unsafe lowerBytes.characters
-                var upperPointer: UnsafePointer<CChar>? = unsafe upperBytes.characters
-                var lowerCount = unsafe lowerBytes.count
-                var upperCount = unsafe upperBytes.count
-                var byteCount: UInt64 = 0
-                unsafe leveldb_approximate_sizes(
-                    pointer, 1, &lowerPointer, &lowerCount, &upperPointer, &upperCount, &byteCount)
-                return Int(clamping: byteCount)
-            }
+    /// The approximate number of bytes of files for the keys in `range`.
+    func approximateByteCount(of range: KeyRange) -> Int {
+        unsafe range.withEngineBytes { lower, upper in
+            var lowerPointer: UnsafePointer<CChar>? = unsafe lower.characters
+            var upperPointer: UnsafePointer<CChar>? = unsafe upper.characters
+            var (lowerCount, upperCount) = unsafe (lower.count, upper.count)
+            var byteCount: UInt64 = 0
+            unsafe leveldb_approximate_sizes(
+                pointer, 1, &lowerPointer, &lowerCount, &upperPointer, &upperCount, &byteCount)
+            return Int(clamping: byteCount)
         }
     }
 
-    /// Rewrites the tables that hold keys from `lower` up to `upper`.
-    func compact(from lower: [UInt8], upTo upper: [UInt8]) {
-        unsafe lower.withEngineBytes { lowerBytes in
-            unsafe upper.withEngineBytes { upperBytes in
-                unsafe leveldb_compact_range(
-                    pointer, lowerBytes.characters, lowerBytes.count, upperBytes.characters, upperBytes.count)
-            }
+    /// Rewrites the tables that hold keys in `range`.
+    func compact(_ range: KeyRange) {
+        unsafe range.withEngineBytes { lower, upper in
+            unsafe leveldb_compact_range(pointer, lower.characters, lower.count, upper.characters, upper.count)
         }
     }
 }
@@ -166,7 +161,7 @@ internal import CLogSync
     func visitValue(forKey key: [UInt8], _ body: (Span<UInt8>) throws -> Void) throws -> Bool {
         var count = 0
         let found = try unsafe key.withEngineBytes { bytes throws(EngineError) in
-            try unsafe EngineErrorSlot.check(database.place) {
+            try unsafe EngineError.check(database.place) {
                 unsafe leveldb_get(database.pointer, readOptions, bytes.characters, bytes.count, &count, $0)
             }
         }
@@ -251,7 +246,7 @@ internal import CLogSync
     /// Throws the iterator's error. LevelDB skips a block that it cannot read and stays valid behind it, so every scan
     /// must call this, however it ended.
     func check() throws(EngineError) {
-        try unsafe EngineErrorSlot.check(place) { unsafe leveldb_iter_get_error(live, $0) }
+        try unsafe EngineError.check(place) { unsafe leveldb_iter_get_error(live, $0) }
     }
 }
 

@@ -70,28 +70,15 @@ struct EnginePlace: Hashable, Sendable {
     }
 }
 
-/// The slot in which a C call leaves its error text.
-@safe struct EngineErrorSlot: ~Copyable {
-    private var text: UnsafeMutablePointer<CChar>?
-
-    init() {
-        unsafe text = nil
-    }
-
-    deinit {
-        unsafe leveldb_free(text)
-    }
-
-    /// Runs a C call on the database at `place` and throws what it left in the slot.
+extension EngineError {
+    /// Runs a C call on the database at `place` and throws the error text that it left in its slot.
     static func check<Result>(
-        _ place: EnginePlace,
-        _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+        _ place: EnginePlace, _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
     ) throws(EngineError) -> Result {
-        var slot = EngineErrorSlot()
-        let result = unsafe call(&slot.text)
-        if let text = unsafe slot.text {
-            throw EngineError(text: place.asGiven(unsafe String(cString: text)))
-        }
-        return result
+        var slot: UnsafeMutablePointer<CChar>?
+        let result = unsafe call(&slot)
+        guard let text = unsafe slot else { return result }
+        defer { unsafe leveldb_free(text) }
+        throw EngineError(text: place.asGiven(unsafe String(cString: text)))
     }
 }

@@ -43,7 +43,9 @@ struct BackupCopy {
     private var report = LevelDBBackupReport()
 
     /// CURRENT and the MANIFEST at the last attempt.
-    private var known: (current: [UInt8], name: String, identity: FileIdentity, manifest: Manifest)?
+    private var current: (bytes: [UInt8], manifestName: String) = ([], "")
+    private var manifest = Manifest()
+    private var manifestIdentity: FileIdentity?
     private var unchangedAttemptCount = 0
 
     /// Copies the store in `source` into the empty directory `target`, durably with `syncs`. `progress` gets the number
@@ -69,8 +71,10 @@ struct BackupCopy {
             }
             try SystemFiles.syncDirectory(target)
             return copy.report
-        } catch let error as SystemError {
-            throw error.storeError
+        } catch {
+            // Files disappear from a store that is being emptied.
+            if (try? StoreMarker.read(in: source))?.isEmptying == true { throw Emptying.error(source) }
+            throw (error as? SystemError)?.storeError ?? error
         }
     }
 
@@ -82,57 +86,51 @@ struct BackupCopy {
     /// Returns whether the copy is consistent.
     private mutating func attempt(_ progress: (Int, Int) -> Void) throws -> Bool {
         report.attemptCount += 1
-        guard let (current, name, _, manifest) = try readOn() else { return false }
+        guard try readOn() else { return false }
         guard manifest.end == .whole else {
             // LevelDB may be appending. If it stays like this, it is damage.
             try checkIsChanging(
                 "The MANIFEST of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                name)
+                current.manifestName)
             return false
         }
         // Read before `names`: a log exists before it is noted, so it is in that list.
         let acknowledged = AcknowledgedLogs.numbers(among: try SystemFiles.names(in: source)).filter(manifest.isLive)
         let names = try SystemFiles.names(in: source)
-        guard try takeTables(manifest, names, progress), try takeLogs(manifest, names), try isUnchanged() else {
-            return false
-        }
+        guard try takeTables(names, progress), try takeLogs(names), try isUnchanged() else { return false }
         for log in acknowledged { try SystemFiles.create("\(target)/\(StoreFileName.acknowledgedName(log))", []) }
-        try SystemFiles.create("\(target)/\(name)", manifest.bytes)
-        try SystemFiles.create("\(target)/\(StoreFileName.currentName)", current)
+        try SystemFiles.create("\(target)/\(current.manifestName)", manifest.bytes)
+        try SystemFiles.create("\(target)/\(StoreFileName.currentName)", current.bytes)
         return true
     }
 
-    /// Updates `known`. Returns nil if CURRENT names a MANIFEST that is gone.
-    private mutating func readOn() throws -> (current: [UInt8], name: String, FileIdentity, manifest: Manifest)? {
+    /// Reads CURRENT, and what the MANIFEST has got since the last attempt. Returns false if CURRENT names a MANIFEST
+    /// that is gone.
+    private mutating func readOn() throws -> Bool {
         unchangedAttemptCount += 1
-        let (current, name) = try Manifest.readCurrent(in: source)
-        guard let status = try SystemFiles.status("\(source)/\(name)") else {
-            known = nil
-            try checkIsChanging("The MANIFEST that CURRENT names is missing: restore a backup.", name)
-            return nil
+        let found = try Manifest.readCurrent(in: source)
+        let identity = try SystemFiles.status("\(source)/\(found.manifestName)")?.identity
+        if found != current || identity != manifestIdentity { manifest = Manifest() }
+        (current, manifestIdentity) = (found, identity)
+        guard identity != nil else {
+            try checkIsChanging("The MANIFEST that CURRENT names is missing: restore a backup.", found.manifestName)
+            return false
         }
-        var manifest = Manifest()
-        if let known, known.current == current, known.identity == status.identity {
-            manifest = known.manifest
-            self.known = nil
-        }
-        let more = try SystemFiles.read("\(source)/\(name)", from: manifest.bytes.count)
+        let more = try SystemFiles.read("\(source)/\(found.manifestName)", from: manifest.bytes.count)
         if !more.isEmpty { unchangedAttemptCount = 0 }
         guard manifest.extend(more) else {
             throw StoreError.damagedFile(
                 "The MANIFEST of the store is damaged: restore a backup, or run 'stratus repair-losing-damaged-data'.",
-                name, of: source)
+                found.manifestName, of: source)
         }
-        let state = (current, name, status.identity, manifest)
-        known = state
-        return state
+        return true
     }
 
     private func isUnchanged() throws -> Bool {
-        guard let known, let status = try SystemFiles.status("\(source)/\(known.name)") else { return false }
-        let current = try Manifest.readCurrent(in: source).bytes
-        return status.identity == known.identity && status.byteCount == known.manifest.bytes.count
-            && current == known.current
+        let status = try SystemFiles.status("\(source)/\(current.manifestName)")
+        let found = try Manifest.readCurrent(in: source).bytes
+        return status?.identity == manifestIdentity && status?.byteCount == manifest.bytes.count
+            && found == current.bytes
     }
 
     /// Throws if the store has not changed for many attempts, so that its fault is permanent.
@@ -141,9 +139,7 @@ struct BackupCopy {
     }
 
     /// Links or copies the tables. Returns false if one is gone.
-    private mutating func takeTables(
-        _ manifest: Manifest, _ names: [String], _ progress: (Int, Int) -> Void
-    ) throws -> Bool {
+    private mutating func takeTables(_ names: [String], _ progress: (Int, Int) -> Void) throws -> Bool {
         var tableNames: [UInt64: String] = [:]
         for name in names {
             if case .table(let number) = StoreFileName(name) { tableNames[number] = name }
@@ -184,7 +180,7 @@ struct BackupCopy {
     }
 
     /// Copies the logs. Returns false if one is gone.
-    private mutating func takeLogs(_ manifest: Manifest, _ names: [String]) throws -> Bool {
+    private mutating func takeLogs(_ names: [String]) throws -> Bool {
         for name in try SystemFiles.names(in: target) {
             if case .log = StoreFileName(name) { try SystemFiles.remove("\(target)/\(name)") }
         }

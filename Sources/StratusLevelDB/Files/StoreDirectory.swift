@@ -20,10 +20,8 @@ final class StoreDirectory: Sendable {
     private let acknowledged: AcknowledgedLogs
     /// Whether LevelDB must still create the database.
     let isNew: Bool
-    /// The commit that was dropped because it had lost pages.
-    let droppedCommit: DroppedCommit?
-    /// LevelDB's number of the last write that the store held when it was opened.
-    let lastSequence: UInt64
+    /// What the store's logs held when it was opened.
+    let logs: StoreLogs
     private let identity: FileIdentity
     private let formatVersion: Int
 
@@ -35,8 +33,7 @@ final class StoreDirectory: Sendable {
         self.identity = identity
         self.formatVersion = formatVersion
         self.isNew = isNew
-        droppedCommit = logs.droppedCommit
-        lastSequence = logs.lastSequence
+        self.logs = logs
     }
 
     var place: EnginePlace { lock.place }

@@ -54,12 +54,9 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
             }
             let (own, ownIdentity) = try lockOwnFile(in: directory, path: path)
             opened.append(own)
-            let engine = try lockEngineFile(in: directory, path: path)
-            do { try describeHolder(in: own, path: path) } catch {
-                close(engine)
-                throw error
-            }
-            return StoreLock(path, identity, descriptors: opened, engine: engine, ownIdentity, hooks)
+            opened.append(try lockEngineFile(in: directory, path: path))
+            try describeHolder(in: own, path: path)
+            return StoreLock(path, identity, opened, ownIdentity, hooks)
         } catch {
             for descriptor in opened { close(descriptor) }
             throw error
@@ -67,16 +64,16 @@ final class StoreLock: @unchecked Sendable {  // because a monitor guards the va
     }
 
     private init(
-        _ path: String, _ identity: FileIdentity, descriptors: [Int32], engine: Int32, _ lockIdentity: FileIdentity,
+        _ path: String, _ identity: FileIdentity, _ opened: [Int32], _ lockIdentity: FileIdentity,
         _ hooks: LevelDBTestHooks
     ) {
         didSyncDirectory = hooks.didSyncDirectory
         self.identity = identity
         self.lockIdentity = lockIdentity
-        self.descriptors = descriptors
-        engineLock = engine
+        descriptors = Array(opened[..<2])
+        engineLock = opened[2]
         absolutePath = SystemFiles.absolute(path)
-        let held = "/proc/self/fd/\(descriptors[0])"
+        let held = "/proc/self/fd/\(opened[0])"
         let reaches = !hooks.reachesDirectoryByPath && (try? SystemFiles.status(held))??.identity == identity
         place = EnginePlace(path: path, directory: reaches ? held : path)
         lockPath = "\(place.directory)/\(Self.fileName)"

@@ -212,9 +212,6 @@ struct LogSurvey {
     /// The sequence number of the last write of the last whole commit.
     private(set) var lastSequence: UInt64?
 
-    /// The bytes that are read at once.
-    private static let chunkByteCount = 32 * LogFile.blockByteCount
-
     private let name: String
     private let byteCount: Int
     private var commit: CommitHeader?
@@ -225,9 +222,9 @@ struct LogSurvey {
         byteCount = try SystemFiles.status(path)?.byteCount ?? 0
         var start = 0
         while start < byteCount {
-            let chunk = try SystemFiles.read(path, from: start, atMost: min(Self.chunkByteCount, byteCount - start))
-            if chunk.isEmpty { break }
-            if let offset = readChunk(chunk, at: start) {
+            let block = try SystemFiles.read(path, from: start, atMost: min(LogFile.blockByteCount, byteCount - start))
+            if block.isEmpty { break }
+            if let offset = readBlock(block, at: start) {
                 // A commit that begins before the damage is read as a whole.
                 let from = commit?.offset ?? offset
                 finding =
@@ -237,26 +234,23 @@ struct LogSurvey {
                     ).finding
                 return
             }
-            start += chunk.count
+            start += block.count
         }
         if finding == .intact, commit != nil { finding = .unfinished }
     }
 
-    /// Reads whole blocks. Returns the offset of the first one with damage or lost pages.
-    private mutating func readChunk(_ chunk: [UInt8], at start: Int) -> Int? {
-        for block in stride(from: 0, to: chunk.count, by: LogFile.blockByteCount) {
-            let bytes = Array(chunk[block..<min(block + LogFile.blockByteCount, chunk.count)])
-            var misplaced: Int?
-            let end = LogFile.forEachFragment(bytes) { type, payload in
-                let offset = start + block + payload.startIndex - LogFile.headerByteCount
-                if misplaced == nil, !take(type, payload, at: offset) { misplaced = offset }
-            }
-            if let misplaced { return misplaced }
-            switch end {
-            case .whole: continue
-            case .zeros(let offset), .damaged(let offset): return start + block + offset
-            case .torn: finding = .unfinished
-            }
+    /// Returns the offset of the first damage or lost page in a block.
+    private mutating func readBlock(_ block: [UInt8], at start: Int) -> Int? {
+        var misplaced: Int?
+        let end = LogFile.forEachFragment(block) { type, payload in
+            let offset = start + payload.startIndex - LogFile.headerByteCount
+            if misplaced == nil, !take(type, payload, at: offset) { misplaced = offset }
+        }
+        if let misplaced { return misplaced }
+        switch end {
+        case .whole: break
+        case .zeros(let offset), .damaged(let offset): return start + offset
+        case .torn: finding = .unfinished
         }
         return nil
     }

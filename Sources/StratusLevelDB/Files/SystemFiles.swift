@@ -23,26 +23,23 @@ struct SystemError: Error {
     /// The error as the store's callers get it. A missing file is not corruption here: only LevelDB's own errors refer
     /// to files in its list.
     var storeError: StoreError {
-        let (code, message): (StoreError.Code, StaticString)
         switch number {
-        case Self.irregularNumber, ENXIO, EISDIR: return Self.irregular(path)
+        case Self.irregularNumber, ENXIO, EISDIR: Self.irregular(path)
         case ENOENT, ENOTDIR:
-            (code, message) = (
-                .inputOutput, "There is nothing at the path, or no folder on the way to it: check it, or create it."
-            )
+            storeError(
+                .inputOutput, "There is nothing at the path, or no folder on the way to it: check it, or create it.")
         case EACCES, EPERM, EROFS:
-            (code, message) = (
-                .notPermitted, "The path may not be read or written: change its owner or mode, or name another."
-            )
-        case ENOSPC, EDQUOT: (code, message) = (.diskFull, "There is no room left on the disk: make some.")
+            storeError(
+                .notPermitted, "The path may not be read or written: change its owner or mode, or name another.")
+        case ENOSPC, EDQUOT: storeError(.diskFull, "There is no room left on the disk: make some.")
         case EEXIST, ENOTEMPTY:
-            (code, message) = (
-                .inputOutput, "There is something at the path already: choose another, or move it away."
-            )
-        default: (code, message) = (.inputOutput, "A system call failed: the cause says why.")
+            storeError(.inputOutput, "There is something at the path already: choose another, or move it away.")
+        default: storeError(.inputOutput, "A system call failed: the cause says why.")
         }
-        return StoreError(
-            code, message, ["path": path, "call": "\(call)"], cause: EngineError.systemText(number))
+    }
+
+    private func storeError(_ code: StoreError.Code, _ message: StaticString) -> StoreError {
+        StoreError(code, message, ["path": path, "call": "\(call)"], cause: EngineError.systemText(number))
     }
 
     /// The error for something else in place of a store's file.

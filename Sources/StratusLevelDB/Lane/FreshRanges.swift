@@ -55,7 +55,8 @@ final class FreshRanges {
     /// Most keys are in the range of the last key.
     private var lastFound = 0
     private var useCount: UInt64 = 0
-    private let seed = HashSeed.ofProcess
+    /// The seed of hashes of keys in this process, derived from the one that Swift draws for its own hashes.
+    private let seed = UInt64(truncatingIfNeeded: 0.hashValue)
 
     init(byteCount: Int) { self.byteCount = byteCount }
 

@@ -23,7 +23,7 @@ final class LaneTransaction: StoreTransaction {
     /// Resets the state for another run of the body.
     func reset() {
         publishActions = []
-        base.resetCost()
+        base.cost = StoreCost()
     }
 
     // MARK: Writing
@@ -52,17 +52,14 @@ final class LaneTransaction: StoreTransaction {
 
     func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
         unsafe key.withEngineBytes { bytes in
-            if unsafe forming.writes.entry(forKey: bytes) != nil { return true }
-            guard let inFlight else { return false }
-            return unsafe inFlight.writes.entry(forKey: bytes) != nil
+            unsafe forming.writes.entry(forKey: bytes) != nil || inFlight?.writes.entry(forKey: bytes) != nil
         }
     }
 
     func hasUnpublishedWrite(in range: KeyRange) -> Bool {
         unsafe range.withEngineBytes { lower, upper in
-            if unsafe forming.writes.holdsEntry(from: lower, upTo: upper) { return true }
-            guard let inFlight else { return false }
-            return unsafe inFlight.writes.holdsEntry(from: lower, upTo: upper)
+            unsafe forming.writes.holdsEntry(from: lower, upTo: upper)
+                || inFlight?.writes.holdsEntry(from: lower, upTo: upper) == true
         }
     }
 

@@ -106,10 +106,6 @@ struct PendingPosition: Equatable {
 
     // MARK: Writing
 
-    mutating func set(_ key: [UInt8], to value: [UInt8]) {
-        set(key.span, to: value.span)
-    }
-
     mutating func set(_ key: Span<UInt8>, to value: Span<UInt8>) {
         unsafe key.withUnsafeBufferPointer { keyBuffer in
             unsafe value.withUnsafeBufferPointer { valueBuffer in

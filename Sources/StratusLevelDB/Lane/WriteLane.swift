@@ -83,7 +83,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         self.database = database
         self.directory = directory
         self.published = first
-        self.acknowledgedSequence = directory.lastSequence
+        self.acknowledgedSequence = directory.logs.lastSequence
         self.gate = gate
         self.options = options
         self.fresh = FreshRanges(byteCount: options.freshByteCount)
@@ -242,40 +242,37 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 
         monitor.unlock()
         let began = MonotonicTime.now
-        let result = write(group)
+        let failure = write(group)
         let nanoseconds = MonotonicTime.now.nanoseconds - began.nanoseconds
-        let next = (try? result.get()).map {
-            PublishedSnapshot(version: version, engine: EngineSnapshot(database))
-        }
+        let next = failure == nil ? PublishedSnapshot(version: version, engine: EngineSnapshot(database)) : nil
         monitor.lock()
 
         flushNanoseconds = nanoseconds
         inFlight = nil
-        if next != nil { acknowledgedSequence += UInt64(batch.count) }
-        switch result {
-        case .failure(let failure): fail(group, failure)
-        case .success:
-            if let next { publish(group, next) }
+        if let next {
+            acknowledgedSequence += UInt64(batch.count)
+            publish(group, next)
+        } else if let failure {
+            fail(group, failure)
         }
         forming.flusherMayGoOn.signal()
         flushEnded.broadcast()
     }
 
-    private func write(_ group: LaneGroup) -> Result<Void, FailedWrite> {
+    /// Returns nil if the group is on disk as the options ask.
+    private func write(_ group: LaneGroup) -> FailedWrite? {
         batch.fill(with: group.writes)
+        var failure: FailedWrite?
         do {
             try options.testHooks.willWriteGroup?(group.transactionCount)
             try database.write(batch, synced: options.syncsCommits)
-            guard options.syncsCommits else { return .success(()) }
+            guard options.syncsCommits else { return nil }
             if !options.testHooks.leavesLogsUnnoted { try directory.noteLog(database.writtenLog) }
-            return directory.lock.displacement().map { .failure(FailedWrite(displacement: $0)) } ?? .success(())
         } catch {
-            // If the directory is gone, writes fail too, with a less useful error.
-            if let displacement = directory.lock.displacement() {
-                return .failure(FailedWrite(displacement: displacement))
-            }
-            return .failure(FailedWrite(error))
+            failure = FailedWrite(error)
         }
+        // If the directory is gone, writes fail too, with a less useful error.
+        return directory.lock.displacement().map { FailedWrite(displacement: $0) } ?? failure
     }
 
     private func publish(_ group: LaneGroup, _ next: PublishedSnapshot) {
@@ -310,28 +307,23 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
 }
 
 /// Why a group, and everything after it, was not acknowledged.
-private struct FailedWrite: Error {
+private struct FailedWrite {
     let reason: StoreError.Code
     let cause: String
     /// Set if other processes may no longer see that the store is open.
     var displacement: StoreError?
 
-    init(reason: StoreError.Code, cause: String) {
-        self.reason = reason
-        self.cause = cause
-    }
-
     init(_ error: any Error) {
         if let error = error as? StoreError {
-            self.init(reason: error.code, cause: error.cause ?? error.message)
+            (reason, cause) = (error.code, error.cause ?? error.message)
         } else {
             let failure = error as? EngineError ?? EngineError(text: "\(error)")
-            self.init(reason: failure.storeCode, cause: failure.text)
+            (reason, cause) = (failure.storeCode, failure.text)
         }
     }
 
     init(displacement: StoreError) {
-        self.init(reason: displacement.code, cause: displacement.description)
+        (reason, cause) = (displacement.code, displacement.description)
         self.displacement = displacement
     }
 

@@ -29,11 +29,6 @@ final class PublishedSnapshot: @unchecked Sendable {  // because the gate's lock
     }
 }
 
-/// Set when the store no longer waits for its readers.
-final class ReaderAbandonment: Sendable {
-    let isOn = Atomic(false)
-}
-
 /// Creates readers, and adds up their costs.
 final class ReadGate: @unchecked Sendable {  // because the monitor guards all state
     /// The most idle iterators that are kept: each retains memory tables and files of its version.
@@ -49,7 +44,8 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
     /// Why new readers are refused although the store is open.
     private var refusal: StoreError?
     private var isAwaitingReaders = false
-    private let abandonment = ReaderAbandonment()
+    /// Set when the store no longer waits for its readers.
+    let hasAbandonedReaders = Atomic(false)
     private var totals = StoreStatistics()
 
     init(_ first: PublishedSnapshot, keptByteCount: Int) {
@@ -69,7 +65,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
             published.readerCount += 1
             readerCount += 1
             let iterator = published.idleIterators.popLast()
-            return SnapshotReader(published, kept, abandonment, idleIterators: iterator.map { [$0] } ?? [])
+            return SnapshotReader(published, self, idleIterators: iterator.map { [$0] } ?? [])
         }
     }
 
@@ -148,7 +144,7 @@ final class ReadGate: @unchecked Sendable {  // because the monitor guards all s
             isAwaitingReaders = true
             while readerCount > 0, readersLeft.wait(monitor, until: end) {}
         }
-        abandonment.isOn.store(true, ordering: .relaxed)
+        hasAbandonedReaders.store(true, ordering: .relaxed)
     }
 
     /// Refuses new readers, waits until the current ones have ended, and destroys the newest snapshot.

@@ -13,8 +13,7 @@ internal import Synchronization
 /// A consistent snapshot of one version.
 final class SnapshotReader: StoreReader {
     let published: PublishedSnapshot
-    private let kept: KeptObjects
-    private let abandonment: ReaderAbandonment
+    private let gate: ReadGate
     /// The reader's cost. A transaction adds its writes.
     var cost = StoreCost()
     /// Look-ups in LevelDB, in all runs of a body.
@@ -23,13 +22,9 @@ final class SnapshotReader: StoreReader {
     private var idleIterators: [EngineIterator]
     private var isEnded = false
 
-    init(
-        _ published: PublishedSnapshot, _ kept: KeptObjects, _ abandonment: ReaderAbandonment,
-        idleIterators: [EngineIterator]
-    ) {
-        self.abandonment = abandonment
+    init(_ published: PublishedSnapshot, _ gate: ReadGate, idleIterators: [EngineIterator]) {
         self.published = published
-        self.kept = kept
+        self.gate = gate
         self.idleIterators = idleIterators
     }
 
@@ -42,15 +37,10 @@ final class SnapshotReader: StoreReader {
         return idleIterators
     }
 
-    /// Resets the cost: the body is run again.
-    func resetCost() {
-        cost = StoreCost()
-    }
-
     /// Throws an error if the store no longer waits for its readers.
     @inline(__always)
     func checkIsWanted() throws {
-        if abandonment.isOn.load(ordering: .relaxed) { throw ReadGate.reopeningError }
+        if gate.hasAbandonedReaders.load(ordering: .relaxed) { throw ReadGate.reopeningError }
     }
 
     func checkIsActive() {
@@ -65,13 +55,13 @@ final class SnapshotReader: StoreReader {
 
     func keptObject(forKey key: [UInt8]) -> (any AnyObject & Sendable)? {
         checkIsActive()
-        guard let object = kept.object(forKey: key, at: version) else { return nil }
+        guard let object = gate.kept.object(forKey: key, at: version) else { return nil }
         cost.pointReads += 1
         return object
     }
 
     func keep(forKey key: [UInt8], byteCount: Int, _ make: () -> any AnyObject & Sendable) {
-        kept.keep(forKey: key, byteCount: byteCount, at: version, make)
+        gate.kept.keep(forKey: key, byteCount: byteCount, at: version, make)
     }
 
     /// `visitValue` without counting it.
@@ -142,21 +132,6 @@ extension EngineIterator {
         switch direction {
         case .forward: moveForward()
         case .backward: moveBackward()
-        }
-    }
-}
-
-extension KeyRange {
-    /// Whether any key can be in the range.
-    var holdsKeys: Bool {
-        unsafe withEngineBytes { unsafe $0.compare($1) < 0 }
-    }
-
-    func withEngineBytes<Result>(
-        _ body: (_ lower: EngineBytes, _ upper: EngineBytes) throws -> Result
-    ) rethrows -> Result {
-        try unsafe lower.withEngineBytes { lowerBytes in
-            try unsafe upper.withEngineBytes { try unsafe body(lowerBytes, $0) }
         }
     }
 }

@@ -55,26 +55,27 @@ struct SchemaLexer {
     mutating func next() throws(SchemaTextError) -> SchemaToken {
         try skipSpace()
         let (line, column) = (line, column)
-        guard let scalar = peek() else { return SchemaToken(kind: .end, line: line, column: column) }
+        return SchemaToken(kind: try nextKind(), line: line, column: column)
+    }
+
+    private mutating func nextKind() throws(SchemaTextError) -> SchemaToken.Kind {
+        guard let scalar = peek() else { return .end }
         switch scalar {
         case "(", ")", ",", ";", "<", ">":
             advance()
-            return SchemaToken(kind: .mark(scalar), line: line, column: column)
-        case "\"":
-            return SchemaToken(kind: .quoted(try quotedName()), line: line, column: column)
+            return .mark(scalar)
+        case "\"": return .quoted(try quotedName())
         default:
-            guard Self.isWordScalar(scalar) else {
-                let code = String(scalar.value, radix: 16, uppercase: true)
-                throw SchemaTextError(
-                    line: line, column: column,
-                    message: "The character U+\(code) cannot be part of a name without quotes.")
-            }
             var word = String.UnicodeScalarView()
             while let scalar = peek(), Self.isWordScalar(scalar) {
                 word.append(scalar)
                 advance()
             }
-            return SchemaToken(kind: .word(String(word)), line: line, column: column)
+            guard word.isEmpty else { return .word(String(word)) }
+            let code = String(scalar.value, radix: 16, uppercase: true)
+            throw SchemaTextError(
+                line: line, column: column,
+                message: "The character U+\(code) cannot be part of a name without quotes.")
         }
     }
 

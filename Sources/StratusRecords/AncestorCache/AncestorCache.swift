@@ -212,21 +212,25 @@ extension AncestorCache {
                 return (.unknown(at: name, levels: passed), true)
             }
             lane.note(start)
-            let ascent = table.ascend(from: start, at: version, limit: limit)
-            switch ascent {
-            case .root(let mark, let levels):
-                lane.hits += 1
-                let mark = table.marks[mark]
-                return (.found(root: mark.root, share: mark.share, levels: passed + levels), true)
-            case .top(let levels):
-                lane.hits += 1
-                return (.none(levels: passed + levels), true)
-            case .unknown(let slot, let levels):
-                lane.misses += 1
-                return (.unknown(at: slot == start ? name : table.name(of: slot), levels: passed + levels), true)
-            case .more(let slot, let levels):
-                return (.unknown(at: table.name(of: slot), levels: passed + levels), false)
+            var (slot, levels) = (start, passed)
+            while levels < passed + limit {
+                let link = table.links[Int(slot)]
+                guard link.validSince <= version else {
+                    lane.misses += 1
+                    return (.unknown(at: slot == start ? name : table.name(of: slot), levels: levels), true)
+                }
+                if link.mark != AncestorTable.none {
+                    lane.hits += 1
+                    return (.found(table.marks[link.mark], levels: levels), true)
+                }
+                if link.parent == AncestorTable.none {
+                    lane.hits += 1
+                    return (.none(levels: levels), true)
+                }
+                slot = link.parent
+                levels += 1
             }
+            return (.unknown(at: table.name(of: slot), levels: levels), false)
         }
     }
 }

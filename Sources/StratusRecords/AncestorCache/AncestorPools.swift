@@ -219,19 +219,14 @@ struct CachedZones {
 
 /// The share marks of cached values, by number.
 struct ShareMarks {
-    struct Mark {
-        var root: RecordName
-        var share: RecordName
-    }
-
     /// The most that one mark takes in addition to its texts: its places in `marks`, `slots` and `free` while those
     /// arrays double.
-    private static let byteCountPerMark = 3 * (MemoryLayout<Mark>.stride + 2 * MemoryLayout<UInt32>.stride)
+    private static let byteCountPerMark = 3 * (MemoryLayout<ShareMembership>.stride + 2 * MemoryLayout<UInt32>.stride)
 
     /// The places examined for one mark: many may be free.
     private static let stepLimit = 1_024
 
-    private var marks: [Mark] = []
+    private var marks: [ShareMembership] = []
     /// The slot that each mark belongs to, or `AncestorTable.none`.
     private var slots: [UInt32] = []
     private var hand = 0
@@ -242,7 +237,7 @@ struct ShareMarks {
 
     var byteCount: Int { marks.count * ShareMarks.byteCountPerMark + keptTextByteCount }
 
-    subscript(number: UInt32) -> Mark { marks[Int(number)] }
+    subscript(number: UInt32) -> ShareMembership { marks[Int(number)] }
 
     /// The bytes that `insert` adds; with `replacing`, after as many marks as needed were removed.
     func growthByteCount(forText byteCount: Int, replacing: Bool = false) -> Int {
@@ -256,7 +251,7 @@ struct ShareMarks {
         heapByteCount(forTextOf: rootByteCount) + heapByteCount(forTextOf: shareByteCount)
     }
 
-    mutating func insert(_ mark: Mark, of slot: UInt32) -> UInt32 {
+    mutating func insert(_ mark: ShareMembership, of slot: UInt32) -> UInt32 {
         textByteCount += ShareMarks.heapByteCount(of: mark)
         keptTextByteCount = max(keptTextByteCount, textByteCount)
         guard let number = free.popLast() else {
@@ -280,12 +275,12 @@ struct ShareMarks {
 
     mutating func remove(_ number: UInt32) {
         textByteCount -= ShareMarks.heapByteCount(of: marks[Int(number)])
-        marks[Int(number)] = Mark(root: "", share: "")
+        marks[Int(number)] = ShareMembership(root: "", share: "")
         slots[Int(number)] = AncestorTable.none
         free.append(number)
     }
 
-    private static func heapByteCount(of mark: Mark) -> Int {
+    private static func heapByteCount(of mark: ShareMembership) -> Int {
         textByteCount(
             rootByteCount: mark.root.text.utf8.count, shareByteCount: mark.share.text.utf8.count)
     }

@@ -267,7 +267,7 @@ struct AncestorTable: ~Copyable {
         }
         // A copy, because the caller's text may be part of a larger one.
         let copy = RecordName(String(decoding: Array(share.text.utf8), as: UTF8.self))
-        return marks.insert(ShareMarks.Mark(root: name(of: slot), share: copy), of: slot)
+        return marks.insert(ShareMembership(root: name(of: slot), share: copy), of: slot)
     }
 
     /// Removes a slot's value, if it has one, and frees the slot if nothing else needs its name.
@@ -294,15 +294,6 @@ struct AncestorTable: ~Copyable {
 //
 // Eviction is CLOCK (second chance), with one addition: a value that others name as their parent is skipped, so that
 // leaves go first and walks that begin in the cache also end in it.
-
-/// Where a walk along links ended.
-enum AncestorAscent {
-    case root(mark: UInt32, levels: Int)
-    case top(levels: Int)
-    case unknown(at: UInt32, levels: Int)
-    /// The limit was reached. The walk continues at this slot, which may be known or not.
-    case more(at: UInt32, levels: Int)
-}
 
 extension AncestorTable {
     /// The values the clock's hand skips before it evicts one that was looked up or has children. It bounds the time of
@@ -398,20 +389,5 @@ extension AncestorTable {
             parent: link.parent == AncestorTable.none ? nil : name(of: link.parent), parentSince: detail.parentSince,
             share: link.mark == AncestorTable.none ? nil : marks[link.mark].share, shareSince: detail.shareSince,
             hasChildren: detail.hasChildren)
-    }
-
-    /// Follows at most `limit` links from `start` to the nearest share root.
-    func ascend(from start: UInt32, at version: StoreVersion, limit: Int) -> AncestorAscent {
-        var slot = start
-        var levels = 0
-        while levels < limit {
-            let link = links[Int(slot)]
-            guard link.validSince <= version else { return .unknown(at: slot, levels: levels) }
-            if link.mark != AncestorTable.none { return .root(mark: link.mark, levels: levels) }
-            if link.parent == AncestorTable.none { return .top(levels: levels) }
-            slot = link.parent
-            levels += 1
-        }
-        return .more(at: slot, levels: levels)
     }
 }

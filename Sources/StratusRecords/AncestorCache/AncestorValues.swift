@@ -16,9 +16,17 @@ package struct HierarchyChange: Hashable, Sendable {
     package var node: ParentEntry?
 }
 
+/// The hierarchical share a record is in.
+package struct ShareMembership: Hashable, Sendable {
+    /// The share root: the record itself or the only ancestor that is one.
+    package var root: RecordName
+    /// The root's share.
+    package var share: RecordName
+}
+
 /// The nearest share root at or above a record, as far as the cache knows. `levels` counts steps from child to parent.
 package enum AncestorShareAnswer: Hashable, Sendable {
-    case found(root: RecordName, share: RecordName, levels: Int)
+    case found(ShareMembership, levels: Int)
     /// The top was reached, and no record on the way is a share root.
     case none(levels: Int)
     /// Continue in the store at `at`. No record below it on the way is a share root.

@@ -24,21 +24,20 @@ enum RebuildMark {
 extension RecordReader {
     /// Throws `rebuilding` if the indexes of the zone are incomplete in this snapshot. One read.
     package func requireReliableIndexes(of zone: ZoneReader) throws {
-        guard try store.contains(GlobalKeys.rebuild(zone.keys.database, zone.keys.zone)) else { return }
+        guard try store.contains(zone.keys.listed(in: .rebuilds)) else { return }
         throw StoreError(.rebuilding, "Indexes are being rebuilt: try again when that is done.")
     }
 }
 
 extension RecordTransaction {
     func markRebuilding(_ zone: ZoneReader, identity: UUID) throws {
-        try set(
-            GlobalKeys.rebuild(zone.keys.database, zone.keys.zone), to: ZoneIdentityEntry(identity: identity).encoded())
+        try set(zone.keys.listed(in: .rebuilds), to: ZoneIdentityEntry(identity: identity).encoded())
         let (rebuilding, cacheZone) = (engine.rebuilding, zone.cacheZone)
         onPublish { _ in rebuilding.withLock { _ = $0.insert(cacheZone) } }
     }
 
     func unmarkRebuilding(_ zone: ZoneReader) throws {
-        try delete(GlobalKeys.rebuild(zone.keys.database, zone.keys.zone))
+        try delete(zone.keys.listed(in: .rebuilds))
         let (rebuilding, cacheZone) = (engine.rebuilding, zone.cacheZone)
         onPublish { _ in rebuilding.withLock { _ = $0.remove(cacheZone) } }
     }

@@ -107,7 +107,7 @@ package class RecordReader {
     package func visitZones(in database: DatabaseID, _ visit: (ZoneListing) throws -> ScanStep) throws {
         guard let entry = try databaseEntry(database) else { return }
         let keys = DatabaseKeys(entry.number)
-        try visitZones(keys, in: keys.keyspace(.zones), visit)
+        try store.scan(keys.keyspace(.zones)) { try visit(listing($0, $1, keys)) }
     }
 
     /// Visits every zone of every database after `position`, in the order of both. The zone of the position may no
@@ -121,7 +121,8 @@ package class RecordReader {
             var step = ScanStep.next
             let keys = DatabaseKeys(entry.number)
             let rest = position.flatMap { $0.database == database ? keys.zones(after: $0.name) : nil }
-            try visitZones(keys, in: rest ?? keys.keyspace(.zones)) { listing in
+            try store.scan(rest ?? keys.keyspace(.zones)) { key, value in
+                let listing = try listing(key, value, keys)
                 step = try visit(ZoneID(database: database, name: listing.name), listing)
                 return step
             }
@@ -162,14 +163,8 @@ package class RecordReader {
 
     /// Whether keys of deleted zones of a database are being purged or wait for it.
     package func isPurging(_ database: DatabaseNumber) throws -> Bool {
-        try store.hasEntries(in: GlobalKeys.purges(in: database))
-            || store.hasEntries(in: GlobalKeys.releases(in: database))
-    }
-
-    private func visitZones(
-        _ keys: DatabaseKeys, in range: KeyRange, _ visit: (ZoneListing) throws -> ScanStep
-    ) throws {
-        try store.scan(range) { try visit(listing($0, $1, keys)) }
+        try store.hasEntries(in: GlobalKeys.zones(of: database, in: .purges))
+            || store.hasEntries(in: GlobalKeys.zones(of: database, in: .releases))
     }
 
     private func listing(_ key: Span<UInt8>, _ value: Span<UInt8>, _ keys: DatabaseKeys) throws -> ZoneListing {

@@ -159,16 +159,16 @@ package final class RecordTransaction: RecordReader {
         _ = try noteChange(
             of: id, keys: listing.keys, identity: header.identity, replacing: header.databaseCounter, kind: .deleted)
         try writer.delete(databaseKeys.zone(id.name))
-        let (number, identity) = (listing.entry.number, listing.entry.identity)
+        let (keys, identity) = (listing.keys, listing.entry.identity)
         if let owner {
-            let release = ReleaseEntry(database: listing.database, zone: number, identity: identity, owner: owner)
-            try writer.set(GlobalKeys.release(listing.database, number), to: release.encoded())
+            let release = ReleaseEntry(database: keys.database, zone: keys.zone, identity: identity, owner: owner)
+            try writer.set(keys.listed(in: .releases), to: release.encoded())
         } else {
-            let purge = PurgeEntry(database: listing.database, zone: number, identity: identity)
-            try writer.set(GlobalKeys.purge(listing.database, number), to: purge.encoded())
+            let purge = PurgeEntry(database: keys.database, zone: keys.zone, identity: identity)
+            try writer.set(keys.listed(in: .purges), to: purge.encoded())
         }
         try forgetRebuild(of: zone)
-        if header.hasQueryIndexes { try writer.delete(GlobalKeys.indexBuild(listing.database, listing.entry.number)) }
+        if header.hasQueryIndexes { try writer.delete(keys.listed(in: .indexBuilds)) }
         forgetAncestors(of: zone)
         forgetZoneReader(id)
         publishDirectoryChange(of: id)
@@ -202,7 +202,7 @@ package final class RecordTransaction: RecordReader {
         guard var global = try writer.withValue(forKey: GlobalKeys.header(), { try GlobalHeader(decoding: $0) }) else {
             throw StoreError(
                 .corruption, "The store has lost the counter of its databases: restore it from a backup.",
-                ["key": "\(KeyDescription(GlobalKeys.header()))"])
+                ["key": KeyDescription.text(of: GlobalKeys.header())])
         }
         let entry = DatabaseEntry(number: DatabaseNumber(global.nextDatabaseNumber), identity: identity)
         global.nextDatabaseNumber = try global.nextDatabaseNumber.advanced(in: "database number")

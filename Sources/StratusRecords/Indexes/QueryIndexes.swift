@@ -67,6 +67,13 @@ extension FieldValue {
     var items: [FieldValue] {
         if case .list(let items) = self { items } else { [self] }
     }
+
+    /// The words of its texts, folded.
+    var words: Set<String> {
+        var words: Set<String> = []
+        for case .string(let text) in items { words.formUnion(SearchWords.words(of: text)) }
+        return words
+    }
 }
 
 // The zone stores for each record type which fields are indexed (`QueryIndexesEntry`). The transaction that writes a
@@ -95,8 +102,9 @@ package struct QueryFacts: Hashable, Sendable {
             let elements = Self.elements(of: value, state.kinds)
             if !elements.isEmpty { values[key] = elements }
             guard state.kinds.contains(.words), let value else { continue }
-            let found = Self.words(of: value)
-            if !found.isEmpty { words[key] = found }
+            let found = value.words
+            guard !found.isEmpty else { continue }
+            words[key] = found.count > IndexedValue.maximumItemCount ? [IndexedValue.tooManyWords] : found
         }
     }
 
@@ -108,12 +116,6 @@ package struct QueryFacts: Hashable, Sendable {
         }
         if kinds.contains(.missing), !(value?.hasOrder ?? false) { elements.insert(IndexedValue.missing) }
         return elements
-    }
-
-    private static func words(of value: FieldValue) -> Set<String> {
-        var words: Set<String> = []
-        for case .string(let text) in value.items { words.formUnion(SearchWords.words(of: text)) }
-        return words.count > IndexedValue.maximumItemCount ? [IndexedValue.tooManyWords] : words
     }
 }
 

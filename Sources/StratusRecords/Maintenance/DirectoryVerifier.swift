@@ -15,39 +15,64 @@ struct DirectoryVerifier {
     func verify(_ report: inout IndexReport) throws {
         // Only numbers: there may be as many databases as people.
         var known: Set<DatabaseNumber> = []
-        let work = try UnfinishedZones(reader, &report)
+        let unfinished = try unfinishedZones(&report)
+        let byDatabase = Dictionary(grouping: unfinished, by: \.database)
         try reader.visitDatabases { id, entry in
             known.insert(entry.number)
             meter.add()
             var zones = try verify(entry, id, &report)
-            verify(work, in: entry.number, &zones, &report)
+            for zone in byDatabase[entry.number] ?? [] { verify(zone, &zones, &report) }
             try verifyRanges(of: entry.number, zones, &report)
             return .next
         }
-        work.noteStrays(known, &report)
+        for zone in unfinished where !known.contains(zone.database) {
+            report.note(
+                .dangling, key: zone.key,
+                zone.list == .rebuilds
+                    ? "a rebuild of a zone that does not exist" : "a deleted zone of no known database")
+        }
         try verifyDatabases(known, &report)
+        try verifyIdentities(unfinished, &report)
     }
 
-    /// Adds deleted zones, which have keys until they are purged, to the listed zones of a database.
-    private func verify(
-        _ work: UnfinishedZones, in database: DatabaseNumber, _ zones: inout Set<ZoneNumber>,
-        _ report: inout IndexReport
-    ) {
-        for zone in work.rebuilds[database] ?? [] {
-            let key = GlobalKeys.rebuild(database, zone)
-            if zones.contains(zone) {
-                // The zone takes no requests, so the report must say so.
-                report.note(
-                    .wrong, key: key, "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
-            } else {
-                report.note(.dangling, key: key, "a rebuild of a zone that does not exist")
+    /// Reads the lists of unfinished zones, each in one scan: a scan for each database would pass over all deleted
+    /// entries that are not compacted yet, each time. Notes entries that do not agree with their keys.
+    ///
+    /// Throws what the store throws, and `corruption` for an entry that cannot be read.
+    private func unfinishedZones(_ report: inout IndexReport) throws -> [UnfinishedZone] {
+        var zones: [UnfinishedZone] = []
+        for list in [GlobalKeyspace.rebuilds, .purges, .releases] {
+            try reader.store.forEach(in: GlobalKeys.keyspace(list)) { key, value in
+                let (database, zone) = try GlobalKeys.readZoneKey(key, in: list)
+                let entry: PurgeEntry? =
+                    switch list {
+                    case .purges: try PurgeEntry(decoding: value)
+                    case .releases: try ReleaseEntry(decoding: value).purge
+                    default: nil
+                    }
+                if let entry, entry.database != database || entry.zone != zone {
+                    report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
+                }
+                zones.append(UnfinishedZone(list: list, database: database, zone: zone, identity: entry?.identity))
             }
         }
-        for zone in work.purges[database] ?? [] where !zones.insert(zone).inserted {
-            report.note(.wrong, "\(database) / \(zone)", "is listed and waits to be purged")
-        }
-        for zone in work.releases[database] ?? [] where !zones.insert(zone).inserted {
-            report.note(.wrong, "\(database) / \(zone)", "is listed or purged and waits to be released")
+        return zones
+    }
+
+    /// Adds a deleted zone, which has keys until it is purged, to the listed zones of its database.
+    private func verify(_ zone: UnfinishedZone, _ zones: inout Set<ZoneNumber>, _ report: inout IndexReport) {
+        if zone.list != .rebuilds {
+            guard !zones.insert(zone.zone).inserted else { return }
+            report.note(
+                .wrong, "\(zone.database) / \(zone.zone)",
+                zone.list == .purges
+                    ? "is listed and waits to be purged" : "is listed or purged and waits to be released")
+        } else if zones.contains(zone.zone) {
+            // The zone takes no requests, so the report must say so.
+            report.note(
+                .wrong, key: zone.key, "a rebuild of the zone's indexes runs or was interrupted: rebuild them again")
+        } else {
+            report.note(.dangling, key: zone.key, "a rebuild of a zone that does not exist")
         }
     }
 
@@ -120,56 +145,16 @@ struct DirectoryVerifier {
     }
 }
 
-// The zones with unfinished work, by their numbers, because there may be very many.
+/// A zone that is being rebuilt, or a deleted one that waits to be purged or released. Holds numbers and no keys,
+/// because there may be very many.
+private struct UnfinishedZone {
+    let list: GlobalKeyspace
+    let database: DatabaseNumber
+    let zone: ZoneNumber
+    /// The identity of a deleted zone.
+    let identity: UUID?
 
-/// The zones that are being rebuilt, and the deleted ones that wait to be purged or released. Each list is read in one
-/// scan: a scan for each database would pass over all deleted entries that are not compacted yet, each time.
-struct UnfinishedZones {
-    typealias Zones = [DatabaseNumber: [ZoneNumber]]
-
-    private(set) var rebuilds: Zones = [:]
-    private(set) var purges: Zones = [:]
-    private(set) var releases: Zones = [:]
-
-    /// Notes entries that do not agree with their keys.
-    ///
-    /// Throws what the store throws, and `corruption` for an entry that cannot be read.
-    init(_ reader: RecordReader, _ report: inout IndexReport) throws {
-        func zones(
-            _ keyspace: GlobalKeyspace, _ read: (Span<UInt8>) throws -> (DatabaseNumber, ZoneNumber)?
-        ) throws -> Zones {
-            var zones: Zones = [:]
-            try reader.store.forEach(in: GlobalKeys.keyspace(keyspace)) { key, value in
-                let place = try GlobalKeys.readZoneKey(key, in: keyspace)
-                zones[place.database, default: []].append(place.zone)
-                if let entry = try read(value), entry != place {
-                    report.note(.wrong, key: [UInt8](copying: key), "the entry names another zone than its key")
-                }
-            }
-            return zones
-        }
-        rebuilds = try zones(.rebuilds) { _ in nil }
-        purges = try zones(.purges) { value in
-            let entry = try PurgeEntry(decoding: value)
-            return (entry.database, entry.zone)
-        }
-        releases = try zones(.releases) { value in
-            let entry = try ReleaseEntry(decoding: value)
-            return (entry.database, entry.zone)
-        }
-    }
-
-    /// Reports work in databases that do not exist.
-    func noteStrays(_ known: Set<DatabaseNumber>, _ report: inout IndexReport) {
-        func note(_ zones: Zones, _ key: (DatabaseNumber, ZoneNumber) -> [UInt8], _ detail: String) {
-            for (database, zones) in zones.sorted(by: { $0.key < $1.key }) where !known.contains(database) {
-                for zone in zones { report.note(.dangling, key: key(database, zone), detail) }
-            }
-        }
-        note(rebuilds, GlobalKeys.rebuild, "a rebuild of a zone that does not exist")
-        note(purges, GlobalKeys.purge, "a deleted zone of no known database")
-        note(releases, GlobalKeys.release, "a deleted zone of no known database")
-    }
+    var key: [UInt8] { GlobalKeys.zone(database, zone, in: list) }
 }
 
 // Identities: no two zones and no two databases have the same one, and none has the one that Foundation returns if it
@@ -179,68 +164,53 @@ struct UnfinishedZones {
 // as any key of them is left. There is no index of identities: all are read once, and a second time, to name them, only
 // if the first pass has found something.
 
-struct IdentityVerifier {
-    let reader: RecordReader
-
-    /// A zone or database with its identity. A zone and a database may have the same one.
-    private struct Bearer {
-        let isZone: Bool
+extension DirectoryVerifier {
+    /// A zone and a database may have the same identity.
+    private struct DrawnIdentity: Hashable {
+        let isOfZone: Bool
         let identity: UUID
-        /// The directory key of the zone or database.
-        let key: [UInt8]
     }
 
-    func verify(_ report: inout IndexReport) throws {
+    private func verifyIdentities(_ unfinished: [UnfinishedZone], _ report: inout IndexReport) throws {
         if try reader.store.format()?.incarnation == .withoutRandomness {
             report.note(
                 .identity, key: GlobalKeys.format(),
                 "the store's incarnation is predictable: restore the store from a backup of itself, which draws another"
             )
         }
-        var (zones, databases) = (IdentityTally(), IdentityTally())
-        try visitBearers { bearer in
-            if bearer.isZone { zones.add(bearer.identity) } else { databases.add(bearer.identity) }
+        // The faults occur more than once or can be predicted.
+        var (seen, faults): (Set<DrawnIdentity>, Set<DrawnIdentity>) = ([], [])
+        try visitIdentities(unfinished) { drawn, _ in
+            if !seen.insert(drawn).inserted || drawn.identity == .withoutRandomness { faults.insert(drawn) }
         }
-        guard !zones.faults.isEmpty || !databases.faults.isEmpty else { return }
-        try visitBearers { bearer in
-            guard (bearer.isZone ? zones : databases).faults.contains(bearer.identity) else { return }
-            let what = bearer.isZone ? "zone" : "database"
+        guard !faults.isEmpty else { return }
+        try visitIdentities(unfinished) { drawn, key in
+            guard faults.contains(drawn) else { return }
+            let what = drawn.isOfZone ? "zone" : "database"
             let detail =
-                bearer.identity == .withoutRandomness
+                drawn.identity == .withoutRandomness
                 ? "its identity is predictable, and may be that of another \(what)"
                 : "its identity is that of another \(what) too"
             report.note(
-                .identity, key: bearer.key,
-                "\(detail): export the store and import it into an empty one, which draws others")
+                .identity, key: key, "\(detail): export the store and import it into an empty one, which draws others")
         }
     }
 
-    private func visitBearers(_ visit: (Bearer) -> Void) throws {
+    /// Visits the identities of all databases and zones, each with its key in the directory.
+    private func visitIdentities(
+        _ unfinished: [UnfinishedZone], _ visit: (_ drawn: DrawnIdentity, _ key: [UInt8]) -> Void
+    ) throws {
         try reader.visitDatabases { id, entry in
-            visit(Bearer(isZone: false, identity: entry.identity, key: GlobalKeys.database(id)))
+            visit(DrawnIdentity(isOfZone: false, identity: entry.identity), GlobalKeys.database(id))
             return .next
         }
         try reader.visitZones { id, listing in
             let key = DatabaseKeys(listing.database).zone(id.name)
-            visit(Bearer(isZone: true, identity: listing.entry.identity, key: key))
+            visit(DrawnIdentity(isOfZone: true, identity: listing.entry.identity), key)
             return .next
         }
-        try reader.store.forEach(in: GlobalKeys.keyspace(.purges)) { key, value in
-            visit(Bearer(isZone: true, identity: try PurgeEntry(decoding: value).identity, key: [UInt8](copying: key)))
+        for zone in unfinished {
+            if let identity = zone.identity { visit(DrawnIdentity(isOfZone: true, identity: identity), zone.key) }
         }
-        try reader.store.forEach(in: GlobalKeys.keyspace(.releases)) { key, value in
-            let identity = try ReleaseEntry(decoding: value).identity
-            visit(Bearer(isZone: true, identity: identity, key: [UInt8](copying: key)))
-        }
-    }
-}
-
-/// The identities that occur more than once or can be predicted.
-private struct IdentityTally {
-    private var seen: Set<UUID> = []
-    private(set) var faults: Set<UUID> = []
-
-    mutating func add(_ identity: UUID) {
-        if !seen.insert(identity).inserted || identity == .withoutRandomness { faults.insert(identity) }
     }
 }

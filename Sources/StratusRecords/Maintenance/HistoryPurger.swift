@@ -55,14 +55,10 @@ extension ZoneReader {
         let horizon = try header().horizon
         var range = keyspace == .changes ? keys.changes(after: 0, upTo: horizon) : keys.keyspace(keyspace)
         if let last { range.lower = last + [0] }
-        var batch: (expired: [[UInt8]], last: [UInt8]?) = ([], nil)
-        var count = 0
-        try store.forEach(in: range, limit: limit) { key, value in
-            count += 1
-            if count == limit { batch.last = [UInt8](copying: key) }
-            if try isExpired(keyspace, key, value, horizon) { batch.expired.append([UInt8](copying: key)) }
+        let entries = try store.collect(range, limit: limit) { key, value in
+            (key: [UInt8](copying: key), isExpired: try isExpired(keyspace, key, value, horizon))
         }
-        return batch
+        return (entries.filter(\.isExpired).map(\.key), entries.count == limit ? entries.last?.key : nil)
     }
 
     private func isExpired(

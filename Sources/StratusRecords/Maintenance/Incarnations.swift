@@ -9,6 +9,9 @@ import StratusModel
 import StratusStore
 
 extension RecordEngine {
+    /// Zones in a commit.
+    private static let renewedZoneCount = 200
+
     /// Gives the store and every zone a new incarnation from `draw`. Call it on a copy before anything else uses it.
     ///
     /// `progress` gets the number of zones that are done. Returns the number of zones.
@@ -27,7 +30,15 @@ extension RecordEngine {
         var last: ZoneID?
         repeat {
             let page = try read { try $0.zones(after: last, limit: Self.renewedZoneCount) }
-            try renewIncarnations(of: page.map { ($0, draw()) })
+            let drawn = page.map { (id: $0, incarnation: draw()) }
+            try transact { transaction in
+                for (id, incarnation) in drawn {
+                    guard let zone = try transaction.zone(id) else { continue }
+                    var header = try zone.header()
+                    header.incarnation = incarnation
+                    try transaction.set(zone.keys.header(), to: header.encoded())
+                }
+            }
             meter.add(page.count)
             last = page.last
         } while last != nil
@@ -41,20 +52,6 @@ extension RecordEngine {
             var format = try transaction.store.format() ?? FormatEntry(incarnation: incarnation)
             format.incarnation = incarnation
             try transaction.set(GlobalKeys.format(), to: format.encoded())
-        }
-    }
-
-    /// Zones in a commit.
-    private static let renewedZoneCount = 200
-
-    private func renewIncarnations(of zones: [(id: ZoneID, incarnation: UUID)]) throws {
-        try transact { transaction in
-            for (id, incarnation) in zones {
-                guard let zone = try transaction.zone(id) else { continue }
-                var header = try zone.header()
-                header.incarnation = incarnation
-                try transaction.set(zone.keys.header(), to: header.encoded())
-            }
         }
     }
 }

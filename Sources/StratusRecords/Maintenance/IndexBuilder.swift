@@ -79,7 +79,7 @@ extension RecordReader {
 private struct IndexBuild {
     var keys: ZoneKeys
     var entry: ZoneIdentityEntry
-    var key: [UInt8] { GlobalKeys.indexBuild(keys.database, keys.zone) }
+    var key: [UInt8] { keys.listed(in: .indexBuilds) }
 
     init(_ key: Span<UInt8>, _ value: Span<UInt8>) throws(StoreError) {
         let (database, zone) = try GlobalKeys.readZoneKey(key, in: .indexBuilds)
@@ -114,7 +114,7 @@ extension RecordTransaction {
         }
         if entry.isUnfinished {
             let build = ZoneIdentityEntry(identity: header.identity)
-            try set(GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone), to: build.encoded())
+            try set(zone.keys.listed(in: .indexBuilds), to: build.encoded())
         }
         return true
     }

@@ -93,9 +93,7 @@ private struct ZoneRebuilder {
         let total = counts.reduce(0, +)
         for (index, keyspace) in keyspaces.enumerated() {
             let before = counts[..<index].reduce(0, +)
-            try inBatches(
-                keyspace, reporting: { tell(.entries, before + $0, of: total) }
-            ) { transaction, zone, key, value in
+            try inBatches(keyspace, step: .entries, after: before, of: total) { transaction, zone, key, value in
                 guard try !zone.isAccountedFor(key.span, value.span, keyspace) else { return }
                 try transaction.delete(key)
             }
@@ -106,9 +104,7 @@ private struct ZoneRebuilder {
 
     func writeEntries() throws {
         let total = try entryCount(.records)
-        try inBatches(
-            .records, reporting: { tell(.records, $0, of: total) }
-        ) { transaction, zone, key, value in
+        try inBatches(.records, step: .records, of: total) { transaction, zone, key, value in
             let parts = try zone.keys.readRecordKey(key.span)
             guard parts.chunkIndex == nil else { return }
             switch try StoredState(decoding: value.span, name: parts.name) {
@@ -172,9 +168,7 @@ private struct ZoneRebuilder {
 
     func setFlags() throws {
         let total = try entryCount(.parents)
-        try inBatches(
-            .parents, reporting: { tell(.places, $0, of: total) }
-        ) { transaction, zone, key, value in
+        try inBatches(.parents, step: .places, of: total) { transaction, zone, key, value in
             var node = try ParentEntry(decoding: value.span)
             let name = try zone.keys.readParentKey(key.span)
             node.hasChildren = try !zone.children(of: name, limit: 1).isEmpty
@@ -187,13 +181,11 @@ private struct ZoneRebuilder {
     func countShares() throws {
         let countCount = try entryCount(.shareCounts)
         let total = try countCount + entryCount(.shareRoots)
-        try inBatches(
-            .shareCounts, reporting: { tell(.shares, $0, of: total) }
-        ) { transaction, _, key, _ in
+        try inBatches(.shareCounts, step: .shares, of: total) { transaction, _, key, _ in
             try transaction.delete(key)
         }
         try inBatches(
-            .shareRoots, batchCount: Self.rootBatchCount, reporting: { tell(.shares, countCount + $0, of: total) }
+            .shareRoots, batchCount: Self.rootBatchCount, step: .shares, after: countCount, of: total
         ) { transaction, zone, key, _ in
             var current: RecordName? = try zone.keys.readShareRootKey(key.span)
             // A chain may be longer than the depth limit, which holds where records are saved; a cycle ends the walk.
@@ -227,13 +219,14 @@ private struct ZoneRebuilder {
     }
 
     /// Calls `body` for every entry of a keyspace, in a transaction for each batch. Each transaction makes the ancestor
-    /// cache forget the zone.
+    /// cache forget the zone. The entries count as done in a step, after those that were done before.
     private func inBatches(
-        _ keyspace: ZoneKeyspace, batchCount: Int = Self.batchCount, reporting report: (_ entriesDone: Int) -> Void,
+        _ keyspace: ZoneKeyspace, batchCount: Int = Self.batchCount, step: RebuildProgress.Step,
+        after doneBefore: Int = 0, of total: Int,
         _ body: (RecordTransaction, ZoneReader, _ key: [UInt8], _ value: [UInt8]) throws -> Void
     ) throws {
         var position: [UInt8]?
-        var done = 0
+        var done = doneBefore
         repeat {
             let start = position
             let (next, count) = try engine.transact { transaction in
@@ -254,7 +247,7 @@ private struct ZoneRebuilder {
             }
             position = next
             done += count
-            report(done)
+            tell(step, done, of: total)
         } while position != nil
     }
 }

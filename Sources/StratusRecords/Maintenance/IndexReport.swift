@@ -62,7 +62,7 @@ package struct IndexReport: Hashable, Sendable {
     }
 
     mutating func note(_ kind: IndexFinding.Kind, key: [UInt8], _ detail: String) {
-        note(kind, "\(KeyDescription(key))", detail)
+        note(kind, KeyDescription.text(of: key), detail)
     }
 }
 

@@ -48,7 +48,6 @@ extension RecordEngine {
                 return .next
             }
             try DirectoryVerifier(reader: reader, meter: meter).verify(&report)
-            try IdentityVerifier(reader: reader).verify(&report)
             return report
         }
     }
@@ -56,7 +55,9 @@ extension RecordEngine {
     private func verifyZone(
         _ zone: ZoneReader, _ listing: ZoneListing, _ report: inout IndexReport, _ progress: ZoneVerifierProgress
     ) throws {
-        var verifier = ZoneVerifier(zone: zone, header: try zone.header(), report: report, progress: progress)
+        var verifier = ZoneVerifier(
+            zone: zone, header: try zone.header(), report: report, progress: progress,
+            faultCountBefore: report.faultCount)
         // Findings count even if the zone turns out to be unreadable.
         defer { report = verifier.report }
         try verifier.progress.foretell(zone, recordCount: Int(summable: verifier.header.recordCount))
@@ -64,7 +65,9 @@ extension RecordEngine {
         try verifier.verifyRecords()
         try verifier.verifyReachability()
         try verifier.verifyCounts()
-        try verifier.verifyHistory()
+        try verifier.verifyPeriods(.parents)
+        try verifier.verifyEndedChildren()
+        try verifier.verifyPeriods(.shares)
         try verifier.verifySharing()
         if verifier.header.identity != listing.entry.identity {
             verifier.report.note(.wrong, key: zone.keys.header(), "the header has another identity than the directory")
@@ -90,22 +93,14 @@ struct ZoneVerifier {
     var queryIndexes: [RecordType: QueryIndexesEntry] = [:]
     /// Fields whose index is being filled or cleared for any type. Some records may lack their entries.
     var unfinishedFields: Set<FieldKey> = []
-    private var current: (name: RecordName, chunkCount: Int)?
+    fileprivate var current: (name: RecordName, chunkCount: Int)?
     /// Whether entries of the hierarchy are known to be wrong. A walk down it then proves nothing.
-    private var isHierarchyDamaged = false
+    fileprivate var isHierarchyDamaged = false
 
     var progress: ZoneVerifierProgress
-    private let faultCountBefore: Int
+    fileprivate let faultCountBefore: Int
     /// Whether this zone has a finding.
     var isFaulty: Bool { report.faultCount > faultCountBefore }
-
-    init(zone: ZoneReader, header: ZoneHeader, report: IndexReport, progress: ZoneVerifierProgress) {
-        self.zone = zone
-        self.header = header
-        self.report = report
-        self.progress = progress
-        faultCountBefore = report.faultCount
-    }
 
     // MARK: Forwards
 
@@ -188,8 +183,8 @@ struct ZoneVerifier {
                 continue
             }
             if value != entry.value {
-                let wanted = ValueDescription(key: entry.key, value: entry.value)
-                let found = ValueDescription(key: entry.key, value: value)
+                let wanted = ValueDescription.text(of: entry.value, forKey: entry.key)
+                let found = ValueDescription.text(of: value, forKey: entry.key)
                 report.note(.wrong, key: entry.key, "is \(found), should be \(wanted)")
             }
         }

@@ -127,11 +127,7 @@ extension ZoneReader {
     /// The number of records, as the zone counts them; 0 if its header is damaged. Use it only to estimate how long
     /// work takes: this reports no damage.
     package func recordBound() throws -> Int {
-        do {
-            return Int(summable: try header().recordCount)
-        } catch let error as StoreError where error.isDamagedEntry {
-            return 0
-        }
+        Int(summable: try StoreError.unlessDamaged { try header().recordCount } ?? 0)
     }
 }
 

@@ -38,8 +38,8 @@ extension RecordEngine {
         var pausesInARow = 0
         var position: [UInt8]?
         while let purge = try next(in: GlobalKeys.keyspace(.purges), from: position, { try PurgeEntry(decoding: $1) }) {
-            position = GlobalKeys.purge(purge.database, purge.zone)
-            var range = ZoneKeys(database: purge.database, zone: purge.zone).all
+            position = purge.keys.listed(in: .purges)
+            var range = purge.keys.all
             while true {
                 guard shouldContinue(progress) else { return progress }
                 if pausesInARow < options.limits.purgePauseCount, store.isUnderWritePressure {
@@ -50,15 +50,17 @@ extension RecordEngine {
                 }
                 pausesInARow = 0
                 let began = clock.now
-                let deleted = try deleteEntries(in: range, limit: options.limits.purgeBatchCount)
-                guard let last = deleted.last else { break }
-                progress.entriesDeleted += deleted.count
+                // No transaction writes the keys, so they need not be listed and deleted in one.
+                let keys = try read { try $0.store.keys(in: range, limit: options.limits.purgeBatchCount) }
+                guard let last = keys.last else { break }
+                try transact { transaction in for key in keys { try transaction.delete(key) } }
+                progress.entriesDeleted += keys.count
                 progress.commits += 1
                 // Continue there, so that the next scan does not pass over everything deleted before.
                 range.lower = last
                 rest(BackgroundRest.seconds(afterPurgingFor: (clock.now - began) / .seconds(1)))
             }
-            try transact { try $0.delete(GlobalKeys.purge(purge.database, purge.zone)) }
+            try transact { try $0.delete(purge.keys.listed(in: .purges)) }
             progress.zonesFinished += 1
         }
         return progress
@@ -74,26 +76,14 @@ extension RecordEngine {
         let found = try read { try $0.store.first(in: range, decode) }
         return try found == nil && position != nil ? next(in: list, from: nil, decode) : found
     }
-
-    /// Deletes the first keys of a range, and returns them. No transaction writes them, so listing and deleting them
-    /// need not be one transaction.
-    private func deleteEntries(in range: KeyRange, limit: Int) throws -> [[UInt8]] {
-        let keys = try read { try $0.store.keys(in: range, limit: limit) }
-        guard !keys.isEmpty else { return [] }
-        try transact { transaction in for key in keys { try transaction.delete(key) } }
-        return keys
-    }
 }
 
 extension RecordReader {
     /// The number of entries that `purgeDeletedZones` would remove now, once assets and shares of deleted zones are
     /// released. Scans them, until the `counter` stops.
     package func purgeableEntryCount(_ counter: WorkCounter? = nil) throws -> Int {
-        let released = try releases().map { ZoneKeys(database: $0.database, zone: $0.zone).all }
-        let purged = try store.collect(GlobalKeys.keyspace(.purges)) { _, value in
-            let purge = try PurgeEntry(decoding: value)
-            return ZoneKeys(database: purge.database, zone: purge.zone).all
-        }
+        let released = try releases().map(\.keys.all)
+        let purged = try store.collect(GlobalKeys.keyspace(.purges)) { try PurgeEntry(decoding: $1).keys.all }
         return try (released + purged).reduce(0) { try $0 + entryCount(in: $1, counter) }
     }
 }
@@ -132,7 +122,8 @@ extension RecordReader {
 
     /// Those of one database.
     package func releases(in database: DatabaseNumber, limit: Int = .max) throws -> [ReleaseEntry] {
-        try store.collect(GlobalKeys.releases(in: database), limit: limit) { try ReleaseEntry(decoding: $1) }
+        let range = GlobalKeys.zones(of: database, in: .releases)
+        return try store.collect(range, limit: limit) { try ReleaseEntry(decoding: $1) }
     }
 
     /// Visits the records of a deleted zone that still count, in the order of their names, until the visitor stops or
@@ -145,7 +136,13 @@ extension RecordReader {
         let zone = zone(of: release)
         let range = release.last.map { zone.keys.records(after: $0) } ?? zone.keys.keyspace(.records)
         // Read one more than is visited, to know whether there are others.
-        let names = try recordNames(in: range, zone.keys, limit: limit == .max ? limit : limit + 1)
+        let lastCount = limit == .max ? limit : limit + 1
+        var names: [RecordName] = []
+        try store.scan(range) { key, _ in
+            let parts = try zone.keys.readRecordKey(key)
+            if parts.chunkIndex == nil { names.append(parts.name) }
+            return names.count < lastCount ? .next : .stop
+        }
         for (index, name) in names.enumerated() {
             if index == limit { return (limit, names[index - 1]) }
             guard let record = try zone.record(name)?.record else { continue }
@@ -156,7 +153,7 @@ extension RecordReader {
 
     /// The number of records and tombstones of a deleted zone that still count. Scans their entries.
     package func recordCount(of release: ReleaseEntry, _ counter: WorkCounter? = nil) throws -> Int {
-        let keys = ZoneKeys(database: release.database, zone: release.zone)
+        let keys = release.keys
         let range = release.last.map { keys.records(after: $0) } ?? keys.keyspace(.records)
         var count = 0
         try store.scan(range) { key, _ in
@@ -169,7 +166,7 @@ extension RecordReader {
 
     /// A reader of a deleted zone. Its name is no longer known: errors name its number.
     package func zone(of release: ReleaseEntry) -> ZoneReader {
-        zone(of: ZoneKeys(database: release.database, zone: release.zone), owner: release.owner)
+        zone(of: release.keys, owner: release.owner)
     }
 
     /// A reader of a zone by its numbers alone.
@@ -179,24 +176,12 @@ extension RecordReader {
             id: ZoneID(database: database, name: ZoneName("\(keys.database) / \(keys.zone)")), keys: keys,
             store: store, transaction: nil, cache: engine.ancestorCache, limits: engine.options.limits)
     }
-
-    /// The names of the first records and tombstones of a range.
-    private func recordNames(in range: KeyRange, _ keys: ZoneKeys, limit: Int) throws -> [RecordName] {
-        var names: [RecordName] = []
-        try store.scan(range) { key, _ in
-            let parts = try keys.readRecordKey(key)
-            if parts.chunkIndex == nil { names.append(parts.name) }
-            return names.count < limit ? .next : .stop
-        }
-        return names
-    }
 }
 
 extension RecordTransaction {
     /// Whether the release is still at this position, so that no other worker has continued it.
     package func isPending(_ release: ReleaseEntry) throws -> Bool {
-        let key = GlobalKeys.release(release.database, release.zone)
-        return try store.withValue(forKey: key) { try ReleaseEntry(decoding: $0) } == release
+        try store.withValue(forKey: release.keys.listed(in: .releases)) { try ReleaseEntry(decoding: $0) } == release
     }
 
     /// Notes that the records up to `last` no longer count, in the transaction that removes them from the ledger. With
@@ -204,14 +189,13 @@ extension RecordTransaction {
     ///
     /// The release must be pending.
     package func advance(_ release: ReleaseEntry, to last: RecordName?) throws {
-        let key = GlobalKeys.release(release.database, release.zone)
+        let key = release.keys.listed(in: .releases)
         if let last {
             var moved = release
             moved.last = last
             return try set(key, to: moved.encoded())
         }
-        let purge = PurgeEntry(database: release.database, zone: release.zone, identity: release.identity)
         try delete(key)
-        try set(GlobalKeys.purge(release.database, release.zone), to: purge.encoded())
+        try set(release.keys.listed(in: .purges), to: release.purge.encoded())
     }
 }

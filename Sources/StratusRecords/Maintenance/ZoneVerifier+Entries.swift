@@ -78,18 +78,11 @@ extension ZoneVerifier {
         }
     }
 
-    /// Every period begins before it ends and overlaps neither another nor the present one, and both sides of a link
-    /// agree.
+    /// Verifies the periods of a parent or a share, record by record. Every period begins before it ends and overlaps
+    /// neither another nor the present one, and both sides of a link agree.
     ///
     /// It cannot detect a lost period without a parent, a lost share, or a link that is lost on both sides.
-    mutating func verifyHistory() throws {
-        try verifyPeriods(.parents)
-        try verifyEndedChildren()
-        try verifyPeriods(.shares)
-    }
-
-    /// Verifies the periods of a parent or a share, record by record.
-    private mutating func verifyPeriods(_ kind: EndedKind) throws {
+    mutating func verifyPeriods(_ kind: EndedKind) throws {
         var previous: EndedTime?
         try zone.store.forEach(in: zone.keys.keyspace(kind.keyspace)) { key, value in
             progress.tellOfHistory()
@@ -129,7 +122,7 @@ extension ZoneVerifier {
         report.note(.wrong, key: key, "ended at \(last.ended), and what holds now began at \(since)")
     }
 
-    private mutating func verifyEndedChildren() throws {
+    mutating func verifyEndedChildren() throws {
         var found = 0
         try zone.store.forEach(in: zone.keys.keyspace(.endedChildren)) { key, value in
             progress.tellOfHistory()
@@ -230,7 +223,7 @@ extension ZoneVerifier {
         if !queryIndexes.isEmpty, !header.hasQueryIndexes {
             report.note(.wrong, key: zone.keys.header(), "says that the zone has no indexes for queries")
         }
-        let build = GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone)
+        let build = zone.keys.listed(in: .indexBuilds)
         if isUnfinished, try !zone.store.contains(build) {
             report.note(
                 .missing, key: build, "an index is unfinished, but the zone is not in the list of unfinished zones")
@@ -277,40 +270,34 @@ extension ZoneVerifier {
         try verifyEndedAcceptances()
         try zone.store.forEach(in: zone.keys.keyspace(.clientTokens)) { key, value in
             _ = try zone.keys.readClientTokenKey(key)
-            noteEntry()
-            guard let entry = try? ClientTokenEntry(decoding: value) else {
-                report.note(.wrong, key: [UInt8](copying: key), "what a client sent cannot be read")
-                return
-            }
-            if entry.sequence > header.sequence {
+            let entry = read(ClientTokenEntry.self, key, value, orNote: "what a client sent cannot be read")
+            if let entry, entry.sequence > header.sequence {
                 report.note(.wrong, key: [UInt8](copying: key), "it was sent ahead of the zone's last change")
             }
         }
         try zone.store.forEach(in: zone.keys.keyspace(.shareTokens)) { key, value in
             _ = try zone.keys.readShareTokenKey(key)
-            noteEntry()
-            if (try? ShareTokenEntry(decoding: value)) == nil {
-                report.note(.wrong, key: [UInt8](copying: key), "the secret of a URL cannot be read")
-            }
+            _ = read(ShareTokenEntry.self, key, value, orNote: "the secret of a URL cannot be read")
         }
         try zone.store.forEach(in: zone.keys.keyspace(.shareEvents)) { key, value in
-            let parts = try zone.keys.readShareEventKey(key)
-            noteEntry()
-            if parts.sequence > header.sequence {
+            if try zone.keys.readShareEventKey(key).sequence > header.sequence {
                 report.note(.wrong, key: [UInt8](copying: key), "the event is ahead of the zone's last change")
             }
-            if (try? ShareEventEntry(decoding: value)) == nil {
-                report.note(.wrong, key: [UInt8](copying: key), "the event of a share cannot be read")
-            }
+            _ = read(ShareEventEntry.self, key, value, orNote: "the event of a share cannot be read")
         }
     }
 
-    private mutating func noteEntry() {
+    /// Reads a value as this type. Notes the fault if it is none.
+    private mutating func read<Entry: LayoutValue>(
+        _ type: Entry.Type, _ key: Span<UInt8>, _ value: Span<UInt8>, orNote fault: String
+    ) -> Entry? {
         report.entriesChecked += 1
         progress.tellOfLook()
+        let entry = try? Entry(decoding: value)
+        if entry == nil { report.note(.wrong, key: [UInt8](copying: key), fault) }
+        return entry
     }
 
-    /// Every period begins before it ends, and no two periods overlap in which the same user saw the same share.
     private mutating func verifyEndedAcceptances() throws {
         var user: UserName?
         var lastEnded: [RecordName: UInt64] = [:]

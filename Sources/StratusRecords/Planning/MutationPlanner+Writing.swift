@@ -291,7 +291,7 @@ extension MutationPlanner {
         guard isUnfinished else { return }
         plan.mutations.set(
             ZoneIdentityEntry(identity: header.identity).encoded(),
-            forKey: GlobalKeys.indexBuild(zone.keys.database, zone.keys.zone))
+            forKey: zone.keys.listed(in: .indexBuilds))
     }
 
     /// Turns a record's old entries into its new ones. `new` is nil if it is deleted.

@@ -65,7 +65,7 @@ struct MutationPlanner {
                 .invalidRequest, "The request has too many items: split it.",
                 ["items": "\(request.mutations.count)", "limit": "\(limit)"])
         }
-        try request.stamp.checkLimits()
+        try RecordMutation.checkName(request.stamp.user.text, "user")
         let mutations = request.mutations.span
         for index in mutations.indices { try mutations[index].checkLimits() }
     }

@@ -61,16 +61,13 @@ extension RecordMutation {
         }
         let entries = record.fields.entries
         let fields = entries.span
-        for index in fields.indices {
-            try Self.checkSchemaName(fields[index].key.text, "field", of: record)
-            guard fields[index].value.value.mayRefer else { continue }
-            for target in fields[index].value.value.targets {
-                try Self.checkName(target.text, "reference in \(fields[index].key)")
-            }
+        for index in fields.indices { try Self.checkSchemaName(fields[index].key.text, "field", of: record) }
+        for source in record.references {
+            try Self.checkName(source.reference.target.text, "reference in \(source.field)")
         }
     }
 
-    fileprivate static func checkName(_ text: String, _ role: String) throws {
+    static func checkName(_ text: String, _ role: String) throws {
         let byteCount = text.utf8.count
         // A name has at least as many bytes as UTF-16 units, so most names need no second count.
         guard byteCount > RecordLimits.nameUnitCount || byteCount == 0 else { return }
@@ -96,31 +93,6 @@ extension ZoneID {
         try RecordMutation.checkName(name.text, "zone")
         try RecordMutation.checkName(database.container.text, "container")
         if let owner = database.owner { try RecordMutation.checkName(owner.text, "owner") }
-    }
-}
-
-extension Stamp {
-    /// Throws `invalidRequest` for a user name that is empty or too long.
-    func checkLimits() throws {
-        try RecordMutation.checkName(user.text, "user")
-    }
-}
-
-extension FieldValue {
-    fileprivate var mayRefer: Bool {
-        switch self {
-        case .reference, .list: true
-        default: false
-        }
-    }
-
-    /// The records that a reference or a list of references points at.
-    fileprivate var targets: [RecordName] {
-        switch self {
-        case .reference(let reference): [reference.target]
-        case .list(let elements): elements.flatMap(\.targets)
-        default: []
-        }
     }
 }
 
@@ -151,11 +123,9 @@ extension MutationPlan: CustomStringConvertible {
     package var description: String {
         var lines: [String] = []
         mutations.forEach { key, value in
-            if let value {
-                lines.append("set    \(KeyDescription(key)) = \(ValueDescription(key: key, value: value))")
-            } else {
-                lines.append("delete \(KeyDescription(key))")
-            }
+            let line = KeyDescription.text(of: key)
+            lines.append(
+                value.map { "set    \(line) = \(ValueDescription.text(of: $0, forKey: key))" } ?? "delete \(line)")
         }
         return lines.sorted().joined(separator: "\n")
     }

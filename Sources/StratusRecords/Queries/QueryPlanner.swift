@@ -88,11 +88,7 @@ struct QueryPlanner {
 
     /// The indexes that are not ready yet.
     private func indexNotes() -> [String] {
-        var keys: Set<FieldKey> = []
-        for field in query.filters.map(\.field) + query.sorts.map({ Optional($0.field) }) {
-            if let key = field?.indexKey { keys.insert(key) }
-        }
-        return keys.sorted().compactMap { key in
+        Set(query.namedFields.compactMap(\.indexKey)).sorted().compactMap { key in
             guard let state = indexes.fields[key], state.phase != .ready else { return nil }
             return "the index on \(key) is \(state.phase)"
         }
@@ -161,13 +157,13 @@ struct QueryPlanner {
     private func range(_ field: QueryField, _ test: FilterTest) throws -> KeyRange? {
         guard let key = field.indexKey else { return nil }
         switch test {
-        case .above(let bound):
-            guard let element = IndexedValue.element(of: bound.value) else { return nil }
-            let isIncluded = bound.isInclusive || !IndexedValue.isExact(element)
+        case .above(let bound, let isInclusive):
+            guard let element = IndexedValue.element(of: bound) else { return nil }
+            let isIncluded = isInclusive || !IndexedValue.isExact(element)
             return try entries(key, isIncluded ? .before(element) : .after(element), .afterKind(of: element))
-        case .below(let bound):
-            guard let element = IndexedValue.element(of: bound.value) else { return nil }
-            let isIncluded = bound.isInclusive || !IndexedValue.isExact(element)
+        case .below(let bound, let isInclusive):
+            guard let element = IndexedValue.element(of: bound) else { return nil }
+            let isIncluded = isInclusive || !IndexedValue.isExact(element)
             return try entries(key, .beforeKind(of: element), isIncluded ? .after(element) : .before(element))
         case .beginsWith(let text):
             let beginning = IndexedValue.cut(text)
@@ -187,7 +183,8 @@ struct QueryPlanner {
         func ranges(_ values: [FieldValue], listed: Bool) throws -> [KeyRange]? {
             var elements = Set<TupleElement>()
             for value in values {
-                guard let element = IndexedValue.element(of: value), !value.isPlace else { return nil }
+                if case .location = value { return nil }
+                guard let element = IndexedValue.element(of: value) else { return nil }
                 elements.insert(element)
             }
             if listed { elements.insert(IndexedValue.tooMany) }
@@ -272,12 +269,6 @@ extension ResultOrder {
 
     /// Whether results are in the order of a field's values first.
     func begins(with field: QueryField) -> Bool { keys.first.map { $0.field == field && $0.origin == nil } ?? false }
-}
-
-extension FieldValue {
-    fileprivate var isPlace: Bool {
-        if case .location = self { true } else { false }
-    }
 }
 
 extension KeyRange {

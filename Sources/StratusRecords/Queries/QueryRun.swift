@@ -303,8 +303,10 @@ final class RowTest {
     func values(of stored: StoredRecord, _ entry: TupleElement? = nil) -> SortedValues? {
         guard stored.record.type == query.type else { return nil }
         // Two calls, because a choice between two records copies the one that is chosen.
-        return query.hidesParentsOfRoots && stored.record.share != nil
-            ? values(ofShown: stored.withoutParent, entry) : values(ofShown: stored, entry)
+        guard query.hidesParentsOfRoots, stored.record.share != nil else { return values(ofShown: stored, entry) }
+        var shown = stored
+        shown.record.parent = nil
+        return values(ofShown: shown, entry)
     }
 
     private func values(ofShown stored: StoredRecord, _ entry: TupleElement?) -> SortedValues? {
@@ -332,14 +334,6 @@ extension ResultOrder {
             return nil
         }
         return field
-    }
-}
-
-extension StoredRecord {
-    fileprivate var withoutParent: StoredRecord {
-        var stored = self
-        stored.record.parent = nil
-        return stored
     }
 }
 

@@ -6,22 +6,11 @@ import FoundationEssentials
 import StratusLayout
 package import StratusModel
 
-/// One end of a range of values.
-package struct ValueBound: Hashable, Sendable {
-    package var value: FieldValue
-    package var isInclusive: Bool
-
-    package init(_ value: FieldValue, isInclusive: Bool) {
-        self.value = value
-        self.isInclusive = isInclusive
-    }
-}
-
 /// The test of a field. Values of another kind than the operand's pass no test.
 package enum FilterTest: Hashable, Sendable {
     case equals(FieldValue)
-    case above(ValueBound)
-    case below(ValueBound)
+    case above(FieldValue, isInclusive: Bool)
+    case below(FieldValue, isInclusive: Bool)
     case isIn([FieldValue])
     case beginsWith(String)
     /// The field is a list that contains any of these, or all of them.
@@ -68,30 +57,26 @@ package struct RecordSort: Hashable, Sendable {
 /// The records of a type that pass all filters.
 package struct RecordQuery: Hashable, Sendable {
     package var type: RecordType
-    package var filters: [RecordFilter]
-    package var sorts: [RecordSort]
+    package var filters: [RecordFilter] = []
+    package var sorts: [RecordSort] = []
     /// The fields whose words are searched.
     package var searchedFields: Set<FieldKey>
     /// Whether the caller must not learn the parents of share roots.
     package var hidesParentsOfRoots: Bool
 
-    package init(
-        type: RecordType, filters: [RecordFilter] = [], sorts: [RecordSort] = [], searchedFields: Set<FieldKey> = [],
-        hidesParentsOfRoots: Bool = false
-    ) {
+    package init(type: RecordType, searchedFields: Set<FieldKey>, hidesParentsOfRoots: Bool) {
         self.type = type
-        self.filters = filters
-        self.sorts = sorts
         self.searchedFields = searchedFields
         self.hidesParentsOfRoots = hidesParentsOfRoots
     }
 
+    /// What filters and the order name.
+    var namedFields: [QueryField] { filters.compactMap(\.field) + sorts.map(\.field) }
+
     /// The fields that filters and the order read.
     var testedFields: Set<FieldKey> {
         var keys: Set<FieldKey> = []
-        for field in filters.map(\.field) + sorts.map({ Optional($0.field) }) {
-            if case .field(let key)? = field { keys.insert(key) }
-        }
+        for case .field(let key) in namedFields { keys.insert(key) }
         return filters.contains { $0.field == nil } ? keys.union(searchedFields) : keys
     }
 }
@@ -125,12 +110,12 @@ extension FilterTest {
         guard let value else { return false }
         switch self {
         case .equals(let operand): return ValueOrder.areEqual(value, operand)
-        case .above(let bound):
-            guard let order = ValueOrder.compare(value, bound.value) else { return false }
-            return order > 0 || order == 0 && bound.isInclusive
-        case .below(let bound):
-            guard let order = ValueOrder.compare(value, bound.value) else { return false }
-            return order < 0 || order == 0 && bound.isInclusive
+        case .above(let bound, let isInclusive):
+            guard let order = ValueOrder.compare(value, bound) else { return false }
+            return order > 0 || order == 0 && isInclusive
+        case .below(let bound, let isInclusive):
+            guard let order = ValueOrder.compare(value, bound) else { return false }
+            return order < 0 || order == 0 && isInclusive
         case .isIn(let operands): return operands.contains { ValueOrder.areEqual(value, $0) }
         case .beginsWith(let prefix):
             guard case .string(let text) = value else { return false }
@@ -175,7 +160,7 @@ extension Record {
     func words(of keys: Set<FieldKey>) -> Set<String> {
         var words: Set<String> = []
         for (key, field) in fields where keys.contains(key) && !field.isEncrypted {
-            for case .string(let text) in field.value.items { words.formUnion(SearchWords.words(of: text)) }
+            words.formUnion(field.value.words)
         }
         return words
     }

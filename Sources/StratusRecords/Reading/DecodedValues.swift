@@ -30,9 +30,9 @@ extension StoredState {
             self = .deleted(try Tombstone(decoding: value))
             return
         }
-        let header = try RecordHeader(decoding: value)
         let chunkCount = try RecordCodec.chunkCount(in: value)
-        let references = chunkCount > 1 ? [] : try RecordCodec.references(in: value)
+        let (header, references) =
+            try chunkCount > 1 ? (RecordHeader(decoding: value), []) : RecordCodec.headerAndReferences(in: value)
         let facts = RecordFacts(
             name: name, type: header.type, changeSequence: header.system.changeSequence,
             references: references.map { SourceReference(field: $0.field, reference: $0.reference) })
@@ -70,18 +70,6 @@ package final class DecodedRecord: Sendable {
     static func byteCount(decodedFrom byteCount: Int) -> Int { 512 + 3 * byteCount }
 }
 
-extension StoreReader {
-    /// The record under this key, if it is cached.
-    func decodedRecord(forKey key: [UInt8]) -> DecodedRecord? {
-        keptObject(forKey: key) as? DecodedRecord
-    }
-
-    /// Offers the store a record that was decoded whole from a value of `byteCount` bytes.
-    func keep(_ record: DecodedRecord, decodedFrom byteCount: Int, forKey key: [UInt8]) {
-        keep(forKey: key, byteCount: DecodedRecord.byteCount(decodedFrom: byteCount)) { record }
-    }
-}
-
 // If the ancestor cache is off or too small, a walk up uses nodes that the store keeps.
 
 /// A node passed by reference.
@@ -92,21 +80,11 @@ final class KeptNode: Sendable {
     let node: ParentEntry
     private let useCount = Atomic(0)
 
-    fileprivate init(_ node: ParentEntry) { self.node = node }
+    init(_ node: ParentEntry) { self.node = node }
 
     /// Counts a use, and returns whether it is the eighth, sixteenth and so on.
     var isOftenUsed: Bool { useCount.add(1, ordering: .relaxed).newValue.isMultiple(of: Self.usesPerFill) }
 
     /// The memory of a node, estimated: two names are objects of their own.
-    fileprivate static func byteCount(decodedFrom byteCount: Int) -> Int { 168 + byteCount }
-}
-
-extension StoreReader {
-    /// The node of the parent entry under this key, if it is kept.
-    func keptNode(forKey key: [UInt8]) -> KeptNode? { keptObject(forKey: key) as? KeptNode }
-
-    /// Offers the store a node that was decoded from an entry of `byteCount` bytes.
-    func keep(_ node: ParentEntry, decodedFrom byteCount: Int, forKey key: [UInt8]) {
-        keep(forKey: key, byteCount: KeptNode.byteCount(decodedFrom: byteCount)) { KeptNode(node) }
-    }
+    static func byteCount(decodedFrom byteCount: Int) -> Int { 168 + byteCount }
 }

@@ -96,7 +96,11 @@ package final class ZoneHistory {
                 break
             }
             guard let link = try link(current, at: moment) else {
-                guard path.isEmpty else { throw missingParent(current, of: name) }
+                guard path.isEmpty else {
+                    throw StoreError(
+                        .corruption, "A record had a parent that did not exist: verify the store.",
+                        ["record": name.text, "missing": current.text, "zone": zone.id.name.text])
+                }
                 end = .absent
                 path.append(current)
                 break
@@ -185,12 +189,6 @@ package final class ZoneHistory {
         guard moment < now else { return nil }
         return try links.entries(of: name, after: moment, in: zone).first { $0.began <= moment }
             .map { PastParent(name: $0.name) }
-    }
-
-    private func missingParent(_ name: RecordName, of descendant: RecordName) -> StoreError {
-        StoreError(
-            .corruption, "A record had a parent that did not exist: verify the store.",
-            ["record": descendant.text, "missing": name.text, "zone": zone.id.name.text])
     }
 }
 

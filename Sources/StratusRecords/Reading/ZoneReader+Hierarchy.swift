@@ -5,19 +5,6 @@ import StratusLayout
 package import StratusModel
 package import StratusStore
 
-/// The hierarchical share a record is in.
-package struct ShareMembership: Hashable, Sendable {
-    /// The share root: the record itself or the only ancestor that is one.
-    package var root: RecordName
-    /// The root's share.
-    package var share: RecordName
-
-    package init(root: RecordName, share: RecordName) {
-        self.root = root
-        self.share = share
-    }
-}
-
 /// The hierarchical share that covers a record, if any.
 package enum ShareCoverage: Hashable, Sendable {
     /// No live record has this name.
@@ -72,7 +59,7 @@ extension ZoneReader {
         var level = 0
         if isHierarchyPublished {
             switch cache.nearestShareRoot(zone: cacheZone, of: name, at: store.version, limit: limits.hierarchyDepth) {
-            case .found(let root, let share, _): return .covered(ShareMembership(root: root, share: share))
+            case .found(let membership, _): return .covered(membership)
             case .none: return .uncovered
             case .unknown(let at, let levels):
                 current = at
@@ -102,9 +89,8 @@ extension ZoneReader {
         switch cache.nearestShareRoot(zone: cacheZone, of: name, at: version, limit: limit + 1) {
         case .unknown: return nil
         case .none(let level): return (level, nil)
-        case .found(let root, let share, let levels):
-            guard let node = cache.node(zone: cacheZone, name: root, at: version) else { return nil }
-            let membership = ShareMembership(root: root, share: share)
+        case .found(let membership, let levels):
+            guard let node = cache.node(zone: cacheZone, name: membership.root, at: version) else { return nil }
             guard let parent = node.parent else { return (levels, membership) }
             // A second root above it would be damage. A walk level by level then finds the nearest one.
             guard
@@ -179,11 +165,17 @@ extension ZoneReader {
     package func visitSubtree(
         below root: RecordName, depthLimit: Int? = nil, _ visit: (_ child: Child, _ level: Int) throws -> SubtreeStep
     ) throws {
-        var stack = [try SubtreeLevel(parent: root, reader: self, level: 1)]
-        while var level = stack.popLast() {
-            guard let child = try level.next(self) else { continue }
-            let depth = stack.count + 1
-            stack.append(level)
+        var levels = [try SubtreeLevel(of: root, after: nil, in: self, depth: 1)]
+        while var level = levels.popLast() {
+            let depth = levels.count + 1
+            guard level.position < level.page.count else {
+                guard level.hasMore, let last = level.page.last else { continue }
+                levels.append(try SubtreeLevel(of: level.parent, after: last.name, in: self, depth: depth))
+                continue
+            }
+            let child = level.page[level.position]
+            level.position += 1
+            levels.append(level)
             switch try visit(child, depth) {
             case .stop: return
             case .skipChildren: continue
@@ -191,35 +183,22 @@ extension ZoneReader {
             }
             guard child.hasChildren else { continue }
             guard depth < depthLimit ?? limits.hierarchyDepth else { throw StoreError.tooDeep(child.name, in: self) }
-            stack.append(try SubtreeLevel(parent: child.name, reader: self, level: depth + 1))
+            levels.append(try SubtreeLevel(of: child.name, after: nil, in: self, depth: depth + 1))
         }
     }
 }
 
-/// The children of one record that are still to be visited.
+/// Children of one record, of which those from `position` on are still to be visited.
 private struct SubtreeLevel {
     let parent: RecordName
-    let pageCount: Int
-    var page: [Child]
+    let page: [Child]
+    let hasMore: Bool
     var position = 0
-    var hasMore: Bool
 
-    init(parent: RecordName, reader: ZoneReader, level: Int) throws {
+    init(of parent: RecordName, after last: RecordName?, in zone: ZoneReader, depth: Int) throws {
+        let pageCount = depth < 32 ? 512 : 16
         self.parent = parent
-        self.pageCount = level < 32 ? 512 : 16
-        self.page = try reader.children(of: parent, limit: pageCount)
-        self.hasMore = page.count == pageCount
-    }
-
-    mutating func next(_ reader: ZoneReader) throws -> Child? {
-        if position == page.count {
-            guard hasMore, let last = page.last else { return nil }
-            page = try reader.children(of: parent, after: last.name, limit: pageCount)
-            hasMore = page.count == pageCount
-            position = 0
-            if page.isEmpty { return nil }
-        }
-        defer { position += 1 }
-        return page[position]
+        page = try zone.children(of: parent, after: last, limit: pageCount)
+        hasMore = page.count == pageCount
     }
 }

@@ -53,7 +53,7 @@ package final class ZoneReader {
         guard let state else { return .absent }
         guard case .live(var live) = state, live.chunkCount > 1 else { return state }
         let value = try wholeValue(of: name, chunkCount: live.chunkCount)
-        live.facts.references = try RecordCodec.references(in: value.span)
+        live.facts.references = try RecordCodec.headerAndReferences(in: value.span).references
             .map { SourceReference(field: $0.field, reference: $0.reference) }
         if withFields { live.stored = try RecordCodec.decode(name, value.span) }
         return .live(live)
@@ -98,7 +98,9 @@ package final class ZoneReader {
         _ given: RecordName?, testing tested: Set<FieldKey>, likely: Bool, fields: FieldSelection,
         _ passes: (StoredRecord) -> Bool
     ) throws -> DecodedRecord? {
-        if let cached = store.decodedRecord(forKey: keyBuffer) { return cached.record(fields, passing: passes) }
+        if let cached = store.keptObject(forKey: keyBuffer) as? DecodedRecord {
+            return cached.record(fields, passing: passes)
+        }
         let name = try given ?? nameAtKey()
         var found: DecodedRecord?
         var (byteCount, chunkCount) = (0, 1)
@@ -112,7 +114,9 @@ package final class ZoneReader {
             }
         }
         guard chunkCount > 1 else {
-            if case .all = fields, let found { store.keep(found, decodedFrom: byteCount, forKey: keyBuffer) }
+            if case .all = fields, let found {
+                store.keep(forKey: keyBuffer, byteCount: DecodedRecord.byteCount(decodedFrom: byteCount)) { found }
+            }
             return found
         }
         let value = try wholeValue(of: name, chunkCount: chunkCount)
@@ -145,11 +149,11 @@ package final class ZoneReader {
     package func node(_ name: RecordName) throws -> ParentEntry? {
         keyBuffer.removeAll(keepingCapacity: true)
         keys.parent(of: name, into: &keyBuffer)
-        let mayUseCache = !hasUnpublishedWrite(forKey: keyBuffer)
+        let mayUseCache = transaction?.hasUnpublishedWrite(forKey: keyBuffer) != true
         if mayUseCache, let node = cache.node(zone: cacheZone, name: name, at: store.version) { return node }
         // Nodes that do not fit into the cache are kept by the store with their entries.
         let isKeptByStore = cache.isTooSmall
-        if isKeptByStore, let kept = store.keptNode(forKey: keyBuffer) {
+        if isKeptByStore, let kept = store.keptObject(forKey: keyBuffer) as? KeptNode {
             // A node that is read often belongs in the cache, where walks up follow links.
             if mayUseCache, kept.isOftenUsed {
                 cache.fill(zone: cacheZone, name: name, node: kept.node, at: store.version)
@@ -163,7 +167,9 @@ package final class ZoneReader {
         }
         guard let node = read else { return nil }
         if mayUseCache { cache.fill(zone: cacheZone, name: name, node: node, at: store.version) }
-        if isKeptByStore { store.keep(node, decodedFrom: byteCount, forKey: keyBuffer) }
+        if isKeptByStore {
+            store.keep(forKey: keyBuffer, byteCount: KeptNode.byteCount(decodedFrom: byteCount)) { KeptNode(node) }
+        }
         return node
     }
 
@@ -181,13 +187,7 @@ package final class ZoneReader {
 
     /// Whether this reader sees the published hierarchy: no write to it is in flight.
     var isHierarchyPublished: Bool {
-        guard let transaction else { return true }
-        return !transaction.hasUnpublishedWrite(in: parentsRange)
-    }
-
-    private func hasUnpublishedWrite(forKey key: [UInt8]) -> Bool {
-        guard let transaction else { return false }
-        return transaction.hasUnpublishedWrite(forKey: key)
+        transaction?.hasUnpublishedWrite(in: parentsRange) != true
     }
 
     /// Chunks beyond the number in the first one are skipped here. The verifier reports them.
@@ -251,7 +251,12 @@ extension ZoneReader {
     ///
     /// Throws `expired` when the sequence is older than the purge horizon: then read the whole zone (T-09).
     package func changes(after sequence: UInt64, limit: Int = .max) throws -> [LatestWrite] {
-        try checkHorizon(sequence)
+        let horizon = try header().horizon
+        guard sequence == 0 || sequence >= horizon else {
+            throw StoreError(
+                .expired, "The changes since then are no longer known: read the whole zone again.",
+                ["sequence": "\(sequence)", "horizon": "\(horizon)", "zone": id.name.text])
+        }
         return try changes(in: keys.changes(after: sequence), limit: limit)
     }
 
@@ -265,23 +270,6 @@ extension ZoneReader {
         try store.collect(range, limit: limit) { key, value in
             let entry = try ChangeEntry(decoding: value)
             return LatestWrite(sequence: try keys.readChangeKey(key), name: entry.name, kind: entry.kind)
-        }
-    }
-
-    /// The place of a record right after the write with this sequence; nil if it did not exist then.
-    ///
-    /// Throws `expired` when the sequence is older than the purge horizon.
-    package func pastNode(_ name: RecordName, asOf sequence: UInt64) throws -> PastNode? {
-        try checkHorizon(sequence)
-        return try ZoneHistory(self, now: header().sequence).node(name, at: sequence)
-    }
-
-    private func checkHorizon(_ sequence: UInt64) throws {
-        let horizon = try header().horizon
-        guard sequence == 0 || sequence >= horizon else {
-            throw StoreError(
-                .expired, "The changes since then are no longer known: read the whole zone again.",
-                ["sequence": "\(sequence)", "horizon": "\(horizon)", "zone": id.name.text])
         }
     }
 }

@@ -55,98 +55,13 @@ struct ByteTree: Sendable {
     private mutating func makeRootUnique() {
         if !isKnownUniquelyReferenced(&root) { root = root.copy() }
     }
-}
 
-extension ByteTree {
     /// Visits the entries from `lower` up to but not including `upper` in order, until `visit` returns `.stop`.
     func scan(
         from lower: [UInt8], upTo upper: [UInt8], _ direction: ScanDirection,
         _ visit: (_ key: [UInt8], _ value: [UInt8]) throws -> ScanStep
     ) rethrows {
-        switch direction {
-        case .forward: try scanForward(from: lower, upTo: upper, visit)
-        case .backward: try scanBackward(from: lower, upTo: upper, visit)
-        }
-    }
-
-    private func scanForward(
-        from lower: [UInt8], upTo upper: [UInt8], _ visit: ([UInt8], [UInt8]) throws -> ScanStep
-    ) rethrows {
-        var path = Path(root, to: lower)
-        while true {
-            while path.index < path.leaf.keys.count {
-                let key = path.leaf.keys[path.index]
-                guard compareBytes(key, upper).order < 0 else { return }
-                guard case .next = try visit(key, path.leaf.values[path.index]) else { return }
-                path.index += 1
-            }
-            guard path.moveToNextLeaf() else { return }
-        }
-    }
-
-    private func scanBackward(
-        from lower: [UInt8], upTo upper: [UInt8], _ visit: ([UInt8], [UInt8]) throws -> ScanStep
-    ) rethrows {
-        var path = Path(root, to: upper)
-        while true {
-            while path.index > 0 {
-                path.index -= 1
-                let key = path.leaf.keys[path.index]
-                guard compareBytes(key, lower).order >= 0 else { return }
-                guard case .next = try visit(key, path.leaf.values[path.index]) else { return }
-            }
-            guard path.moveToPreviousLeaf() else { return }
-        }
-    }
-
-    /// The path from the root to a position between two entries of a leaf.
-    private struct Path {
-        /// The inner nodes above the leaf, the root first, with the child taken in each.
-        private var ancestors: [(node: Node, childIndex: Int)] = []
-        private(set) var leaf: Node
-        /// The entry after the position.
-        var index = 0
-
-        init(_ root: Node, to key: [UInt8]) {
-            leaf = root
-            descend(from: root) { $0.childIndex(forKey: key) }
-            index = leaf.firstIndex(notBefore: key).index
-        }
-
-        /// Moves before the first entry of the next leaf. Returns false if there is none.
-        mutating func moveToNextLeaf() -> Bool {
-            guard moveToSibling(1, { _ in 0 }) else { return false }
-            index = 0
-            return true
-        }
-
-        /// Moves after the last entry of the previous leaf. Returns false if there is none.
-        mutating func moveToPreviousLeaf() -> Bool {
-            guard moveToSibling(-1, { $0.children.count - 1 }) else { return false }
-            index = leaf.keys.count
-            return true
-        }
-
-        /// Moves to the leaf that `choose` leads to below the next sibling in a direction.
-        private mutating func moveToSibling(_ step: Int, _ choose: (Node) -> Int) -> Bool {
-            while let (node, childIndex) = ancestors.popLast() {
-                guard node.children.indices.contains(childIndex + step) else { continue }
-                ancestors.append((node, childIndex + step))
-                descend(from: node.children[childIndex + step], choose)
-                return true
-            }
-            return false
-        }
-
-        private mutating func descend(from top: Node, _ choose: (Node) -> Int) {
-            var node = top
-            while !node.isLeaf {
-                let childIndex = choose(node)
-                ancestors.append((node, childIndex))
-                node = node.children[childIndex]
-            }
-            leaf = node
-        }
+        _ = try root.scan(from: lower, upTo: upper, direction, visit)
     }
 }
 
@@ -183,6 +98,24 @@ extension ByteTree {
 }
 
 extension ByteTree.Node {
+    /// Visits the entries of a range in this node and below it. Returns `.stop` once the visitor has.
+    func scan(
+        from lower: [UInt8], upTo upper: [UInt8], _ direction: ScanDirection,
+        _ visit: (_ key: [UInt8], _ value: [UInt8]) throws -> ScanStep
+    ) rethrows -> ScanStep {
+        let low = isLeaf ? firstIndex(notBefore: lower).index : childIndex(forKey: lower)
+        let high = isLeaf ? firstIndex(notBefore: upper).index - 1 : childIndex(forKey: upper)
+        let (first, last, step) = direction == .forward ? (low, high, 1) : (high, low, -1)
+        for index in stride(from: first, through: last, by: step) {
+            let next =
+                try isLeaf
+                ? visit(keys[index], values[index])
+                : children[index].scan(from: lower, upTo: upper, direction, visit)
+            if next == .stop { return .stop }
+        }
+        return .next
+    }
+
     /// The index of the child that may hold `key`.
     func childIndex(forKey key: [UInt8]) -> Int {
         let position = firstIndex(notBefore: key)

@@ -170,8 +170,8 @@ extension ZoneReader {
             // There is no index of the records without a parent: this scans the whole parent index.
             return try store.scan(keys.keyspace(.parents)) { key, value in
                 passing()
-                let entry = try ParentEntryView(value)
-                guard !entry.hasParent else { return .next }
+                let entry = try ParentEntry(decoding: value)
+                guard entry.parent == nil else { return .next }
                 return try visit(Child(name: keys.readParentKey(key), hasChildren: entry.hasChildren))
             }
         }

@@ -22,7 +22,7 @@ struct AccountVerifierTests {
         try bench.save([Record(name: "a", type: "T")], in: zone, engine: service.engine)
         let email = GlobalKeys.identity(.email("alice@example.com"))
         let bobs = AccountIDEntry(account: bob.id).encoded()
-        let line = "\(KeyDescription(email))"
+        let line = KeyDescription.text(of: email)
         let faults: [([AccountFinding], (RecordTransaction) throws -> Void)] = [
             ([.missing(identity: line, alice.id)], { try $0.delete(email) }),
             ([.dangling(identity: line, bob.id)], { try $0.set(email, to: bobs) }),
@@ -111,7 +111,7 @@ struct AccountVerifierTests {
             try engine.transact { try $0.set(key, to: AccountIDEntry(account: first.id).encoded()) }
             #expect(
                 try AccountVerifier(engine: engine).verify().findings
-                    == [.missing(identity: "\(KeyDescription(key))", second.id)])
+                    == [.missing(identity: KeyDescription.text(of: key), second.id)])
         }
         // One user name for both: bob's own points to an account that no longer owns it.
         let bobs = GlobalKeys.identity(.userRecord, bob.userName.text)
@@ -123,7 +123,7 @@ struct AccountVerifierTests {
         #expect(
             Set(try AccountVerifier(engine: engine).verify().findings) == [
                 .repeated(alice.userName, bob.id),
-                .dangling(identity: "\(KeyDescription(bobs))", bob.id),
+                .dangling(identity: KeyDescription.text(of: bobs), bob.id),
             ])
     }
 
@@ -138,7 +138,7 @@ struct AccountVerifierTests {
         try bench.service.engine.transact { try $0.delete(key) }
         #expect(
             try AccountVerifier(engine: bench.service.engine).verify().findings
-                == [.missing(identity: "\(KeyDescription(key))", alice.id)])
+                == [.missing(identity: KeyDescription.text(of: key), alice.id)])
     }
 
     /// The keys that faults are planted under.

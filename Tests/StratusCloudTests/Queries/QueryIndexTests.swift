@@ -6,6 +6,7 @@ import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusStore
+import StratusTestSupport
 import Testing
 
 @Suite("Indexes for queries")
@@ -282,9 +283,9 @@ struct QueryIndexTests {
         let five = try #require(IndexedValue.element(of: .int64(5)))
         let six = try #require(IndexedValue.element(of: .int64(6)))
         let changes: [([UInt8], [UInt8]?)] = [
-            (try keys.field(type: "Note", field: "age", value: five, name: "a"), nil),
+            (keys.field(type: "Note", field: "age", value: five, name: "a"), nil),
             (keys.token("words", field: "title", name: "a"), nil),
-            (try keys.field(type: "Note", field: "age", value: six, name: "a"), [1]),
+            (keys.field(type: "Note", field: "age", value: six, name: "a"), [1]),
             (keys.token("other", field: "title", name: "a"), [1]),
         ]
         for (key, value) in changes {

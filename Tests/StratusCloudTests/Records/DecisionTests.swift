@@ -2,7 +2,7 @@
 
 import FoundationEssentials
 import StratusModel
-import StratusRecords
+@testable import StratusRecords
 import Testing
 
 @testable import StratusCloud

@@ -81,7 +81,9 @@ struct SchemaCacheTests {
         defer { store.close() }
         let fixture = try SchemaFixture(on: store)
         let seed = SplitMix64.announced("schema threads")
-        let empty = ContainerSchema(types: ["Note": RecordTypeSchema(name: "Note")])
+        var schema = ContainerSchema()
+        schema.types["Note"] = RecordTypeSchema(name: "Note")
+        let empty = schema
         let refusalCount = Locked(0)
         try TestThreads.run(6) { thread in
             var random = seed.generator(forCase: thread)

@@ -305,7 +305,7 @@ struct ShareVerifierTests {
         let outside = try town.outside()
         #expect(outside.count == 6)
         for (key, value) in outside {
-            let place = "\(KeyDescription(key))"
+            let place = KeyDescription.text(of: key)
             for (planted, kind) in [(nil, .missing), ([9, 9], .damaged), (try Self.altered(key, value), .wrong)]
                 as [([UInt8]?, ShareFinding.Kind)]
             {

@@ -61,7 +61,7 @@ struct SubscriptionVerifierTests {
         return found
     }
 
-    private func line(_ key: [UInt8]) -> String { "\(KeyDescription(key))" }
+    private func line(_ key: [UInt8]) -> String { KeyDescription.text(of: key) }
 
     @Test("every planted fault is found and classified correctly")
     func planted() throws {

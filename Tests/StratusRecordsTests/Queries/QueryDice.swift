@@ -179,8 +179,8 @@ struct QueryDice {
         }
         switch random.below(10) {
         case 0, 1: return .equals(operand(field))
-        case 2: return .above(ValueBound(operand(field), isInclusive: random.isOne(in: 2)))
-        case 3: return .below(ValueBound(operand(field), isInclusive: random.isOne(in: 2)))
+        case 2: return .above(operand(field), isInclusive: random.isOne(in: 2))
+        case 3: return .below(operand(field), isInclusive: random.isOne(in: 2))
         case 4, 5: return .isIn((0..<random.below(4)).map { _ in operand(field) })
         case 6: return .beginsWith(texts(&random))
         case 7: return .listContainsAny((0..<random.below(3)).map { _ in operand(field) })
@@ -198,9 +198,9 @@ struct QueryDice {
         if !query.filters.isEmpty, random.isOne(in: 4) {
             // A range with two ends.
             let field = QueryField.field(random.element(of: ["int", "real", "number", "text", "date", "mixed"]))
-            query.filters.append(RecordFilter(field, .above(ValueBound(operand(field), isInclusive: true))))
+            query.filters.append(RecordFilter(field, .above(operand(field), isInclusive: true)))
             query.filters.append(
-                RecordFilter(field, .below(ValueBound(operand(field), isInclusive: random.isOne(in: 2)))))
+                RecordFilter(field, .below(operand(field), isInclusive: random.isOne(in: 2))))
         }
         for _ in 0..<random.below(3) {
             let field = field()

@@ -43,7 +43,7 @@ struct QueryIndexVerifierTests {
             try sample.plant(nil, at: entry.key)
             let report = try sample.engine.verify()
             #expect(report.summary == "1 missing, 0 dangling, 0 wrong counts")
-            #expect(report.findings.map(\.place) == ["\(KeyDescription(entry.key))"])
+            #expect(report.findings.map(\.place) == [KeyDescription.text(of: entry.key)])
             try sample.plant(entry.value, at: entry.key)
         }
         #expect(try sample.engine.verify().isClean)
@@ -72,7 +72,7 @@ struct QueryIndexVerifierTests {
         let sample = try indexed()
         for entry in try indexEntries(sample) {
             try sample.plant(entry.value + [1], at: entry.key)
-            #expect(try !sample.engine.verify().isClean, "\(KeyDescription(entry.key))")
+            #expect(try !sample.engine.verify().isClean, "\(KeyDescription.text(of: entry.key))")
             try sample.plant(entry.value, at: entry.key)
         }
         #expect(try sample.engine.verify().isClean)

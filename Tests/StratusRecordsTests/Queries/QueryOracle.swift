@@ -193,10 +193,10 @@ struct QueryOracle {
         if case .list(let found) = value { (items, isList) = (found, true) }
         switch test {
         case .equals(let wanted): return isEqual(value, wanted)
-        case .above(let bound):
-            return isLess(bound.value, value) || bound.isInclusive && isOrdered(value) && isEqual(value, bound.value)
-        case .below(let bound):
-            return isLess(value, bound.value) || bound.isInclusive && isOrdered(value) && isEqual(value, bound.value)
+        case .above(let bound, let isInclusive):
+            return isLess(bound, value) || isInclusive && isOrdered(value) && isEqual(value, bound)
+        case .below(let bound, let isInclusive):
+            return isLess(value, bound) || isInclusive && isOrdered(value) && isEqual(value, bound)
         case .isIn(let wanted): return wanted.contains { isEqual(value, $0) }
         case .beginsWith(let beginning): return begins(value, beginning)
         case .listContainsAny(let wanted):

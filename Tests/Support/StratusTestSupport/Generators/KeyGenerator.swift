@@ -25,7 +25,7 @@ package enum KeyGenerator {
         case .types: return zone.type(RecordType(a.text), name: b)
         case .fields:
             // Generated elements are far from the depth limit, so writing them cannot fail.
-            return (try? zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)) ?? []
+            return zone.field(type: "T", field: "f", value: random.tupleElement(), name: a)
         case .tokens: return zone.token(a.text, field: "f", name: b)
         case .changes: return zone.change(sequence: number)
         case .endedParents: return zone.endedParent(child: a, ended: number)
@@ -70,7 +70,7 @@ package enum KeyGenerator {
             let owner = random.isOne(in: 2) ? nil : UserName(b)
             let scope = random.element(of: DatabaseScope.allCases)
             return GlobalKeys.database(DatabaseID(container: ContainerName(a), owner: owner, scope: scope))
-        case .purges: return GlobalKeys.purge(database, zone)
+        case .purges: return GlobalKeys.zone(database, zone, in: .purges)
         case .receipts: return GlobalKeys.receipt(random.bytes(count: random.below(33)))
         case .accounts: return GlobalKeys.account(AccountID(a))
         case .identities: return GlobalKeys.identity(random.element(of: IdentityKind.allCases), a)
@@ -82,10 +82,10 @@ package enum KeyGenerator {
         case .usage: return GlobalKeys.usage(of: UserName(a))
         case .zoneUsage: return GlobalKeys.zoneUsage(of: UserName(a), zone: random.uuid())
         case .departures: return GlobalKeys.departure(of: UserName(a))
-        case .releases: return GlobalKeys.release(database, zone)
-        case .rebuilds: return GlobalKeys.rebuild(database, zone)
+        case .releases: return GlobalKeys.zone(database, zone, in: .releases)
+        case .rebuilds: return GlobalKeys.zone(database, zone, in: .rebuilds)
         case .tokenSecret: return GlobalKeys.tokenSecret()
-        case .indexBuilds: return GlobalKeys.indexBuild(database, zone)
+        case .indexBuilds: return GlobalKeys.zone(database, zone, in: .indexBuilds)
         case .indexReviews: return GlobalKeys.indexReview(ContainerName(a), RecordType(b))
         case .indexing: return GlobalKeys.indexing()
         case .subscriptions:
