@@ -12,13 +12,19 @@ import Testing
 struct StrictDiskTests {
     private static let commitCount = 90
 
-    /// Commits, cuts the power after each, and returns the commits that were acknowledged and lost.
-    private func lostCommits(_ change: (inout LevelDBTestHooks) -> Void) throws -> [String] {
+    /// Commits, cuts the power after each, and returns the commits that were acknowledged and lost. With `slowTables` a
+    /// new table, and the sync of names that follows it, waits for a power cut after the next commit.
+    private func lostCommits(
+        slowTables: Bool = false, _ change: (inout LevelDBTestHooks) -> Void
+    ) throws -> [String] {
         let directory = try ScratchDirectory()
         let path = "\(directory.path)/store"
         let environment = try FaultyEnvironment()
         let disk = try StrictDisk(of: path, in: directory.path)
-        environment.observeSyncs { disk.didSync($0) }
+        environment.observeSyncs { file in
+            disk.didSync(file)
+            if slowTables, file.hasSuffix(".ldb") { disk.waitForCut() }
+        }
         var options = LevelDBOptions()
         options.writeBufferByteCount = 128 << 10
         options.compression = .none
@@ -26,7 +32,10 @@ struct StrictDiskTests {
         options.testHooks.didSyncDirectory = { disk.didSyncNames() }
         change(&options.testHooks)
         let store = try LevelDBStore.open(at: path, options: options)
-        defer { store.close() }
+        defer {
+            disk.endWaits()
+            store.close()
+        }
         // Creating a store syncs everything before it returns.
         disk.didSyncEverything()
         var lost: [String] = []
@@ -59,7 +68,7 @@ struct StrictDiskTests {
 
     @Test("a store that does not sync the names of its logs is detected")
     func planted() async throws {
-        let lost = try await TestThreads.offPool { try lostCommits { $0.leavesLogsUnnoted = true } }
+        let lost = try await TestThreads.offPool { try lostCommits(slowTables: true) { $0.leavesLogsUnnoted = true } }
         #expect(lost.count > 3)
     }
 }
@@ -71,6 +80,7 @@ private final class StrictDisk: Sendable {
         /// By inode.
         var syncedByteCounts: [UInt64: Int] = [:]
         var cutCount = 0
+        var mayWait = true
     }
 
     private let path: String
@@ -91,6 +101,14 @@ private final class StrictDisk: Sendable {
             note(file, in: &state)
         }
     }
+
+    /// Waits until the power was cut once more, or nothing may wait any longer.
+    func waitForCut() {
+        let count = state.withLock { $0.cutCount }
+        while state.withLock({ $0.mayWait && $0.cutCount == count }) { usleep(200) }
+    }
+
+    func endWaits() { state.withLock { $0.mayWait = false } }
 
     func didSyncNames() { state.withLock { _ in noteNames() } }
 
@@ -119,6 +137,7 @@ private final class StrictDisk: Sendable {
     func cutPower(in folder: String) throws -> ScratchDirectory {
         let image = try ScratchDirectory()
         try state.withLock { state in
+            state.cutCount += 1
             for name in try FileManager.default.contentsOfDirectory(atPath: names) {
                 let file = "\(names)/\(name)"
                 let count = inode(file).flatMap { state.syncedByteCounts[$0] } ?? 0

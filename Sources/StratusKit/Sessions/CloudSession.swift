@@ -128,6 +128,7 @@ package protocol SessionSource: AnyObject, Sendable {
     var defaultContainer: Locked<WeakObject> { get }
 }
 
+/// An object that is not kept alive.
 package struct WeakObject: Sendable {
     weak let object: (any AnyObject & Sendable)?
 }
