@@ -226,7 +226,8 @@ extension [UInt8] {
     }
 }
 
-/// The largest key, value and transaction a store accepts, in bytes.
+/// The largest key, value and transaction a store accepts, in bytes. They hold on every store, so that data can always
+/// move from one to another.
 package enum StoreLimits {
     package static let maximumKeyByteCount = 2_048
     package static let maximumValueByteCount = 100_000

@@ -1,5 +1,4 @@
-// The one error type below the server, and the limits of stores. Not found is never an error (it is nil), and
-// corruption is never not found. The limits hold on every store, so that data can always move from one to another.
+// The one error type below the server. Not found is never an error (it is nil), and corruption is never not found.
 //
 // Every floor throws `StoreError`: the codecs, the stores, the record layer. Two types never leave their target:
 // `TupleError` in StratusLayout and `EngineError` in StratusLevelDB, which both end up as the cause of a `StoreError`.

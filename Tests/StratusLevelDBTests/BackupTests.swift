@@ -46,30 +46,39 @@ import Testing
         return newest
     }
 
-    @Test("a backup during which the MANIFEST changes is taken again, with the commits made meanwhile")
+    @Test("a backup is taken again if a log became a table after the MANIFEST was read, and no commit is lost")
     func changedMeanwhile() async throws {
         try await TestThreads.offPool {
             let directory = try TemporaryDirectory()
             let path = directory.path(of: "store")
             let store = try LevelDBStore.open(at: path, options: Self.options)
             defer { store.close() }
-            let everything = KeyRange(from: [0], upTo: [9])
+            func logs() throws -> Set<String> {
+                Set(try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".log") })
+            }
             for number in 1...100 { try Self.commit(number, store) }
-            try store.compact(everything)
-            var hasChanged = false
+            try store.compact(KeyRange(from: [0], upTo: [9]))
+            try Self.commit(101, store)
+            let before = try logs()
+            var newest = 101
             let target = directory.path(of: "backup")
             let report = try LevelDBStore.backup(
                 ofStoreAt: path, to: target,
                 copying: { _, _ in
-                    guard !hasChanged else { return }
-                    hasChanged = true
-                    for number in 101...200 { #expect(throws: Never.self) { try Self.commit(number, store) } }
-                    #expect(throws: Never.self) { try store.compact(everything) }
+                    #expect(throws: Never.self) {
+                        // LevelDB removes a log when what it holds is in a table. All older tables stay.
+                        while try newest < 1_000 && !logs().isDisjoint(with: before) {
+                            newest += 1
+                            try Self.commit(newest, store)
+                            if newest > 300 { usleep(1_000) }
+                        }
+                    }
                 })
-            #expect(report.attemptCount == 2)
+            #expect(try logs().isDisjoint(with: before))
+            #expect(report.attemptCount > 1)
             let copy = try LevelDBStore.open(at: target, options: Self.options)
             defer { copy.close() }
-            #expect(try Self.newestCommit(copy) == 200)
+            #expect(try Self.newestCommit(copy) == newest)
         }
     }
 

@@ -10,6 +10,16 @@ import Testing
 
 @Suite("Index verifier and rebuilder")
 struct IndexVerifierTests {
+    @Test("history before the horizon is not read, so an unreadable entry of it hides no findings")
+    func unreadableExpiredHistory() throws {
+        let sample = try SampleZone.filled()
+        _ = try sample.engine.purgeHistory(of: sample.id, upTo: 5)
+        let zone = try sample.keys()
+        try sample.plant([0xFF], at: zone.endedParent(child: "alone", ended: 1))
+        try sample.plant([0xFF], at: zone.endedShare(root: "alone", ended: 1))
+        #expect(try sample.engine.verify().findings == [])
+    }
+
     @Test("a zone written only by requests has no missing, dangling or wrong entries")
     func clean() throws {
         let sample = try SampleZone.filled()

@@ -53,13 +53,16 @@ package final class AccountDirectory: Sendable {
     package func accounts(after id: AccountID?, limit: Int, in reader: RecordReader) throws -> AccountPage {
         let limit = min(max(limit, 1), AccountLimits.pageCount)
         let range = id.map { GlobalKeys.accounts(after: $0) } ?? GlobalKeys.keyspace(.accounts)
-        // One more account shows whether there are more.
-        var accounts = try reader.store.collect(range, limit: limit + 1) { key, value in
-            try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key))
+        var page = AccountPage(accounts: [], next: nil)
+        // One more entry shows whether there are more. It is not decoded: a damaged one belongs to the next page.
+        try reader.store.forEach(in: range, limit: limit + 1) { key, value in
+            if page.accounts.count == limit {
+                page.next = page.accounts.last?.id
+            } else {
+                page.accounts.append(try AccountEntry(decoding: value).account(GlobalKeys.readAccountKey(key)))
+            }
         }
-        guard accounts.count > limit else { return AccountPage(accounts: accounts, next: nil) }
-        accounts.removeLast()
-        return AccountPage(accounts: accounts, next: accounts.last?.id)
+        return page
     }
 
     /// The caller's account, if it may be used now.

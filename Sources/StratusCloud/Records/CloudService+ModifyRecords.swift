@@ -10,7 +10,7 @@
 //   5. Check the account again, and the zone. The first write to the default zone creates it.
 //   6. Judge each record: access, policy and tag, merge, references, sizes; the participants of a share.
 //                                                   (ZoneJudge, ZoneAccess, AccessVerdict, SaveVerdict, ShareRevision)
-//   7. Find the cascades of deletions, and check owning references.       (Cascades, OwnedRecordLimit)
+//   7. Find the cascades of deletions, and check owning references. (Cascades, ZoneReader.owningErrors)
 //   8. Check conflicting shares; set the marks of roots; make the plan of the record layer: parents, children, cycles;
 //      check where participants' records will be.                                    (ZoneBatch+Effects, ZoneAccess)
 //   9. Check the schema, the contents of assets, the store's limit, quota. (SchemaKeeper, AssetLedger, QuotaLedger)

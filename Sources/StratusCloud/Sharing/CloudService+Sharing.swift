@@ -161,13 +161,18 @@ extension CloudService {
         return try reading { reader in
             let keys = try reader.existingZone(zone).keys
             let range = position.map { keys.shareEvents(after: $0) } ?? keys.keyspace(.shareEvents)
-            // One more event shows whether there are more.
-            let found = try reader.store.collect(range, limit: limit + 1) { key, value in
-                (position: try keys.readShareEventKey(key), event: try ShareEventEntry(decoding: value).event)
+            var page = ShareTrailPage(events: [], next: nil)
+            var last: ShareEventPosition?
+            // One more entry shows whether there are more. It is not decoded: a damaged one belongs to the next page.
+            try reader.store.forEach(in: range, limit: limit + 1) { key, value in
+                if page.events.count == limit {
+                    page.next = last
+                } else {
+                    last = try keys.readShareEventKey(key)
+                    page.events.append(try ShareEventEntry(decoding: value).event)
+                }
             }
-            return ShareTrailPage(
-                events: found.prefix(limit).map(\.event),
-                next: found.count > limit ? found[limit - 1].position : nil)
+            return page
         }
     }
 

@@ -31,15 +31,7 @@ extension ContainerScope {
     /// Asks the server on a thread that may block, and passes the answer to a handler, never on the caller's thread.
     func ask<Value: Sendable>(_ request: @escaping Question<Value>, completion: @escaping Completion<Value>) {
         let session = session
-        let queue = CallbackQueue(pool: session.callbackPool)
-        Inquiry<Value>(session).begin(request, in: self) { result in
-            // The handler counts as under way too.
-            session.activity.begin()
-            queue.async {
-                completion(result)
-                session.activity.end()
-            }
-        }
+        Inquiry<Value>(session, CallbackQueue(pool: session.callbackPool)).begin(request, in: self, completion)
     }
 
     /// Asks the server and waits without holding up a thread. Cancelling the task ends the wait at once with
@@ -136,8 +128,9 @@ extension Result where Failure == any Error {
 /// What is asked of the server.
 typealias Question<Value> = @Sendable (any CloudServer, Caller) throws -> Value
 
-/// A question, until it is answered, times out or is withdrawn. It counts as under way in the session until then, also
-/// if nobody waits for the answer any longer.
+/// A question, until it is answered, times out or is withdrawn, and its handler has returned. It counts as under way in
+/// the session until then, also if nobody waits for the answer any longer. A question that a closed session refuses
+/// does not count, so that a client that asks again in its handler does not keep the session from closing.
 ///
 /// Invariant: the completion is called once, by the caller that takes it out of the state.
 private final class Inquiry<Value: Sendable>: Sendable {
@@ -149,14 +142,18 @@ private final class Inquiry<Value: Sendable>: Sendable {
     }
 
     private let session: CloudSession
+    /// Calls the completion; nil to call it at once.
+    private let queue: CallbackQueue?
     private let state = Locked(State())
 
-    init(_ session: CloudSession) { self.session = session }
+    init(_ session: CloudSession, _ queue: CallbackQueue? = nil) { (self.session, self.queue) = (session, queue) }
 
     func begin(
         _ request: @escaping Question<Value>, in scope: ContainerScope, _ completion: @escaping Completion<Value>
     ) {
-        guard session.activity.accept() else { return completion(.failure(CKError.of(BlockingPool.Refusal.closed))) }
+        guard session.activity.accept() else {
+            return deliver { completion(.failure(CKError.of(BlockingPool.Refusal.closed))) }
+        }
         let caller = scope.caller(in: session)
         // What `configuredWith` has set, and for the rest what convenience calls have (O-11).
         let configuration = CKOperation.Configuration.Explicit().inheriting(
@@ -195,7 +192,13 @@ private final class Inquiry<Value: Sendable>: Sendable {
     private func end(with result: Result<Value, any Error>) {
         let ended = state.withLock { exchange(&$0, with: State()) }
         if let timer = ended.timer { session.timers.cancel(timer) }
-        ended.completion?(result)
-        if ended.isUnderWay { session.activity.end() }
+        deliver { [session] in
+            ended.completion?(result)
+            if ended.isUnderWay { session.activity.end() }
+        }
+    }
+
+    private func deliver(_ body: @escaping @Sendable () -> Void) {
+        if let queue { queue.async(body) } else { body() }
     }
 }

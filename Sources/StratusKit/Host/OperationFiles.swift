@@ -119,7 +119,7 @@ final class OperationFiles: LongLivedStore {
                 continue
             }
             do {
-                var entry = try JSONDecoder().decode(LongLivedEntry.self, from: data)
+                var entry = try ExactJSON.decode(LongLivedEntry.self, from: data)
                 let damage = try entry.damage(under: name)
                 entry.digest = nil
                 kept[name] = damage.map { .damage($0) } ?? .entry(entry)

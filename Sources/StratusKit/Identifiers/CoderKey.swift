@@ -298,8 +298,8 @@ extension NSCoder {
     }
 }
 
-/// JSON in which every value can be written: numbers that JSON cannot express are written as words. Equal values give
-/// equal bytes.
+/// JSON in which every value can be written: numbers that JSON cannot express are written as words. Equal values
+/// without sets give equal bytes.
 enum ExactJSON {
     static func encode(_ value: some Encodable) throws -> [UInt8] {
         let encoder = JSONEncoder()

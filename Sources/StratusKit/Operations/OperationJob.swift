@@ -198,6 +198,8 @@ final class AnswerJob<Answer>: OperationJob, @unchecked Sendable {
     }
 
     func send(_ context: RequestContext) throws {
+        // The page before is released before the next one arrives.
+        answer = nil
         answer = try request(context)
         undelivered = answer
     }

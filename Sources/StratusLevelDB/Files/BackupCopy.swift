@@ -94,6 +94,7 @@ struct BackupCopy {
                 current.manifestName)
             return false
         }
+        progress(0, manifest.tables.count)
         // Read before `names`: a log exists before it is noted, so it is in that list.
         let acknowledged = AcknowledgedLogs.numbers(among: try SystemFiles.names(in: source)).filter(manifest.isLive)
         let names = try SystemFiles.names(in: source)

@@ -16,12 +16,12 @@ struct DirectoryVerifier {
         // Only numbers: there may be as many databases as people.
         var known: Set<DatabaseNumber> = []
         let unfinished = try unfinishedZones(&report)
-        let byDatabase = Dictionary(grouping: unfinished, by: \.database)
+        let byDatabase = Dictionary(grouping: unfinished.indices) { unfinished[$0].database }
         try reader.visitDatabases { id, entry in
             known.insert(entry.number)
             meter.add()
             var zones = try verify(entry, id, &report)
-            for zone in byDatabase[entry.number] ?? [] { verify(zone, &zones, &report) }
+            for index in byDatabase[entry.number] ?? [] { verify(unfinished[index], &zones, &report) }
             try verifyRanges(of: entry.number, zones, &report)
             return .next
         }

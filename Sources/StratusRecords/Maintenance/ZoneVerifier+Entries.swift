@@ -86,8 +86,8 @@ extension ZoneVerifier {
         var previous: EndedTime?
         try zone.store.forEach(in: zone.keys.keyspace(kind.keyspace)) { key, value in
             progress.tellOfHistory()
+            guard try kind.end(key, zone.keys) > header.horizon else { return }
             let (name, span) = try kind.read(key, value, zone.keys)
-            guard span.ended > header.horizon else { return }
             if let previous, previous.name != name { try checkNow(previous, kind) }
             checkTimes(key, began: span.began, ended: span.ended, notBefore: previous?.end(for: name) ?? 0)
             previous = EndedTime(name: name, ended: span.ended)

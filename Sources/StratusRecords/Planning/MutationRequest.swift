@@ -61,9 +61,17 @@ extension RecordMutation {
         }
         let entries = record.fields.entries
         let fields = entries.span
-        for index in fields.indices { try Self.checkSchemaName(fields[index].key.text, "field", of: record) }
-        for source in record.references {
-            try Self.checkName(source.reference.target.text, "reference in \(source.field)")
+        for index in fields.indices {
+            let key = fields[index].key
+            try Self.checkSchemaName(key.text, "field", of: record)
+            switch fields[index].value.value {
+            case .reference(let reference): try Self.checkName(reference.target.text, "reference in \(key)")
+            case .list(let items):
+                for case .reference(let reference) in items {
+                    try Self.checkName(reference.target.text, "reference in \(key)")
+                }
+            default: break
+            }
         }
     }
 

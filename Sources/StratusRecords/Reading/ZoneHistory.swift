@@ -221,6 +221,15 @@ enum EndedKind {
         }
     }
 
+    /// The change that ended an entry's period. Reads only the key.
+    func end(_ key: Span<UInt8>, _ keys: ZoneKeys) throws -> UInt64 {
+        switch self {
+        case .parents: try keys.readEndedParentKey(key).ended
+        case .children: try keys.readEndedChildKey(key).ended
+        case .shares: try keys.readEndedShareKey(key).ended
+        }
+    }
+
     /// The record of an entry, and what it had.
     func read(
         _ key: Span<UInt8>, _ value: Span<UInt8>, _ keys: ZoneKeys

@@ -2,6 +2,7 @@
 
 import Foundation
 @testable import StratusCloud
+import StratusLayout
 import StratusModel
 import StratusRecords
 import StratusTestSupport
@@ -207,5 +208,16 @@ struct AccountDirectoryTests {
             } while next != nil
             #expect(listed == 4, "pages of \(limit)")
         }
+    }
+
+    @Test("a damaged account fails the page that it is in, and not the page before")
+    func damagedPage() throws {
+        let bench = try AccountBench()
+        for _ in 0..<2 { try bench.service.createAccount(.init()) }
+        let all = try bench.service.accounts().accounts
+        try bench.service.engine.transact { try $0.set(GlobalKeys.account(all[1].id), to: [0xFF]) }
+        let first = try bench.service.accounts(limit: 1)
+        #expect(first == AccountPage(accounts: [all[0]], next: all[0].id))
+        #expect(throws: CloudError.self) { try bench.service.accounts(after: first.next, limit: 1) }
     }
 }

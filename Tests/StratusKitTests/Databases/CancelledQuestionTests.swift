@@ -3,6 +3,7 @@
 import Foundation
 import StratusCloud
 import StratusKit
+import Synchronization
 import Testing
 
 @Suite struct CancelledQuestionTests {
@@ -55,6 +56,31 @@ import Testing
         #expect(await codeOfFailure(task) == .operationCancelled)
         await bench.session.activity.untilIdle()
         #expect(bench.interference.sent.isEmpty)
+    }
+
+    @Test("a handler that asks again each time does not keep the store from closing")
+    func asksAgain() async throws {
+        let store = try await Stratus.inMemory()
+        let account = try await store.account(externalID: "alice", createIfMissing: .init())
+        let container = store.container("iCloud.example", signedInAs: account)
+        let state = Mutex((askedCount: 0, isClosed: false))
+        @Sendable func ask() {
+            container.accountStatus { _, _ in
+                // With a bound, so that a store that waits for these handlers fails the test instead of hanging it.
+                let asksAgain = state.withLock { state in
+                    state.askedCount += 1
+                    return !state.isClosed && state.askedCount < 100_000
+                }
+                if asksAgain { ask() }
+            }
+        }
+        ask()
+        await store.close()
+        let askedCount = state.withLock { state in
+            state.isClosed = true
+            return state.askedCount
+        }
+        #expect(askedCount < 100_000)
     }
 
     @Test("[O-12] requests have the time-outs of `configuredWith`, or of its group, or else a minute")
