@@ -232,7 +232,7 @@ let optimisedTargets: Set<String> =
     Context.environment["STRATUS_OPTIMISED_TESTS"] == "1"
     ? [
         "StratusModel", "StratusStore", "StratusLayout", "StratusLevelDB", "StratusRecords", "StratusCloud",
-        "StratusTestSupport", "StratusSharingSupport", "StratusWorkloads",
+        "StratusWorkloads",
     ] : []
 
 for target in package.targets where target.type != .system {

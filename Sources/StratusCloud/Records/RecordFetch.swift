@@ -116,28 +116,3 @@ extension CloudService {
         return faults
     }
 }
-
-/// User records. Every account has one in the default zone of its private database and of the public one. It exists
-/// before any client saves it; the first save writes it (S-15).
-enum UserRecords {
-    /// The account whose user record has this name in this zone, or nil.
-    static func owner(
-        of name: RecordName, in zone: ResolvedZone, caller: StoredAccount?, _ directory: AccountDirectory,
-        reader: RecordReader
-    ) throws -> StoredAccount? {
-        guard zone.isDefault else { return nil }
-        let userName = UserName(name.text)
-        if let caller, caller.userName == userName { return caller }
-        // User names begin with an underscore, so that other names cost no look-up.
-        guard zone.isPublic, name.text.utf8.first == UInt8(ascii: "_") else { return nil }
-        return try directory.account(userName: userName, in: reader)
-    }
-
-    /// The record as it is before its first save.
-    static func unsaved(of account: StoredAccount) -> StoredRecord {
-        let stamp = Stamp(date: account.created, user: account.userName)
-        return StoredRecord(
-            record: Record(name: RecordName(account.userName.text), type: AccessVerdict.usersType),
-            system: SystemFields(changeSequence: 0, tagSalt: 0, created: stamp, modified: stamp))
-    }
-}

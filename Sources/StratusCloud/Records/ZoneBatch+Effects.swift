@@ -27,6 +27,7 @@ struct ShareChanges {
 struct AssetChange {
     private(set) var added: [AssetDescriptor: Int] = [:]
     private(set) var gone: [AssetDescriptor: Int] = [:]
+    var isEmpty: Bool { added.isEmpty && gone.isEmpty }
 
     init(saves: [JudgedSave], removed: [RemovedRecord]) {
         for save in saves {
@@ -35,7 +36,6 @@ struct AssetChange {
         }
         for record in removed { gone.merge(record.assets, uniquingKeysWith: +) }
     }
-
 }
 
 extension ZoneBatch {

@@ -231,8 +231,11 @@ extension ZoneBatch {
         if let error = try charge(saves: changes.saves, removed: removed, zone: plan.header.identity) {
             return Self.refused(saves.map(\.name)) { _ in error }
         }
-        try service.assetLedger.settle(
-            adding: assets.added, removing: assets.gone, in: zone, atUptimeSeconds: outset.uptimeSeconds, transaction)
+        if !assets.isEmpty {
+            try service.assetLedger.settle(
+                adding: assets.added, removing: assets.gone, in: zone, atUptimeSeconds: outset.uptimeSeconds,
+                transaction)
+        }
         try journal.apply(plan, in: request.zone.id, transaction, learnt: schema.types, keeping: besides)
         try settle(settlement, saves, removed: removed)
         endedShares += removed.lazy.filter { $0.content != nil }.map(\.name) + leaving.map(\.name)

@@ -4,6 +4,7 @@
 // A known type costs no read. The cache holds it with the version since which it is valid, gets every change at the
 // time of its publication, and is not used while a change of the type is in flight.
 
+import FoundationEssentials
 import StratusLayout
 package import StratusModel
 package import StratusRecords
@@ -165,6 +166,64 @@ extension SchemaKeeper {
             } else {
                 try transaction.set(key, to: SchemaEntry.roles(change.roles).encoded())
             }
+        }
+    }
+}
+
+/// Collects the fields in queries and subscriptions that no record has had, so that the host gets a warning, once per
+/// type and field. A misspelled field finds nothing, without an error, until the schema is deployed to
+/// production, which refuses it. The host's hook is called after the request, when no lock or snapshot is held.
+final class UnknownFields: Sendable {
+    struct Name: Hashable {
+        /// The store's, because a process may have several.
+        var incarnation: UUID
+        var container: ContainerName
+        var type: RecordType
+        var field: FieldKey
+    }
+
+    /// The fields with a warning already. The least recently used field is dropped.
+    final class Memory: Sendable {
+        static let ofProcess = Memory()
+
+        fileprivate let warned = Locked(RecentEntries<Name, Bool>(room: 1_000))
+    }
+
+    private let incarnation: UUID
+    private let memory: Memory
+    private let pending = Locked<[Name]>([])
+
+    init(incarnation: UUID, memory: Memory = .ofProcess) {
+        self.incarnation = incarnation
+        self.memory = memory
+    }
+
+    func note(_ fields: [FieldKey], of type: RecordType, in container: ContainerName) {
+        guard !fields.isEmpty else { return }
+        let names = fields.map { Name(incarnation: incarnation, container: container, type: type, field: $0) }
+        let new = memory.warned.withLock { warned in
+            names.filter { name in
+                if warned.find(name) != nil { return false }
+                warned.insert(name, true)
+                return true
+            }
+        }
+        if !new.isEmpty { pending.withLock { $0 += new } }
+    }
+
+    /// The new warnings.
+    func takeWarnings() -> [CloudEvent] {
+        let names = pending.withLock { pending in
+            defer { pending = [] }
+            return pending
+        }
+        return names.map { name in
+            CloudEvent(
+                kind: .queryUnknownField, caller: Caller(container: name.container, account: nil),
+                error: CloudError(
+                    .invalidArguments,
+                    "A query names a field that no record has had. Check its spelling, or import the schema.",
+                    ["field": name.field.text, "recordType": name.type.text]))
         }
     }
 }

@@ -1,9 +1,7 @@
-// Imports and exports schemas in Apple's schema language, and warns of unknown fields in queries.
+// Imports and exports schemas in Apple's schema language.
 
-import FoundationEssentials
 package import StratusModel
 import StratusRecords
-import StratusStore
 
 extension CloudService {
     /// The maximum number of bytes of a schema's text; a longer one is not parsed.
@@ -50,63 +48,5 @@ extension CloudService {
     /// The text alone.
     package func exportSchema(of container: ContainerName) throws(CloudError) -> String {
         try markedSchema(of: container).text
-    }
-}
-
-/// Collects the fields in queries and subscriptions that no record has had, so that the host gets a warning, once per
-/// type and field. A misspelled field finds nothing, without an error, until the schema is deployed to
-/// production, which refuses it. The host's hook is called after the request, when no lock or snapshot is held.
-final class UnknownFields: Sendable {
-    struct Name: Hashable {
-        /// The store's, because a process may have several.
-        var incarnation: UUID
-        var container: ContainerName
-        var type: RecordType
-        var field: FieldKey
-    }
-
-    /// The fields with a warning already. The least recently used field is dropped.
-    final class Memory: Sendable {
-        static let ofProcess = Memory()
-
-        fileprivate let warned = Locked(RecentEntries<Name, Bool>(room: 1_000))
-    }
-
-    private let incarnation: UUID
-    private let memory: Memory
-    private let pending = Locked<[Name]>([])
-
-    init(incarnation: UUID, memory: Memory = .ofProcess) {
-        self.incarnation = incarnation
-        self.memory = memory
-    }
-
-    func note(_ fields: [FieldKey], of type: RecordType, in container: ContainerName) {
-        guard !fields.isEmpty else { return }
-        let names = fields.map { Name(incarnation: incarnation, container: container, type: type, field: $0) }
-        let new = memory.warned.withLock { warned in
-            names.filter { name in
-                if warned.find(name) != nil { return false }
-                warned.insert(name, true)
-                return true
-            }
-        }
-        if !new.isEmpty { pending.withLock { $0 += new } }
-    }
-
-    /// The new warnings.
-    func takeWarnings() -> [CloudEvent] {
-        let names = pending.withLock { pending in
-            defer { pending = [] }
-            return pending
-        }
-        return names.map { name in
-            CloudEvent(
-                kind: .queryUnknownField, caller: Caller(container: name.container, account: nil),
-                error: CloudError(
-                    .invalidArguments,
-                    "A query names a field that no record has had. Check its spelling, or import the schema.",
-                    ["field": name.field.text, "recordType": name.type.text]))
-        }
     }
 }

@@ -1,8 +1,10 @@
 // The server. Each kind of request is an extension in its own file. Here are what the server gets from its host; what
 // all requests share: planned faults, the event for the host, and the limits; and the host's calls about assets.
 
+import FoundationEssentials
 package import StratusModel
 package import StratusRecords
+import StratusStore
 
 /// What a server gets from its host.
 package struct CloudEnvironment: Sendable {
@@ -173,4 +175,153 @@ extension CloudService {
 extension ResolvedZone {
     /// The owner of the zone's records and assets.
     var assetOwner: UserName { CloudService.assetOwner(of: id.database) }
+}
+
+// The caller of a request: the account, its status, user name and quota; and web tokens, by which a web service knows
+// the account of a request.
+
+extension CloudService {
+    /// The status of the caller's account. It never fails because an account is missing (O-18).
+    ///
+    /// Throws a planned fault, and the store's errors: a closed or damaged store cannot look up accounts.
+    package func accountStatus(of caller: Caller) throws(CloudError) -> AccountStatus {
+        try reporting(.accountStatus, caller, itemCount: 1) { _ in
+            guard let id = caller.account else { return .noAccount }
+            return AccountVerdict.status(of: try account(id))
+        }
+    }
+
+    /// The record name of the caller's user record.
+    ///
+    /// Throws `notAuthenticated` without an account (O-17), and like `requireAccount`.
+    package func userName(of caller: Caller) throws(CloudError) -> UserName {
+        try reporting(.userRecord, caller, itemCount: 1) { _ in try requireAccount(caller).userName }
+    }
+
+    /// The caller's account, if it may be used now. Needs no look-up in the store if the cache has it.
+    ///
+    /// Throws `notAuthenticated` if no account is signed in or it was deleted or closed, `managedAccountRestricted` if
+    /// it is restricted, `accountTemporarilyUnavailable` if it must be verified again (S-17).
+    @discardableResult
+    package func requireAccount(_ caller: Caller) throws(CloudError) -> StoredAccount {
+        guard let id = caller.account else { return try AccountVerdict.require(nil) }
+        return try AccountVerdict.require(account(id))
+    }
+
+    /// The account, or nil if there is none. Needs no look-up if the cache has it.
+    package func account(_ id: AccountID) throws(CloudError) -> StoredAccount? {
+        if let known = accountDirectory.cache.newest(for: id) { return known }
+        return try reading { try accountDirectory.account(id, in: $0) }
+    }
+
+    /// Bytes that the private databases of an account may hold; nil for no limit (S-16).
+    package func quotaLimit(of account: StoredAccount) -> Int64? { account.quotaByteCount ?? options.quotaByteCount }
+
+    /// The owner who is charged for the records of a zone, and their limit: the zone's owner for private data by any
+    /// writer, the app for public data (S-16).
+    func charged(
+        for zone: ResolvedZone, _ caller: StoredAccount, in reader: RecordReader
+    ) throws -> (owner: UserName, limit: Int64?) {
+        guard let owner = zone.id.database.owner else { return (zone.assetOwner, options.publicQuotaByteCount) }
+        let account =
+            try owner == caller.userName ? caller : accountDirectory.account(userName: owner, in: reader)
+        return (owner, account.map { quotaLimit(of: $0) } ?? options.quotaByteCount)
+    }
+
+    /// The bytes that the private databases of an owner hold.
+    package func usage(of owner: UserName) throws(CloudError) -> Int64 {
+        try reading { try QuotaLedger.usage(of: owner, in: $0) }
+    }
+
+    /// The bytes that the public database of a container holds.
+    package func publicUsage(of container: ContainerName) throws(CloudError) -> Int64 {
+        try usage(of: AssetLedger.publicOwner(of: container))
+    }
+}
+
+extension CloudService {
+    /// Compares an owner's counters with what their zones hold.
+    package func verifyUsage(of owner: UserName) throws(CloudError) -> UsageReport {
+        try reading { try QuotaLedger.verify(owner, in: $0) }
+    }
+}
+
+// MARK: Web tokens
+
+extension CloudService {
+    /// A token for the caller and the service with this `apiToken`, as text that is valid in a URL. The client passes
+    /// it to the service, and the service to the host.
+    ///
+    /// A token is the account and the time, sealed like a change token for one container and one service. It is
+    /// not stored, and nothing else can create one.
+    ///
+    /// Throws `invalidArguments` without an `apiToken`, `notAuthenticated` and similar errors, a planned fault, and the
+    /// store's failures.
+    package func webAuthToken(apiToken: String, as caller: Caller) throws(CloudError) -> String {
+        try reporting(.fetchWebAuthToken, caller, itemCount: 1) { _ in
+            let account = try requireAccount(caller)
+            guard !apiToken.isEmpty else {
+                throw CloudError(.invalidArguments, "A web token needs the API token of its service.")
+            }
+            let claim = WebClaim(apiToken: apiToken, account: account.id, made: environment.clock.now)
+            let bytes = try tokenKeeper.seal(of: engine, environment.identifiers)
+                .sealed(claim.content, .web, for: Self.binding(caller.container))
+            return Data(bytes).base64EncodedString()
+                .replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        }
+    }
+
+    /// The account of a token; nil if it is not from this store for this container and service, if it is older than
+    /// `maximumAgeSeconds`, or if the account was deleted or may not be used.
+    package func account(
+        ofWebAuthToken token: String, apiToken: String, container: ContainerName, maximumAgeSeconds: Double
+    ) throws(CloudError) -> StoredAccount? {
+        try answering {
+            let text = token.replacing("-", with: "+").replacing("_", with: "/")
+            let padding = String(repeating: "=", count: (4 - text.utf8.count % 4) % 4)
+            guard let data = Data(base64Encoded: text + padding) else { return nil }
+            let seal = try tokenKeeper.seal(of: engine, environment.identifiers)
+            guard let content = seal.opened([UInt8](data), .web, for: Self.binding(container)),
+                let claim = try? WebClaim(content), claim.apiToken.utf8.elementsEqual(apiToken.utf8),
+                environment.clock.now.timeIntervalSince(claim.made) <= maximumAgeSeconds
+            else { return nil }
+            let known = try self.account(claim.account)
+            return AccountVerdict.status(of: known) == .available ? known : nil
+        }
+    }
+
+    /// The database does not matter for web tokens.
+    private static func binding(_ container: ContainerName) -> TokenBinding {
+        TokenBinding(user: nil, container: container, database: .private)
+    }
+}
+
+/// The content of a web token.
+private struct WebClaim {
+    private static let version: UInt8 = 1
+
+    var apiToken: String
+    var account: AccountID
+    var made: Date
+
+    var content: [UInt8] {
+        var writer = CursorWriter()
+        writer.append(byte: Self.version)
+        writer.append(apiToken)
+        writer.append(account.text)
+        writer.append(made.timeIntervalSinceReferenceDate)
+        return writer.bytes
+    }
+}
+
+extension WebClaim {
+    /// Throws `CursorReader.Failure` for other bytes.
+    init(_ content: [UInt8]) throws {
+        var reader = CursorReader(content)
+        guard try reader.readByte() == Self.version else { throw CursorReader.Failure() }
+        apiToken = try reader.readText()
+        account = AccountID(try reader.readText())
+        made = Date(timeIntervalSinceReferenceDate: try reader.readDouble())
+        try reader.expectEnd()
+    }
 }

@@ -113,7 +113,6 @@ extension AssetLedger {
         adding added: [AssetDescriptor: Int], removing removed: [AssetDescriptor: Int], in zone: ZoneReader,
         atUptimeSeconds uptimeSeconds: Double? = nil, _ transaction: RecordTransaction
     ) throws {
-        guard !added.isEmpty || !removed.isEmpty else { return }
         try settle(
             adding: added, removing: removed, owner: CloudService.assetOwner(of: zone.id.database),
             atUptimeSeconds: uptimeSeconds, in: transaction)

@@ -131,7 +131,9 @@ open class CKModifyRecordsOperation: CKDatabaseOperation, @unchecked Sendable {
 
     override func makeJob(in context: RequestContext) -> (any OperationJob)? {
         let (inputs, blocks) = locked { (self.inputs, self.blocks) }
-        return ModifyRecordsJob(inputs, blocks, to: context.origin, ShareReport(context))
+        let mayChangeShares =
+            inputs.recordsToSave?.contains { $0 is CKShare } == true || inputs.recordIDsToDelete != nil
+        return ModifyRecordsJob(inputs, blocks, to: context.origin, mayChangeShares ? ShareReport(context) : nil)
     }
 
     override func archiveInputs() -> (kind: LongLivedKind, inputs: [String: Any])? {
@@ -181,12 +183,12 @@ final class ModifyRecordsJob: LongLivedJob, @unchecked Sendable {
         policy: SavePolicy(rawValue: inputs.savePolicy.rawValue) ?? .ifServerRecordUnchanged,
         isAtomic: inputs.isAtomic, clientChangeTokenData: inputs.clientChangeTokenData.map { [UInt8]($0) })
     private var answers = ItemAnswers<CKRecord.ID, CKRecord>()
-    /// The report on shares that are saved and stopped.
-    private var report: ShareReport
+    /// The report on shares that are saved and stopped; nil if the operation can do neither.
+    private var report: ShareReport?
 
     init(
         _ inputs: CKModifyRecordsOperation.Inputs, _ blocks: CKModifyRecordsOperation.Blocks,
-        to target: RecordOrigin, _ report: ShareReport
+        to target: RecordOrigin, _ report: ShareReport?
     ) {
         self.inputs = inputs
         self.blocks = blocks
@@ -203,7 +205,7 @@ final class ModifyRecordsJob: LongLivedJob, @unchecked Sendable {
         do {
             response = try context.server.answer(request, as: context.caller, in: context.database)
         } catch {
-            report.look(at: deletions, context)
+            report?.look(at: deletions, context)
             throw error
         }
         answers.items = zip(zip(records, sent), response.saves).map { pair, result in
@@ -217,8 +219,8 @@ final class ModifyRecordsJob: LongLivedJob, @unchecked Sendable {
         // The stored files are deleted with the operation; the server has their contents now.
         if inputs.hasKeptFiles { answers.successes.forEach(context.restoreFiles) }
         answers.deletions = context.results(deletions, response.deletes) { _ in }
-        report.note(ended: response.endedShares)
-        report.look(at: answers.deletions.filter { $0.result.error != nil }.map(\.id), context)
+        report?.note(ended: response.endedShares)
+        report?.look(at: answers.deletions.filter { $0.result.error != nil }.map(\.id), context)
     }
 
     func deliver() {
@@ -233,12 +235,12 @@ final class ModifyRecordsJob: LongLivedJob, @unchecked Sendable {
             }
         }
         for (id, result) in answers.deletions { blocks.delete?(id, result.mapError { $0 }) }
-        report.notify(answers, saving: records)
+        report?.notify(answers, saving: records)
     }
 
     func conclude(_ result: Result<Void, CKError>) {
         if case .failure(let error) = result, answers.items.isEmpty, answers.deletions.isEmpty {
-            report.notify(error, saving: records)
+            report?.notify(error, saving: records)
         }
         blocks.result?(result.mapError { $0 })
         blocks.oldResult?(

@@ -185,28 +185,3 @@ final class EncryptedValues: NSObject, CKRecordKeyValueSetting {
 
     func changedKeys() -> [CKRecord.FieldKey] { record.state.withLock { $0.changedKeys(isEncrypted: true) } }
 }
-
-/// The client's check of field keys when a value is set (L-10). The server's own check is stricter (L-09).
-enum FieldKeyRule {
-    /// Keys of system fields that a client may set like any other: the fields of a share.
-    private static let systemKeys: Set = ["cloudkit.title", "cloudkit.thumbnailImageData", "cloudkit.type"]
-
-    /// The problem with a key, or nil.
-    static func misuse(of key: String) -> String? {
-        guard let first = key.utf8.first else { return "recordKey can not be empty" }
-        let rest = key.utf8.dropFirst()
-        let isWellFormed =
-            first.isNameStart && rest.allSatisfy { $0.isNameStart || $0.isDigit || $0 == UInt8(ascii: "$") }
-        return isWellFormed || systemKeys.contains(key) ? nil : "recordKey (\(key)) contains invalid characters"
-    }
-}
-
-extension UInt8 {
-    /// Whether the byte is a letter of ASCII or an underscore.
-    var isNameStart: Bool {
-        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self == UInt8(ascii: "_")
-    }
-
-    /// Whether the byte is a digit of ASCII.
-    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
-}

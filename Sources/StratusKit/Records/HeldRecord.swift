@@ -108,8 +108,8 @@ struct SentRecord: Sendable {
     func makeSave(to target: RecordOrigin) -> RecordSave {
         var fields: [String: ClientField] = [:]
         for (key, field) in state.fields {
-            let place = CKAsset.Place(record: address, key: key, in: target)
-            let value = field.value.clientValue(at: place, isChanged: state.edits[key] != nil)
+            let value = field.value.clientValue(
+                at: CKAsset.Place(record: address, key: key, in: target), isChanged: state.edits[key] != nil)
             fields[key] = ClientField(value, isEncrypted: field.isEncrypted)
         }
         return RecordSave(
@@ -173,8 +173,8 @@ extension CKRecord {
         absorbSharing(saved.sharing, isNews: isNews, origin: origin, sent: sent.sharing)
         guard isNews else { return }
         for (key, field) in saved.fields {
-            let place = CKAsset.Place(record: sent.address, key: key, in: origin)
-            sent.state.fields[key]?.value.confirm(field.value, at: place)
+            sent.state.fields[key]?.value.confirm(
+                field.value, at: CKAsset.Place(record: sent.address, key: key, in: origin))
         }
     }
 
@@ -230,4 +230,29 @@ extension HeldRecord {
         self.origin = origin
         originMark = nil
     }
+}
+
+/// The client's check of field keys when a value is set (L-10). The server's own check is stricter (L-09).
+enum FieldKeyRule {
+    /// Keys of system fields that a client may set like any other: the fields of a share.
+    private static let systemKeys: Set = ["cloudkit.title", "cloudkit.thumbnailImageData", "cloudkit.type"]
+
+    /// The problem with a key, or nil.
+    static func misuse(of key: String) -> String? {
+        guard let first = key.utf8.first else { return "recordKey can not be empty" }
+        let rest = key.utf8.dropFirst()
+        let isWellFormed =
+            first.isNameStart && rest.allSatisfy { $0.isNameStart || $0.isDigit || $0 == UInt8(ascii: "$") }
+        return isWellFormed || systemKeys.contains(key) ? nil : "recordKey (\(key)) contains invalid characters"
+    }
+}
+
+extension UInt8 {
+    /// Whether the byte is a letter of ASCII or an underscore.
+    var isNameStart: Bool {
+        (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) || self == UInt8(ascii: "_")
+    }
+
+    /// Whether the byte is a digit of ASCII.
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

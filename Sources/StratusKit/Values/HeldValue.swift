@@ -94,7 +94,7 @@ enum HeldValue: Sendable {
     }
 
     /// The value that a save sends.
-    func clientValue(at place: CKAsset.Place, isChanged: Bool) -> ClientValue {
+    func clientValue(at place: @autoclosure () -> CKAsset.Place, isChanged: Bool) -> ClientValue {
         switch self {
         case .string(let text): .string(text)
         case .int64(let number): .int64(number)
@@ -103,17 +103,17 @@ enum HeldValue: Sendable {
         case .bytes(let data): .bytes(ClientBytes(data))
         case .location(let location): .location(location.location)
         case .reference(let reference): .reference(reference.clientReference)
-        case .asset(let asset): .asset(asset.claim(at: place, isChanged: isChanged))
-        case .list(let values): .list(values.map { $0.clientValue(at: place, isChanged: isChanged) })
+        case .asset(let asset): .asset(asset.claim(at: place(), isChanged: isChanged))
+        case .list(let values): .list(values.map { $0.clientValue(at: place(), isChanged: isChanged) })
         }
     }
 
     /// Notifies the assets in it which contents the server has stored.
-    func confirm(_ saved: ClientValue, at place: CKAsset.Place) {
+    func confirm(_ saved: ClientValue, at place: @autoclosure () -> CKAsset.Place) {
         switch (self, saved) {
-        case (.asset(let asset), .asset(.content(let content))): asset.confirm(content, at: place)
+        case (.asset(let asset), .asset(.content(let content))): asset.confirm(content, at: place())
         case (.list(let mine), .list(let stored)) where mine.count == stored.count:
-            for (value, stored) in zip(mine, stored) { value.confirm(stored, at: place) }
+            for (value, stored) in zip(mine, stored) { value.confirm(stored, at: place()) }
         default: break
         }
     }

@@ -37,16 +37,13 @@ package enum RecordChunks {
     private static let maximumHeaderByteCount = 32
     private static let contentByteCount = LayoutLimits.maximumChunkByteCount - maximumHeaderByteCount
 
-    /// Whether an encoded record must be split.
-    package static func needsSplit(_ value: [UInt8]) -> Bool { value.count > LayoutLimits.maximumChunkByteCount }
-
     /// The values to write for an encoded record: the value itself, or its chunks, the first under the record's key.
     ///
     /// `changeSequence` is that of the record. Throws `.invalidRequest` beyond `LayoutLimits`.
     package static func split(
         _ value: [UInt8], record: RecordName, changeSequence: UInt64
     ) throws(StoreError) -> [[UInt8]] {
-        guard needsSplit(value) else { return [value] }
+        guard value.count > LayoutLimits.maximumChunkByteCount else { return [value] }
         guard value.count <= maximumByteCount else {
             throw StoreError(
                 .invalidRequest, "The record is too large: move content into assets or into further records.",

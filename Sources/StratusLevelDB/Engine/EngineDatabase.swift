@@ -338,3 +338,16 @@ internal import StratusStore
         if let pointer = unsafe pointer { unsafe stratus_log_environment_finish_sync(pointer, error) }
     }
 }
+
+extension EngineError {
+    /// Runs a C call on the database at `place` and throws the error text that it left in its slot.
+    static func check<Result>(
+        _ place: EnginePlace, _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
+    ) throws(EngineError) -> Result {
+        var slot: UnsafeMutablePointer<CChar>?
+        let result = unsafe call(&slot)
+        guard let text = unsafe slot else { return result }
+        defer { unsafe leveldb_free(text) }
+        throw EngineError(text: place.asGiven(unsafe String(cString: text)))
+    }
+}

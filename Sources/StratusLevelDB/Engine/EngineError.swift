@@ -69,16 +69,3 @@ struct EnginePlace: Hashable, Sendable {
         return directory == path ? named : named.replacing(directory, with: path)
     }
 }
-
-extension EngineError {
-    /// Runs a C call on the database at `place` and throws the error text that it left in its slot.
-    static func check<Result>(
-        _ place: EnginePlace, _ call: (UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>) -> Result
-    ) throws(EngineError) -> Result {
-        var slot: UnsafeMutablePointer<CChar>?
-        let result = unsafe call(&slot)
-        guard let text = unsafe slot else { return result }
-        defer { unsafe leveldb_free(text) }
-        throw EngineError(text: place.asGiven(unsafe String(cString: text)))
-    }
-}

@@ -17,7 +17,7 @@ internal import StratusStore
 /// A directory that this process has claimed to open it as a store. Release it when the store is closed.
 final class StoreDirectory: Sendable {
     let lock: StoreLock
-    private let acknowledged: AcknowledgedLogs
+    let acknowledged: AcknowledgedLogs
     /// Whether LevelDB must still create the database.
     let isNew: Bool
     /// What the store's logs held when it was opened.
@@ -99,14 +99,6 @@ final class StoreDirectory: Sendable {
     /// Throws `.held` if another process has the store open.
     static func checkIsFree(_ path: String) throws {
         if let holder = try StoreHolder.findByLocks(in: path) { throw holder.error(path: path) }
-    }
-
-    /// Gives a log a durable name, and notes that it holds commits. Call it after a commit is synced and before it is
-    /// acknowledged, on one thread at a time. `log` is the log that was written to, if LevelDB reports it.
-    func noteLog(_ log: UInt64?) throws {
-        do {
-            if let log = try log ?? acknowledged.newestWrittenLog() { try acknowledged.note(log) }
-        } catch { throw place.asGiven(error) }
     }
 
     /// Releases the directory. It may be claimed again.

@@ -120,9 +120,15 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
         self.lock = lock
     }
 
-    /// Call it when a commit in the log is synced, before it is acknowledged.
-    func note(_ log: UInt64) throws(SystemError) {
-        guard log != newest else { return }
+    /// Gives a log a durable name, and notes that it holds commits. Call it after a commit is synced and before it is
+    /// acknowledged, on one thread at a time. `log` is the log that was written to, if LevelDB reports it.
+    func note(_ log: UInt64?) throws {
+        do {
+            if let log = try log ?? newestWrittenLog(), log != newest { try noteNew(log) }
+        } catch { throw lock.place.asGiven(error) }
+    }
+
+    private func noteNew(_ log: UInt64) throws(SystemError) {
         let directory = lock.place.directory
         try lock.syncDirectory()
         do {
@@ -138,7 +144,7 @@ final class AcknowledgedLogs: @unchecked Sendable {  // because the lane has one
     }
 
     /// The newest log with contents, for a LevelDB that does not report which log it has written to.
-    func newestWrittenLog() throws(SystemError) -> UInt64? {
+    private func newestWrittenLog() throws(SystemError) -> UInt64? {
         let directory = lock.place.directory
         var newest: UInt64?
         for name in try SystemFiles.names(in: directory) {

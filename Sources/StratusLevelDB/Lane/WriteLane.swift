@@ -95,7 +95,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
         let (result, group) = try monitor.withLock {
             let result = try turn(body)
             let group = newestGroup
-            if let group { flushIfNobodyElseWill(group) }
+            if let group { flushUnlessAnotherWill(group) }
             return (result, group)
         }
         try group?.outcome.wait().get()
@@ -208,18 +208,18 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
     // MARK: Steps 3 to 6
 
     /// Flushes the forming group when no other flush runs, unless another transaction of the group is its flusher.
-    private func flushIfNobodyElseWill(_ group: LaneGroup) {
+    private func flushUnlessAnotherWill(_ group: LaneGroup) {
         guard group === forming, !group.hasFlusher else { return }
         group.hasFlusher = true
         while inFlight != nil && group === forming { group.flusherMayGoOn.wait(monitor) }
-        waitForWhoStandsAtTheLane(group)
+        gatherArrivedTransactions(group)
         if group === forming { flushForming() }
     }
 
     /// Lets the transactions that have arrived take their turn: otherwise they would wait for this flush and another
     /// one. Also ends if the group is flushed by another transaction. Without a sync a flush takes less time than
     /// waiting.
-    private func waitForWhoStandsAtTheLane(_ group: LaneGroup) {
+    private func gatherArrivedTransactions(_ group: LaneGroup) {
         let awaited = arrivedCount.load(ordering: .relaxed)
         let isWorthWaiting = { [self] in group === forming && turnCount < awaited && hasRoom }
         guard options.syncsCommits, isWorthWaiting() else { return }
@@ -267,7 +267,7 @@ final class WriteLane: @unchecked Sendable {  // because the monitor guards all 
             try options.testHooks.willWriteGroup?(group.transactionCount)
             try database.write(batch, synced: options.syncsCommits)
             guard options.syncsCommits else { return nil }
-            if !options.testHooks.leavesLogsUnnoted { try directory.noteLog(database.writtenLog) }
+            if !options.testHooks.leavesLogsUnnoted { try directory.acknowledged.note(database.writtenLog) }
         } catch {
             failure = FailedWrite(error)
         }

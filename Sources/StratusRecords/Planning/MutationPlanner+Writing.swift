@@ -7,7 +7,7 @@ import StratusModel
 import StratusStore
 
 extension MutationPlanner {
-    func written(_ nodes: [NodeChange], _ counts: ShareCounts) throws -> MutationPlan {
+    func written(_ nodes: [NodeChange], _ counts: ShareCounts?) throws -> MutationPlan {
         var plan = MutationPlan(header: header)
         // Enough for most records, so that their bytes are not moved while they grow.
         plan.mutations.reserveCapacity(items.count * 6, byteCount: items.count * 768)
@@ -26,7 +26,7 @@ extension MutationPlanner {
             appendNode(change, to: &plan)
             appendHistory(change, to: &plan)
         }
-        for (old, new) in try counts.changes() {
+        for (old, new) in try counts?.changes() ?? [] {
             ShareCountIndex.appendDifference(from: old, to: new, in: zone.keys, to: &plan.mutations)
         }
         return plan
@@ -160,7 +160,7 @@ extension KeyMutations {
     mutating func set(_ stored: borrowing StoredRecord, in keys: ZoneKeys, _ value: inout [UInt8]) throws -> Int {
         let name = stored.record.name
         try RecordCodec.encode(stored, into: &value)
-        guard RecordChunks.needsSplit(value) else {
+        guard value.count > LayoutLimits.maximumChunkByteCount else {
             set({ $0.append(contentsOf: value) }, forKey: { keys.record(name, into: &$0) })
             return 1
         }

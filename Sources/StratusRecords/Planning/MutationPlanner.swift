@@ -43,8 +43,10 @@ struct MutationPlanner {
         try loadIndexes()
         var hierarchy = FinalHierarchy(zone: zone, drafts: drafts)
         try refuse(structureRefusals(&hierarchy))
-        let counts = try ShareCounts(zone: zone, drafts: drafts, items: items)
-        try refuse(shareRefusals(&hierarchy, counts))
+        // Counts come only from records that were there before or become roots: a plain load has none.
+        let countsChange = items.contains { $0.isMoving || $0.becomesRoot }
+        let counts = countsChange ? try ShareCounts(zone: zone, drafts: drafts, items: items) : nil
+        if let counts { try refuse(shareRefusals(&hierarchy, counts)) }
         let memberships = try memberships(&hierarchy)
         try number()
         var plan = try written(nodeChanges(hierarchy), counts)

@@ -24,8 +24,6 @@ struct ShareCounts {
     init(zone: ZoneReader, drafts: [RecordName: RecordDraft], items: [RecordDraft]) throws {
         self.zone = zone
         self.drafts = drafts
-        // Counts come only from records that were there before or become roots: a plain load has none.
-        guard items.contains(where: { $0.wasLive || $0.becomesRoot }) else { return }
         for draft in items where draft.wasLive { try detach(draft) }
         for draft in items { try attach(draft) }
         for draft in items where draft.becomesRoot { try adjust(draft.name, by: 1) }
