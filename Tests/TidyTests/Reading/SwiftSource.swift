@@ -15,6 +15,8 @@ struct SwiftSource {
     /// The file without its comments, strings kept.
     let textWithoutComments: String
     let tokens: [Token]
+    /// Where each token occurs in `tokens`. Rules look for many sequences in many files.
+    private let positions: [String: [Int]]
 
     init(path: String, text: String) {
         self.path = path
@@ -25,6 +27,16 @@ struct SwiftSource {
             .split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
         textWithoutComments = String(decoding: mask.codeAndStrings, as: UTF8.self)
         tokens = Self.tokens(of: mask.code)
+        positions = Dictionary(grouping: tokens.indices) { [tokens] in tokens[$0].text }
+    }
+
+    /// Where these tokens occur in sequence.
+    private func starts(of sequence: [String]) -> [Int] {
+        guard let first = sequence.first else { return [] }
+        return (positions[first] ?? []).filter { start in
+            start + sequence.count <= tokens.count
+                && sequence.indices.allSatisfy { tokens[start + $0].text == sequence[$0] }
+        }
     }
 
     private static func tokens(of code: [UInt8]) -> [Token] {
@@ -61,17 +73,12 @@ struct SwiftSource {
 
     /// The lines on which these tokens occur in sequence.
     func lines(of sequence: [String]) -> [Int] {
-        guard tokens.count >= sequence.count else { return [] }
-        return (0...(tokens.count - sequence.count)).compactMap { start in
-            sequence.indices.allSatisfy { tokens[start + $0].text == sequence[$0] } ? tokens[start].line : nil
-        }
+        starts(of: sequence).map { tokens[$0].line }
     }
 
     /// The words between the parentheses of every call that begins with these tokens; the last token is a parenthesis.
     func arguments(ofCallsOf call: [String]) -> [(line: Int, words: Set<String>)] {
-        guard tokens.count >= call.count else { return [] }
-        return (0...(tokens.count - call.count)).compactMap { start in
-            guard call.indices.allSatisfy({ tokens[start + $0].text == call[$0] }) else { return nil }
+        starts(of: call).map { start in
             var depth = 1
             var words: Set<String> = []
             for token in tokens[(start + call.count)...] {
