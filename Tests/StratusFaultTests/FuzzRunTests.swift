@@ -14,11 +14,11 @@ struct FuzzRunTests {
     @Test("every target refuses some inputs and accepts others, and nothing is wrong", arguments: known.map(\.name))
     func targets(name: String) throws {
         let target = try #require(Self.known.first { $0.name == name })
-        let report = FuzzRun(target, seed: Self.seed).execute(0..<3_000)
+        let report = FuzzRun(target, seed: Self.seed).execute(0..<10_000)
         #expect(report.violation == nil)
-        #expect(report.acceptedCount > 150, "too few inputs are valid to try what follows decoding")
-        #expect(report.refusedCount > 150, "too few inputs are damaged")
-        #expect(report.executionCount == 3_000)
+        #expect(report.acceptedCount > 500, "too few inputs are valid to try what follows decoding")
+        #expect(report.refusedCount > 500, "too few inputs are damaged")
+        #expect(report.executionCount == 10_000)
     }
 
     @Test("names of targets are unique")

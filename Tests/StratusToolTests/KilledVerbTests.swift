@@ -65,7 +65,7 @@ struct KilledVerbTests {
         arguments: verbs)
     func killed(_ verb: KilledVerb) async throws {
         let bench = try await FileCallBench(verb)
-        for fault in try await bench.faults(killingEvery: Self.isWhole ? 1 : 60) { Issue.record("\(fault)") }
+        for fault in try await bench.faults(killingEvery: Self.isWhole ? 1 : 25) { Issue.record("\(fault)") }
     }
 
     private static let makers = [
@@ -85,7 +85,7 @@ struct KilledVerbTests {
         let (after, calls) = try await bench.wholeRun()
         for number in 1...calls.count {
             // The last calls are those that create a name and make it durable.
-            guard Self.isWhole || number % 60 == 0 || number > calls.count - 6 else { continue }
+            guard Self.isWhole || number % 25 == 0 || number > calls.count - 6 else { continue }
             let outcome = try await bench.run(.failed, at: number)
             let state = bench.judged(outcome.state)
             let isAsTold = state == (outcome.status == 0 ? bench.judged(after) : before)

@@ -1,4 +1,5 @@
-// The keys of one zone. All begin with (database number, zone number), so a zone is one contiguous range of the store.
+// The keys of one zone, and at the end those of a database outside its zones. The keys of a zone begin with (database
+// number, zone number), so a zone is one contiguous range of the store.
 //
 // Keys that are built often come in two forms: one appends to a caller's buffer (no allocation while its capacity
 // suffices), the other returns new bytes. A range "after" something excludes it and everything that belongs to it.
